@@ -136,12 +136,9 @@ impl Connections {
         }
     }
 
-    /// Rejects all callers with this reason, or admits them again. Returns whether that is a change.
-    pub(crate) fn suspend(&self, reason: Option<String>) -> bool {
-        let mut suspension = lock(&self.suspension);
-        let is_new = *suspension != reason;
-        *suspension = reason;
-        is_new
+    /// Rejects all callers with this reason, or admits them again.
+    pub(crate) fn suspend(&self, reason: Option<String>) {
+        *lock(&self.suspension) = reason;
     }
 
     /// Closes idle connections except the youngest. A session keeps the defaults of its start, so old ones may still be

@@ -69,17 +69,17 @@ pub(crate) const EXPECT_RETIRED: &str = "SELECT docent_expect(NOT EXISTS (SELECT
      WHERE coalesce(r.version, 0) <> k.version))";
 
 /// Fails instead of overwriting a version that is already in the history.
-pub(crate) const INSERT_HISTORY: &str = "WITH former AS ( \
+pub(crate) const INSERT_HISTORY: &str = "WITH history AS ( \
          SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamp[], \
          $7::text[], $8::text[]) \
          AS r (urn, aspect, version, metadata, systemmetadata, createdon, createdby, createdfor) \
-     ), kept AS ( \
+     ), inserted AS ( \
          INSERT INTO metadata_aspect_v2 \
          (urn, aspect, version, metadata, systemmetadata, createdon, createdby, createdfor) \
-         SELECT * FROM former WHERE version > 0 ORDER BY urn COLLATE \"C\", aspect COLLATE \"C\" \
+         SELECT * FROM history WHERE version > 0 ORDER BY urn COLLATE \"C\", aspect COLLATE \"C\" \
          ON CONFLICT (urn, aspect, version) DO NOTHING RETURNING urn, aspect, version \
-     ) SELECT docent_clash(f.urn, f.aspect, f.version) FROM former f \
-     WHERE NOT EXISTS (SELECT 1 FROM kept k WHERE k.urn = f.urn AND k.aspect = f.aspect AND k.version = f.version)";
+     ) SELECT docent_clash(h.urn, h.aspect, h.version) FROM history h \
+     WHERE NOT EXISTS (SELECT 1 FROM inserted i WHERE i.urn = h.urn AND i.aspect = h.aspect AND i.version = h.version)";
 
 macro_rules! insert_rows {
     () => {

@@ -254,23 +254,30 @@ async fn listen_forever(
             tracing::debug!(%error, "notifications of other servers are missed; polling continues");
         }
         let broken = Instant::now();
+        let mut is_logged = false;
         connection = loop {
             // Notifications were missed meanwhile.
             listener.stamp.advance();
-            let reason = match reconnect(&listener, broken, &served).await {
+            match reconnect(&listener, broken, &served).await {
                 Ok(connection) => break connection,
-                Err(EngineError::Store(StoreError::Rejected { reason })) => Some(reason),
+                Err(EngineError::Store(StoreError::Rejected { reason })) => {
+                    if !std::mem::replace(&mut is_logged, true) {
+                        tracing::error!(reason, "requests are rejected");
+                    }
+                    served.suspend(Some(reason));
+                }
+                // The outage itself is logged where it is polled.
                 Err(error) => {
                     tracing::debug!(%error, "cannot listen for notifications");
-                    (broken.elapsed() >= MAX_UNLOCKED).then(|| without_lock(&error.to_string()))
+                    if broken.elapsed() >= MAX_UNLOCKED {
+                        served.suspend(Some(without_lock(&error.to_string())));
+                    }
                 }
-            };
-            if let Some(reason) = reason {
-                suspend(&served, &reason);
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         };
-        if served.suspend(None) {
+        served.suspend(None);
+        if is_logged {
             tracing::info!("serving requests again");
         }
     }
@@ -287,22 +294,13 @@ async fn reconnect(
     if let Ok(connected) = tokio::time::timeout(left, &mut connecting).await {
         return connected;
     }
-    suspend(served, &without_lock(NO_RESPONSE));
+    served.suspend(Some(without_lock(NO_RESPONSE)));
     connecting.await
 }
 
 /// Why a server without the serving lock rejects requests.
 fn without_lock(reason: &str) -> String {
     format!("this server lost its serving lock on the database and cannot get it back: {reason}")
-}
-
-fn suspend(served: &Connections, reason: &str) {
-    if served.suspend(Some(reason.to_owned())) {
-        tracing::error!(
-            reason,
-            "requests are rejected until the database can be served again"
-        );
-    }
 }
 
 /// Receives and sends notifications.

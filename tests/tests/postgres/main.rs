@@ -186,7 +186,7 @@ fn a_backup_of_the_other_engine_is_rejected_with_a_hint() -> anyhow::Result<()> 
     let restore = |file: &str, store: &str| run(&["restore", file, "--replace"], store)?.failed();
     let rejection = restore("postgres.backup", "sqlite:new.db")?;
     ensure!(
-        rejection.contains("a store on PostgreSQL") && rejection.contains("docent move"),
+        rejection.contains("a PostgreSQL store") && rejection.contains("docent move"),
         "{rejection}"
     );
     ensure!(
@@ -195,7 +195,7 @@ fn a_backup_of_the_other_engine_is_rejected_with_a_hint() -> anyhow::Result<()> 
     );
     let rejection = restore("sqlite.backup", database.url())?;
     ensure!(
-        rejection.contains("a store on SQLite") && rejection.contains("docent move"),
+        rejection.contains("a SQLite store") && rejection.contains("docent move"),
         "{rejection}"
     );
     Ok(())

@@ -23,7 +23,7 @@ struct ReadRow {
 #[derive(Debug, Default)]
 pub(super) struct ReadSet {
     rows: HashMap<AspectKey, ReadRow>,
-    /// Written by this transaction, so changed by nobody else.
+    /// Written by this transaction, so no other transaction can change it.
     written: HashSet<AspectKey>,
 }
 

@@ -149,10 +149,10 @@ async fn an_entity_created_meanwhile_is_locked_by_the_next_query() {
             );
             other.sql(&lock).unwrap();
             assert_eq!(tx.rows_count(&key.urn, None).await?, (1, 0));
-            let refused = format!("{:?}", other.sql(&lock).unwrap_err());
+            let rejection = format!("{:?}", other.sql(&lock).unwrap_err());
             assert!(
-                refused.contains("55P03") || refused.contains("could not obtain lock"),
-                "{refused}"
+                rejection.contains("55P03") || rejection.contains("could not obtain lock"),
+                "{rejection}"
             );
             Ok(())
         })
@@ -180,8 +180,8 @@ async fn an_entity_created_between_lock_and_query_is_locked() {
                 let (database, key) = (Arc::clone(&database), key.clone());
                 Box::pin(async move {
                     assert_eq!(tx.rows_count(&key.urn, None).await?, (1, 0));
-                    let refused = format!("{:?}", database.sql(&lock_nowait(&key.urn)));
-                    assert!(refused.contains("could not obtain lock"), "{refused}");
+                    let rejection = format!("{:?}", database.sql(&lock_nowait(&key.urn)));
+                    assert!(rejection.contains("could not obtain lock"), "{rejection}");
                     Ok(())
                 })
             })
