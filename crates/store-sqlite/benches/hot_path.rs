@@ -53,7 +53,8 @@ fn report(name: &str, started: Instant, count: usize) {
     println!("{name}: {each} ns");
 }
 
-/// Reports the fastest of many slices, because other load only makes it slower. The first is a warm-up.
+/// Reports the fastest of many slices, because other load only makes it slower. The first is a
+/// warm-up.
 async fn measure(name: &str, mut operation: impl AsyncFnMut(usize)) {
     let mut best = u128::MAX;
     for slice in 0..SLICES {

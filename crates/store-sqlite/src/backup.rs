@@ -1,7 +1,7 @@
 //! Backup while the database is in use, and restore.
 //!
-//! A copy is written under a temporary name, synced and then renamed, so that a file with the final name is always
-//! complete.
+//! A copy is written under a temporary name, synced and then renamed, so that a file with the final
+//! name is always complete.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -44,11 +44,12 @@ pub(crate) fn backup(
 
 /// Restores a backup to `to`.
 ///
-/// Rejects a backup that is damaged or from a newer docent, a database in use by a server, and an existing database
-/// unless `replace` is set. The old database stays unchanged until the copy is complete and on disk.
+/// Rejects a backup that is damaged or from a newer docent, a database in use by a server, and an
+/// existing database unless `replace` is set. The old database stays unchanged until the copy is
+/// complete and on disk.
 ///
-/// Returns the new path of the old database if its log could not be checkpointed, because it is damaged, the disk is full
-/// or another process has it open.
+/// Returns the new path of the old database if its log could not be checkpointed, because it is
+/// damaged, the disk is full or another process has it open.
 pub fn restore(
     from: &Path,
     to: &Path,
@@ -107,7 +108,8 @@ fn restore_checked(
     Ok(moved.map(|moved| moved.path))
 }
 
-/// An empty file under the name of the database to restore, so that it can be locked. Removed if the restore fails.
+/// An empty file under the name of the database to restore, so that it can be locked. Removed if
+/// the restore fails.
 struct Reserved<'p>(&'p Path);
 
 impl Reserved<'_> {
@@ -155,8 +157,8 @@ fn backup_error(error: EngineError) -> EngineError {
     }
 }
 
-/// Removes the log of the old database, which SQLite would apply to the new one. Moves the old database away if its log
-/// cannot be checkpointed.
+/// Removes the log of the old database, which SQLite would apply to the new one. Moves the old
+/// database away if its log cannot be checkpointed.
 fn clear_log(database: &Path, is_new: bool) -> Result<Option<MovedDatabase>, EngineError> {
     let mut closed = true;
     if !is_new {

@@ -1,4 +1,5 @@
-//! The check: SQLite's own integrity check, and the invariants between the tables (`docent_store::audit`).
+//! The check: SQLite's own integrity check, and the invariants between the tables
+//! (`docent_store::audit`).
 
 use std::path::Path;
 
@@ -13,7 +14,8 @@ use crate::path::expect_file;
 use crate::readers::Snapshot;
 use crate::{derived, migrations, read};
 
-/// Checks a database without opening a store, which would migrate the schema: a damaged file stays unchanged.
+/// Checks a database without opening a store, which would migrate the schema: a damaged file stays
+/// unchanged.
 pub fn check_file(path: &Path) -> Result<Vec<String>, StoreError> {
     Ok(check_opened(path)?)
 }

@@ -1,9 +1,10 @@
 //! Opens connections and has all their settings.
 //!
-//! `synchronous=FULL` makes a commit durable before it is acknowledged. The caches are small, because the operating system
-//! caches the file as well. Readers map the file into memory: a page needs no system call and no copy, which halves the
-//! time of a point read. The writer does not, so that bulk loads keep the process small. The writer decides when to
-//! checkpoint the log (`writer`).
+//! `synchronous=FULL` makes a commit durable before it is acknowledged. The caches are small,
+//! because the operating system caches the file as well. Readers map the file into memory: a page
+//! needs no system call and no copy, which halves the time of a point read. The writer does not, so
+//! that bulk loads keep the process small. The writer decides when to checkpoint the log
+//! (`writer`).
 
 use std::path::Path;
 use std::time::Duration;
@@ -77,8 +78,8 @@ pub(crate) fn open_reader(path: &Path, cache_kib: usize) -> Result<Connection, E
 
 /// Opens a file for reading that no store may have open, and leaves no log files behind.
 ///
-/// SQLite creates a log even for a reader, and only a connection that can write removes it. An existing log must not be
-/// checkpointed here.
+/// SQLite creates a log even for a reader, and only a connection that can write removes it. An
+/// existing log must not be checkpointed here.
 pub(crate) fn open_read_only(path: &Path) -> Result<Connection, EngineError> {
     let flags = if sibling(path, "-wal").exists() {
         OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -118,8 +119,8 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection, EngineError> {
     let connection = Connection::open_with_flags(path, flags).map_err(opening(path))?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
-    // Otherwise SQLite may plan a statement again when its parameters change, which a profile of building the search
-    // index showed for the statement that reads an entity.
+    // Otherwise SQLite may plan a statement again when its parameters change, which a profile of
+    // building the search index showed for the statement that reads an entity.
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
         .map_err(opening(path))?;

@@ -1,4 +1,5 @@
-//! The derived rows of an aspect in the tables: compared and replaced by writes, rebuilds and checks.
+//! The derived rows of an aspect in the tables: compared and replaced by writes, rebuilds and
+//! checks.
 
 use docent_model::Derived;
 use docent_store::AspectKey;
@@ -37,8 +38,8 @@ impl Table {
     }
 }
 
-/// Replaces the stored rows of an aspect by those of `derived`, if they differ; returns whether they did. A write that
-/// changes no relationship touches no page of these tables.
+/// Replaces the stored rows of an aspect by those of `derived`, if they differ; returns whether
+/// they did. A write that changes no relationship touches no page of these tables.
 pub(crate) fn replace(
     connection: &Connection,
     urn: &str,

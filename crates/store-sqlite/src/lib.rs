@@ -1,14 +1,14 @@
 //! The store on one SQLite file: the default engine.
 //!
-//! One thread writes with group commit (`writer`); a few connections read concurrently (`readers`), which SQLite's
-//! write-ahead log allows. Point reads run on the calling thread, because they take a few microseconds; longer reads run
-//! on a blocking thread.
+//! One thread writes with group commit (`writer`); a few connections read concurrently (`readers`),
+//! which SQLite's write-ahead log allows. Point reads run on the calling thread, because they take
+//! a few microseconds; longer reads run on a blocking thread.
 //!
-//! This crate speaks SQL and decides nothing: the effect of a write on versions, history and derived rows comes from
-//! `docent_store::version` and `docent_model::derive`.
+//! This crate speaks SQL and decides nothing: the effect of a write on versions, history and
+//! derived rows comes from `docent_store::version` and `docent_model::derive`.
 //!
-//! To add a query: its statement in `read`, its method in `store_reader`, its test in the conformance suite. To change
-//! the schema: `migrations`.
+//! To add a query: its statement in `read`, its method in `store_reader`, its test in the
+//! conformance suite. To change the schema: `migrations`.
 
 mod backup;
 mod check;
@@ -53,7 +53,8 @@ pub use writer::WriterStatistics;
 /// How to open a database.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenOptions {
-    /// For a server: no other server may use the file. Commands can run next to a server without it.
+    /// For a server: no other server may use the file. Commands can run next to a server without
+    /// it.
     pub exclusive: bool,
     /// Creates the file if it does not exist.
     pub create: bool,
@@ -75,8 +76,8 @@ impl Default for OpenOptions {
 /// A SQLite file as a [`docent_store::Store`]. Dropping it finishes the queued writes.
 #[derive(Debug)]
 pub struct SqliteStore {
-    // Drop order: the writing connection closes last, so that SQLite can remove its log. Then the log index may close,
-    // and then the lock.
+    // Drop order: the writing connection closes last, so that SQLite can remove its log. Then the
+    // log index may close, and then the lock.
     readers: Arc<Readers>,
     row_cache: RowCache,
     stamp: Arc<StampSource>,
@@ -180,8 +181,8 @@ mod tests {
                     Ok(connection.query_row(pragma, [], |row| row.get::<_, i64>(0))?)
                 })
             };
-            // 2 is FULL: the log is on disk before a commit is acknowledged. With NORMAL (1), a power failure loses the
-            // last commits.
+            // 2 is FULL: the log is on disk before a commit is acknowledged. With NORMAL (1), a
+            // power failure loses the last commits.
             assert_eq!(query("PRAGMA synchronous").await.unwrap(), 2);
             assert_eq!(query("PRAGMA wal_autocheckpoint").await.unwrap(), 0);
         }

@@ -1,12 +1,13 @@
 //! One server per database file, under whatever name.
 //!
-//! A server holds an advisory lock (`flock`) on the database and on the index of its write-ahead log (`-shm`), which
-//! SQLite finds by name. The first lock belongs to the file, so hard links and renames do not circumvent it. The second
-//! tells commands that the server uses the same name as they do. The operating system releases both with the process.
+//! A server holds an advisory lock (`flock`) on the database and on the index of its write-ahead
+//! log (`-shm`), which SQLite finds by name. The first lock belongs to the file, so hard links and
+//! renames do not circumvent it. The second tells commands that the server uses the same name as
+//! they do. The operating system releases both with the process.
 //!
-//! SQLite's own locks are of another kind (`fcntl`), which ignores these. But closing *any* descriptor of a file releases
-//! the process's `fcntl` locks on it. So this module closes its descriptors before SQLite opens the file, or after SQLite
-//! has closed it.
+//! SQLite's own locks are of another kind (`fcntl`), which ignores these. But closing *any*
+//! descriptor of a file releases the process's `fcntl` locks on it. So this module closes its
+//! descriptors before SQLite opens the file, or after SQLite has closed it.
 
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt as _;
@@ -76,7 +77,8 @@ pub(crate) fn lock_log_index(file: &File, database: &Path) -> Result<(), StoreEr
     locked.ok_or_else(|| in_use(database))
 }
 
-/// Rejects a database that a server uses under another name: SQLite would start a second log, which corrupts the database.
+/// Rejects a database that a server uses under another name: SQLite would start a second log, which
+/// corrupts the database.
 pub(crate) fn expect_server_uses_same_name(database: &Path) -> Result<(), StoreError> {
     let log_index = sibling(database, "-shm");
     let is_same = within(START_TIMEOUT, || {

@@ -1,7 +1,7 @@
 //! The schema, as numbered steps.
 //!
-//! Each step is a file of `migrations/`, applied once and in order; the table `docent_migration` records it with a
-//! checksum. A released step is never edited.
+//! Each step is a file of `migrations/`, applied once and in order; the table `docent_migration`
+//! records it with a checksum. A released step is never edited.
 //!
 //! To change the schema: add the next file and its line to [`MIGRATIONS`].
 
@@ -112,7 +112,8 @@ fn apply_missing(
     Ok(())
 }
 
-/// Reads the state of a database without changing it; rejects a newer schema and databases of other programs.
+/// Reads the state of a database without changing it; rejects a newer schema and databases of other
+/// programs.
 pub(crate) fn state(connection: &Connection, path: &Path) -> Result<State, EngineError> {
     state_of(connection, path, MIGRATIONS)
 }

@@ -14,8 +14,8 @@ const MAX_LINKS: usize = 40;
 
 /// Resolves symbolic links, also of a file that does not exist yet.
 ///
-/// SQLite keeps its log next to the target of a link, not next to the link. So must everything else that belongs to the
-/// database.
+/// SQLite keeps its log next to the target of a link, not next to the link. So must everything else
+/// that belongs to the database.
 pub fn real_path(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -39,7 +39,8 @@ pub fn real_path(path: &Path) -> PathBuf {
 /// The suffixes of the files that belong to a database which was not closed.
 pub(crate) const LOG_SUFFIXES: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Rejects paths that cannot have a database; SQLite would only report that it cannot open the file.
+/// Rejects paths that cannot have a database; SQLite would only report that it cannot open the
+/// file.
 pub(crate) fn expect_valid_path(database: &Path) -> Result<(), StoreError> {
     if database.is_dir() {
         return Err(rejected(format!(
@@ -78,8 +79,8 @@ pub(crate) fn expect_file(database: &Path) -> Result<(), StoreError> {
 
 /// Creates the file of a new database if it does not exist; an empty file is an empty database.
 ///
-/// Rejects a path with the log of another database: either that database is in use and was moved, or the log has its last
-/// commits.
+/// Rejects a path with the log of another database: either that database is in use and was moved,
+/// or the log has its last commits.
 pub(crate) fn create_file(database: &Path) -> Result<(), StoreError> {
     expect_valid_path(database)?;
     if database

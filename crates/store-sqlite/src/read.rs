@@ -1,4 +1,5 @@
-//! The statements that read aspects, edges and the log; `placements`, `points` and `runs` have the others.
+//! The statements that read aspects, edges and the log; `placements`, `points` and `runs` have the
+//! others.
 //!
 //! They take only a connection, so that readers and the writer's transactions share them.
 
@@ -365,8 +366,8 @@ pub(crate) fn edges(
     Ok(ListPage { total, items })
 }
 
-/// The log after a position. Skips aspects that the registry does not know without counting them, so that an empty result
-/// always means the end of the log.
+/// The log after a position. Skips aspects that the registry does not know without counting them,
+/// so that an empty result always means the end of the log.
 pub(crate) fn log_after(
     connection: &Connection,
     after: LogPosition,

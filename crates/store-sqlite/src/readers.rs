@@ -1,10 +1,11 @@
 //! The pool of reading connections.
 //!
-//! Each thread prefers one reader, so that its pages stay in the cache of the same core. It takes another when that one
-//! is busy, and waits when all are.
+//! Each thread prefers one reader, so that its pages stay in the cache of the same core. It takes
+//! another when that one is busy, and waits when all are.
 //!
-//! A read transaction costs more to begin and end than a point read. So a reader keeps its snapshot until the commit stamp
-//! changes. The writer releases the snapshots when it empties the log ([`Readers::release`]).
+//! A read transaction costs more to begin and end than a point read. So a reader keeps its snapshot
+//! until the commit stamp changes. The writer releases the snapshots when it empties the log
+//! ([`Readers::release`]).
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,7 +35,8 @@ pub(crate) struct Readers {
 struct Reader {
     connection: Connection,
     in_transaction: bool,
-    /// Nothing had been committed after this stamp when the open transaction began; `None` if the stamp is unknown.
+    /// Nothing had been committed after this stamp when the open transaction began; `None` if the
+    /// stamp is unknown.
     stamp: Option<CommitStamp>,
 }
 

@@ -1,11 +1,11 @@
 //! A cache of latest rows, valid until the next commit.
 //!
-//! A row is cached with the commit stamp of its read and is valid only under that stamp, so that writes need not
-//! invalidate it. The cache spares a read-mostly server two B-tree descents in SQLite, a quarter of a whole request for a
-//! description (docs/PERFORMANCE.md).
+//! A row is cached with the commit stamp of its read and is valid only under that stamp, so that
+//! writes need not invalidate it. The cache spares a read-mostly server two B-tree descents in
+//! SQLite, a quarter of a whole request for a description (docs/PERFORMANCE.md).
 //!
-//! Caching a long row pays off only if it is read again soon. So long rows are cached only on their second miss among the
-//! last thousands of misses.
+//! Caching a long row pays off only if it is read again soon. So long rows are cached only on their
+//! second miss among the last thousands of misses.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,8 +23,9 @@ const ROW_BYTES: usize = 256;
 
 /// Heavier rows are cached on their second miss.
 const LONG_ROW_BYTES: u64 = 1024;
-/// The number of recorded misses, about as many as long rows fit into the cache. They are set-associative: with one slot
-/// per hash, rows that are read in turn and share a slot would evict each other forever.
+/// The number of recorded misses, about as many as long rows fit into the cache. They are
+/// set-associative: with one slot per hash, rows that are read in turn and share a slot would evict
+/// each other forever.
 const MISS_GROUPS: usize = 16 * 1024;
 const GROUP_SLOTS: usize = 4;
 const _: () = assert!(MISS_GROUPS.is_power_of_two());
@@ -32,8 +33,8 @@ const _: () = assert!(MISS_GROUPS.is_power_of_two());
 #[derive(Debug)]
 pub(crate) struct RowCache {
     rows: Cache<AspectKey, CachedRow, RowWeight>,
-    /// The hashes of long rows that were missed once, grouped by their low bits, newest first. A race only loses a
-    /// recorded miss.
+    /// The hashes of long rows that were missed once, grouped by their low bits, newest first. A
+    /// race only loses a recorded miss.
     misses: Box<[[AtomicU64; GROUP_SLOTS]]>,
     hasher: RandomState,
 }
@@ -78,7 +79,8 @@ impl RowCache {
             .collect()
     }
 
-    /// Caches rows. The stamp must have been this one from before the snapshot until after the read.
+    /// Caches rows. The stamp must have been this one from before the snapshot until after the
+    /// read.
     pub(crate) fn insert(&self, keys: &[AspectKey], rows: &[AspectRow], stamp: CommitStamp) {
         for (key, row) in keys.iter().zip(rows) {
             let row = row.clone();

@@ -1,7 +1,7 @@
 //! The statements about ingestion runs.
 //!
-//! They use the partial indexes of migration 2, whose conditions they must repeat word for word: SQLite uses a partial
-//! index only for queries that imply its condition.
+//! They use the partial indexes of migration 2, whose conditions they must repeat word for word:
+//! SQLite uses a partial index only for queries that imply its condition.
 
 use std::sync::LazyLock;
 
@@ -40,7 +40,8 @@ static SQL: LazyLock<RunSql> = LazyLock::new(|| {
     }
 });
 
-/// Whether a row of any table with system metadata belongs to the run that is bound to the next parameter.
+/// Whether a row of any table with system metadata belongs to the run that is bound to the next
+/// parameter.
 pub(crate) fn is_of_run() -> String {
     format!("json_valid(systemmetadata) AND {}=?", SQL.run)
 }
@@ -92,7 +93,8 @@ pub(crate) fn list(
     Ok(runs)
 }
 
-/// All runs with the time of their last observation. Skips from run to run in the index (a loose index scan).
+/// All runs with the time of their last observation. Skips from run to run in the index (a loose
+/// index scan).
 fn by_time(connection: &Connection) -> Result<Vec<(String, i64)>, EngineError> {
     let RunSql {
         run, time, has_run, ..

@@ -1,9 +1,9 @@
 //! The commit stamp: detects commits, by this process or another.
 //!
-//! SQLite keeps the state of its write-ahead log in the file `<database>-shm`. The first 48 bytes have the length of the
-//! log and a checksum, and change with every commit (SQLite's documented "WAL-Index File Format"). The checksum is the
-//! stamp. `PRAGMA data_version` would do too, but it runs a read transaction: four system calls instead of one, which is
-//! a microsecond per request.
+//! SQLite keeps the state of its write-ahead log in the file `<database>-shm`. The first 48 bytes
+//! have the length of the log and a checksum, and change with every commit (SQLite's documented
+//! "WAL-Index File Format"). The checksum is the stamp. `PRAGMA data_version` would do too, but it
+//! runs a read transaction: four system calls instead of one, which is a microsecond per request.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -22,8 +22,9 @@ const HEADER_BYTES: usize = 48;
 const LOG_PAGES: usize = 16;
 const CHECKSUM: usize = 40;
 
-/// The open `-shm` file. It must stay open as long as SQLite uses the database: closing any descriptor of a file releases
-/// the process's `fcntl` locks on it. So only a server, which opens the database exclusively, uses it.
+/// The open `-shm` file. It must stay open as long as SQLite uses the database: closing any
+/// descriptor of a file releases the process's `fcntl` locks on it. So only a server, which opens
+/// the database exclusively, uses it.
 #[derive(Debug, Clone)]
 pub(crate) struct LogIndex(Arc<File>);
 
@@ -36,7 +37,8 @@ pub(crate) enum StampSource {
 }
 
 impl LogIndex {
-    /// Requires that SQLite has opened the log. Locks the file, which tells commands about the server ([`crate::lock`]).
+    /// Requires that SQLite has opened the log. Locks the file, which tells commands about the
+    /// server ([`crate::lock`]).
     pub(crate) fn open(database: &Path) -> Result<Self, EngineError> {
         let path = sibling(database, "-shm");
         let file = File::open(&path).map_err(|error| file_error(&path, &error))?;

@@ -1,4 +1,5 @@
-//! [`StoreMaintenance`] on SQLite: long reads on a blocking thread, imports and rebuilds on the writer.
+//! [`StoreMaintenance`] on SQLite: long reads on a blocking thread, imports and rebuilds on the
+//! writer.
 
 use std::path::Path;
 

@@ -22,7 +22,8 @@ macro_rules! insert_row {
 /// Borrows the writer's connection for one transaction.
 pub(crate) struct SqliteTransaction<'c> {
     connection: &'c mut Connection,
-    /// A list of writes failed halfway. Such a transaction is never committed, even if its body ignores the error.
+    /// A list of writes failed halfway. Such a transaction is never committed, even if its body
+    /// ignores the error.
     pub(crate) failed: bool,
 }
 
@@ -238,7 +239,8 @@ fn put_latest(
     Ok(())
 }
 
-/// Inserts a history row; an existing one is never overwritten, even if a damaged row claims its version.
+/// Inserts a history row; an existing one is never overwritten, even if a damaged row claims its
+/// version.
 fn insert_history(
     connection: &Connection,
     key: &AspectKey,

@@ -1,8 +1,9 @@
 //! The writer thread, with group commit.
 //!
-//! Callers put transactions into a bounded queue. The thread takes all that are queued, runs each under a savepoint of one
-//! SQLite transaction, commits once and replies to all callers. While one commit waits for the disk, the next group
-//! queues up. A transaction that fails is rolled back alone.
+//! Callers put transactions into a bounded queue. The thread takes all that are queued, runs each
+//! under a savepoint of one SQLite transaction, commits once and replies to all callers. While one
+//! commit waits for the disk, the next group queues up. A transaction that fails is rolled back
+//! alone.
 //!
 //! This module knows no table; [`crate::transaction`] does.
 
@@ -41,7 +42,8 @@ struct Job {
     reply: Reply,
 }
 
-/// A transaction in the queue. The writer takes it to run it; a cancelled caller takes it to drop it.
+/// A transaction in the queue. The writer takes it to run it; a cancelled caller takes it to drop
+/// it.
 #[derive(Clone)]
 struct QueuedBody(Arc<Mutex<Option<Box<dyn TransactionBody>>>>);
 
@@ -51,7 +53,8 @@ impl QueuedBody {
     }
 }
 
-/// Removes the transaction, which may be large, from the queue when the caller is cancelled before the writer starts it.
+/// Removes the transaction, which may be large, from the queue when the caller is cancelled before
+/// the writer starts it.
 struct CancelGuard(QueuedBody);
 
 impl Drop for CancelGuard {
@@ -226,12 +229,14 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// The database file, if it was moved or removed: writes to an unlinked file are lost with the process.
+    /// The database file, if it was moved or removed: writes to an unlinked file are lost with the
+    /// process.
     fn moved_file(&self) -> Option<&DatabaseFile> {
         self.file.as_ref().filter(|file| !file.is_in_place())
     }
 
-    /// Lets the next commit restart a checkpointed log from the beginning, which open snapshots prevent.
+    /// Lets the next commit restart a checkpointed log from the beginning, which open snapshots
+    /// prevent.
     fn allow_reset(&self) {
         if self.is_long() {
             self.readers.release();

@@ -1,7 +1,7 @@
 //! The invariants between the rows of a store, the same for every engine.
 //!
-//! An engine passes every row of the aspect table to an [`Audit`], ordered by URN, aspect and version, and compares its
-//! derived rows with the expected ones.
+//! An engine passes every row of the aspect table to an [`Audit`], ordered by URN, aspect and
+//! version, and compares its derived rows with the expected ones.
 //!
 //! To add an invariant: a sentence per violation here, and a test in an engine that violates it.
 
@@ -14,7 +14,8 @@ use crate::version::{RETAINED_VERSIONS, logical_version};
 /// An audit stops after this many findings.
 pub const MAX_FINDINGS: usize = 100;
 
-/// The derived rows of a stored aspect; `None` if it is unreadable. An aspect that the registry does not know has none.
+/// The derived rows of a stored aspect; `None` if it is unreadable. An aspect that the registry
+/// does not know has none.
 pub fn expected_rows(urn: &str, aspect: &str, metadata: &str) -> Option<Derived> {
     let urn = Urn::parse(urn).ok()?;
     let value: Value = serde_json::from_str(metadata).ok()?;

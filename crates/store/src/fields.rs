@@ -1,4 +1,5 @@
-//! What engines filter by inside stored JSON. An engine has the SQL; which aspect and which field it applies to is here.
+//! What engines filter by inside stored JSON. An engine has the SQL; which aspect and which field
+//! it applies to is here.
 
 use docent_model::AspectName;
 pub use docent_model::NO_RUN_ID;
@@ -6,7 +7,7 @@ pub use docent_model::NO_RUN_ID;
 /// The field of the system metadata with the ingestion run that wrote or confirmed an aspect.
 pub const RUN_ID: &str = "runId";
 
-/// The field of the system metadata with the time of that.
+/// The field of the system metadata with the time of that observation.
 pub const LAST_OBSERVED: &str = "lastObserved";
 
 /// The aspect that marks its entity as soft-deleted.

@@ -1,19 +1,22 @@
 //! The boundary between Docent and its databases.
 //!
-//! An engine implements three traits: [`StoreReader`] reads aspects, the rows derived from them and the change log;
-//! [`StoreWriter`] runs a transaction; [`StoreMaintenance`] exports, imports, rebuilds, backs up and checks. [`Store`] is
-//! all three, and what the rest of Docent holds as `Arc<dyn Store>`.
+//! An engine implements three traits: [`StoreReader`] reads aspects, the rows derived from them and
+//! the change log; [`StoreWriter`] runs a transaction; [`StoreMaintenance`] exports, imports,
+//! rebuilds, backs up and checks. [`Store`] is all three, and what the rest of Docent holds as
+//! `Arc<dyn Store>`.
 //!
-//! A transaction ([`transact`]) sees the database through [`Transaction`]: it reads (and thereby locks) what it needs,
-//! decides, and hands over one list of [`AspectWrite`]s. So an engine speaks SQL and decides nothing, and the catalog
-//! decides and speaks no SQL.
+//! A transaction ([`transact`]) sees the database through [`Transaction`]: it reads (and thereby
+//! locks) what it needs, decides, and hands over one list of [`AspectWrite`]s. So an engine speaks
+//! SQL and decides nothing, and the catalog decides and speaks no SQL.
 //!
-//! The effect of a write on versions and history is engine-independent too ([`version`]); so are the invariants between
-//! rows ([`audit`]), and what engines filter by inside stored JSON ([`fields`]).
+//! The effect of a write on versions and history is engine-independent too ([`version`]); so are
+//! the invariants between rows ([`audit`]), and what engines filter by inside stored JSON
+//! ([`fields`]).
 //!
-//! To add an engine: implement the traits, run the conformance suite (`suite`, behind the feature of the same name)
-//! against it, and name it in the binary. To add a query: a method of the trait it belongs to, a test in the suite, and
-//! the SQL in each engine. The traits have no default methods, so that the compiler finds every implementation.
+//! To add an engine: implement the traits, run the conformance suite (`suite`, behind the feature
+//! of the same name) against it, and name it in the binary. To add a query: a method of the trait
+//! it belongs to, a test in the suite, and the SQL in each engine. The traits have no default
+//! methods, so that the compiler finds every implementation.
 
 pub mod audit;
 mod error;

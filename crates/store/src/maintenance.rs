@@ -6,7 +6,8 @@ use async_trait::async_trait;
 
 use crate::{RawAspect, RawPoint, RawRetiredVersion, StoreError};
 
-/// A page of an export ends with the row that brings its values to this size: single aspects may have megabytes.
+/// A page of an export ends with the row that brings its values to this size: single aspects may
+/// have megabytes.
 pub const EXPORT_PAGE_BYTES: usize = 32 * 1024 * 1024;
 
 #[async_trait]
@@ -14,22 +15,25 @@ pub trait StoreMaintenance: Send + Sync {
     /// Counts the rows of the three exports. Takes time linear in the number of rows.
     async fn export_count(&self) -> Result<u64, StoreError>;
 
-    /// Exports the aspect table after a row, ordered by URN, aspect and version, including aspects that the registry does
-    /// not know. A page of large rows has fewer than `limit` ([`EXPORT_PAGE_BYTES`]); only the end is empty.
+    /// Exports the aspect table after a row, ordered by URN, aspect and version, including aspects
+    /// that the registry does not know. A page of large rows has fewer than `limit`
+    /// ([`EXPORT_PAGE_BYTES`]); only the end is empty.
     async fn aspects_export(
         &self,
         after: Option<&RawAspect>,
         limit: usize,
     ) -> Result<Vec<RawAspect>, StoreError>;
 
-    /// Exports time series points after one, ordered by URN, aspect, time and id, with the same page size.
+    /// Exports time series points after one, ordered by URN, aspect, time and id, with the same
+    /// page size.
     async fn points_export(
         &self,
         after: Option<&RawPoint>,
         limit: usize,
     ) -> Result<Vec<RawPoint>, StoreError>;
 
-    /// Exports the versions of aspects that a rollback deleted, after one, ordered by URN and aspect.
+    /// Exports the versions of aspects that a rollback deleted, after one, ordered by URN and
+    /// aspect.
     async fn retired_versions_export(
         &self,
         after: Option<&RawRetiredVersion>,
@@ -42,8 +46,8 @@ pub trait StoreMaintenance: Send + Sync {
         retired: Vec<RawRetiredVersion>,
     ) -> Result<(), StoreError>;
 
-    /// Imports rows unchanged, in one transaction. Latest versions are logged; their derived rows are made by
-    /// [`StoreMaintenance::rebuild`].
+    /// Imports rows unchanged, in one transaction. Latest versions are logged; their derived rows
+    /// are made by [`StoreMaintenance::rebuild`].
     async fn import(
         &self,
         aspects: Vec<RawAspect>,
@@ -63,8 +67,8 @@ pub trait StoreMaintenance: Send + Sync {
         progress: Box<dyn FnMut(u64, u64) + Send>,
     ) -> Result<(), StoreError>;
 
-    /// Checks for damage: the engine's own integrity check, and the invariants between the tables. Returns one sentence
-    /// per finding.
+    /// Checks for damage: the engine's own integrity check, and the invariants between the tables.
+    /// Returns one sentence per finding.
     async fn check(&self) -> Result<Vec<String>, StoreError>;
 }
 

@@ -5,7 +5,8 @@ use std::fmt::{self, Display, Formatter};
 use docent_model::LogicalVersion;
 use serde::{Deserialize, Serialize};
 
-/// The version column of a row: 0 is the latest version, and history rows have their logical version.
+/// The version column of a row: 0 is the latest version, and history rows have their logical
+/// version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowVersion(i64);
 

@@ -15,8 +15,8 @@ use crate::{
 pub struct ReadRequest<'r> {
     /// Aspects whose latest version is read.
     pub rows: &'r [AspectKey],
-    /// Key aspects of entities that are checked for existence. Every entity has its key aspect, so an engine may skip
-    /// the check when it has found another aspect of the entity.
+    /// Key aspects of entities that are checked for existence. Every entity has its key aspect, so
+    /// an engine may skip the check when it has found another aspect of the entity.
     pub exists: &'r [AspectKey],
     /// Entities of which all latest aspects are read.
     pub entities: &'r [Urn],
@@ -53,7 +53,8 @@ impl<'r> ReadRequest<'r> {
     }
 }
 
-/// All latest aspects of an entity, in the order of their names, without those that the registry does not know.
+/// All latest aspects of an entity, in the order of their names, without those that the registry
+/// does not know.
 pub type EntityAspects = Vec<(AspectName, StoredAspect)>;
 
 /// The result of a [`ReadRequest`], each list in the order of the request.
@@ -73,7 +74,8 @@ impl ReadReply {
 
 #[async_trait]
 pub trait StoreReader: Send + Sync {
-    /// Reads latest versions, existence checks and whole entities from one snapshot, in as few round trips as possible.
+    /// Reads latest versions, existence checks and whole entities from one snapshot, in as few
+    /// round trips as possible.
     async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, StoreError>;
 
     /// Returns the row with this version.
@@ -89,8 +91,8 @@ pub trait StoreReader: Send + Sync {
         keys: &[AspectKey],
     ) -> Result<Vec<Vec<StoredAspect>>, StoreError>;
 
-    /// Lists the URNs of a type that have the aspect, in URN order, after `after`. With the key aspect of the type these
-    /// are all its entities.
+    /// Lists the URNs of a type that have the aspect, in URN order, after `after`. With the key
+    /// aspect of the type these are all its entities.
     async fn urns_list(
         &self,
         entity_type: &str,
@@ -99,8 +101,8 @@ pub trait StoreReader: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Urn>, StoreError>;
 
-    /// Lists the entities of a type with the texts of their latest aspects, in URN order, after `after`. A range scan,
-    /// for callers that read everything.
+    /// Lists the entities of a type with the texts of their latest aspects, in URN order, after
+    /// `after`. A range scan, for callers that read everything.
     async fn entities_list(
         &self,
         entity_type: &str,
@@ -124,8 +126,9 @@ pub trait StoreReader: Send + Sync {
         max: usize,
     ) -> Result<Vec<Vec<Urn>>, StoreError>;
 
-    /// Lists the targets of each URN's edges (`outgoing`) or the sources of edges to it, ordered by relationship and URN.
-    /// Each URN has its own page, all from one snapshot. No relationships means all of them.
+    /// Lists the targets of each URN's edges (`outgoing`) or the sources of edges to it, ordered by
+    /// relationship and URN. Each URN has its own page, all from one snapshot. No relationships
+    /// means all of them.
     async fn edges_list(
         &self,
         urns: &[Urn],
@@ -151,8 +154,8 @@ pub trait StoreReader: Send + Sync {
         keys: &[AspectKey],
     ) -> Result<Vec<Option<TimeseriesRow>>, StoreError>;
 
-    /// Lists the ingestion runs that wrote or confirmed the latest version of an aspect, most recent first. Without
-    /// `include_removed`, aspects of soft-deleted entities do not count.
+    /// Lists the ingestion runs that wrote or confirmed the latest version of an aspect, most
+    /// recent first. Without `include_removed`, aspects of soft-deleted entities do not count.
     async fn runs_list(
         &self,
         include_removed: bool,
@@ -160,7 +163,8 @@ pub trait StoreReader: Send + Sync {
         limit: usize,
     ) -> Result<Vec<RunSummary>, StoreError>;
 
-    /// Lists the aspects whose latest version this run wrote or confirmed, in the order of observation.
+    /// Lists the aspects whose latest version this run wrote or confirmed, in the order of
+    /// observation.
     async fn run_aspects(
         &self,
         run: &str,
@@ -179,8 +183,8 @@ pub trait StoreReader: Send + Sync {
     /// Counts the time series points of this run.
     async fn run_points_count(&self, run: &str) -> Result<u64, StoreError>;
 
-    /// Counts the entities that have the aspect. In `urn_like`, `%` matches any text and `_` any character. Takes time
-    /// linear in the number of entities.
+    /// Counts the entities that have the aspect. In `urn_like`, `%` matches any text and `_` any
+    /// character. Takes time linear in the number of entities.
     async fn aspects_count(
         &self,
         aspect: AspectName,
@@ -194,15 +198,17 @@ pub trait StoreReader: Send + Sync {
     /// Returns the newest entry of the change log.
     async fn log_newest(&self) -> Result<Option<LogEntry>, StoreError>;
 
-    /// Returns a stamp that changes with every commit, by this process or another. Cheap enough for every request.
-    /// Commits of other servers may show up to a second late.
+    /// Returns a stamp that changes with every commit, by this process or another. Cheap enough for
+    /// every request. Commits of other servers may show up to a second late.
     fn commit_stamp(&self) -> Result<CommitStamp, StoreError>;
 
-    /// Like [`StoreReader::commit_stamp`], for entities of these types: engines where a recheck costs a round trip keep
-    /// the stamp when only other types changed. Comparable only with stamps of this method for the same types.
+    /// Like [`StoreReader::commit_stamp`], for entities of these types: engines where a recheck
+    /// costs a round trip keep the stamp when only other types changed. Comparable only with stamps
+    /// of this method for the same types.
     fn commit_stamp_of(&self, entity_types: &[&str]) -> Result<CommitStamp, StoreError>;
 
-    /// Like [`StoreReader::commit_stamp`], but includes every commit before the call, by any server. Comparable only with
-    /// stamps of this method; writes that are not logged need not change it.
+    /// Like [`StoreReader::commit_stamp`], but includes every commit before the call, by any
+    /// server. Comparable only with stamps of this method; writes that are not logged need not
+    /// change it.
     async fn commit_stamp_exact(&self) -> Result<CommitStamp, StoreError>;
 }

@@ -21,14 +21,16 @@ impl AspectKey {
         }
     }
 
-    /// The key aspect of an entity, which every existing entity has; `None` if the registry does not know the type.
+    /// The key aspect of an entity, which every existing entity has; `None` if the registry does
+    /// not know the type.
     pub fn of_entity(urn: &Urn) -> Option<Self> {
         let entity = Registry::get().entity(urn.entity_type())?;
         Some(Self::new(urn, entity.key_aspect))
     }
 }
 
-/// A row of the aspect table without its key. `metadata` is the JSON text exactly as it was written.
+/// A row of the aspect table without its key. `metadata` is the JSON text exactly as it was
+/// written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAspect {
     pub version: RowVersion,
@@ -58,8 +60,8 @@ pub struct AspectWrite {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Replaces the latest row and the derived rows, and logs the change. The previous row becomes `history`; history
-    /// rows through `prune_through` are deleted.
+    /// Replaces the latest row and the derived rows, and logs the change. The previous row becomes
+    /// `history`; history rows through `prune_through` are deleted.
     Put {
         row: StoredAspect,
         history: Option<StoredAspect>,
@@ -70,8 +72,8 @@ pub enum Effect {
     },
     /// Replaces the system metadata of the latest row. Not logged.
     Touch { system_metadata: String },
-    /// Replaces the latest row by the content of an earlier version, and the derived rows, and logs the change. History
-    /// rows after `keep_through` are deleted.
+    /// Replaces the latest row by the content of an earlier version, and the derived rows, and logs
+    /// the change. History rows after `keep_through` are deleted.
     Revert {
         row: StoredAspect,
         /// The earlier version, which stays in the history.
@@ -80,9 +82,11 @@ pub enum Effect {
         logical_version: LogicalVersion,
         derived: Derived,
     },
-    /// Deletes all versions, all points of a time series and all derived rows; logged with this time and actor.
+    /// Deletes all versions, all points of a time series and all derived rows; logged with this
+    /// time and actor.
     Delete {
-        /// The version that [`crate::Transaction::retired_versions`] returns from now on; `None` clears it.
+        /// The version that [`crate::Transaction::retired_versions`] returns from now on; `None`
+        /// clears it.
         retired_version: Option<LogicalVersion>,
         time_ms: EpochMillis,
         actor: String,

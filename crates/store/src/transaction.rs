@@ -10,7 +10,8 @@ use crate::{
     AspectKey, AspectWrite, PointRange, RelatedEntity, StoreError, StoreWriter, StoredAspect,
 };
 
-/// The database inside a transaction. Reads see the rows of earlier calls of [`Transaction::write`].
+/// The database inside a transaction. Reads see the rows of earlier calls of
+/// [`Transaction::write`].
 ///
 /// Guarantees until the commit, on every engine:
 ///
@@ -18,8 +19,9 @@ use crate::{
 /// - An entity that it found to exist, by its key aspect, is not deleted.
 /// - Results about a tree, about the edges to an existing entity or about all its rows stay valid.
 ///
-/// An aspect of another entity that is only read is unchanged when the writes are sent, but may change until the commit:
-/// with concurrent writers, two transactions that each read what the other writes may both commit (write skew).
+/// An aspect of another entity that is only read is unchanged when the writes are sent, but may
+/// change until the commit: with concurrent writers, two transactions that each read what the other
+/// writes may both commit (write skew).
 #[async_trait]
 pub trait Transaction: Send {
     /// Returns the latest version of each aspect, in the order of the keys.
@@ -31,7 +33,8 @@ pub trait Transaction: Send {
     /// Lists the names of all aspects of an entity, time series included, in order.
     async fn aspect_names(&mut self, urn: &Urn) -> Result<Vec<AspectName>, StoreError>;
 
-    /// Counts the rows of an entity, of one aspect or of all, history included: (versioned, time series).
+    /// Counts the rows of an entity, of one aspect or of all, history included: (versioned, time
+    /// series).
     async fn rows_count(
         &mut self,
         urn: &Urn,
@@ -54,7 +57,8 @@ pub trait Transaction: Send {
         range: &PointRange,
     ) -> Result<u64, StoreError>;
 
-    /// Returns the parent of an entity in its tree: `None` if it is in no tree, `Some(None)` if it is a root.
+    /// Returns the parent of an entity in its tree: `None` if it is in no tree, `Some(None)` if it
+    /// is a root.
     async fn placement_parent(&mut self, urn: &Urn) -> Result<Option<Option<Urn>>, StoreError>;
 
     /// Lists the children of `parent` with this name in the tree of a kind.
@@ -65,7 +69,8 @@ pub trait Transaction: Send {
         name: &str,
     ) -> Result<Vec<Urn>, StoreError>;
 
-    /// Lists up to `limit` children of any of `parents` in the tree of a kind, in no particular order.
+    /// Lists up to `limit` children of any of `parents` in the tree of a kind, in no particular
+    /// order.
     async fn placement_children(
         &mut self,
         kind: &str,
@@ -106,8 +111,8 @@ impl From<StoreError> for AbortReason {
     }
 }
 
-/// Runs `body` in one transaction and returns its result. An error of the body rolls everything back; so does an error
-/// of the store.
+/// Runs `body` in one transaction and returns its result. An error of the body rolls everything
+/// back; so does an error of the store.
 pub async fn transact<T, E, F>(store: &dyn StoreWriter, body: F) -> Result<T, E>
 where
     T: Send + 'static,

@@ -1,12 +1,14 @@
 //! The effect of a write on the versions of an aspect, the same for every engine.
 //!
-//! Row 0 is always the latest. Its system metadata has its logical version: 1 for the first write, one more for each
-//! change of content. A write that changes the content moves the previous row 0 into the history, under its logical
-//! version. Writing the same content again updates only the system metadata of the ingestion client.
+//! Row 0 is always the latest. Its system metadata has its logical version: 1 for the first write,
+//! one more for each change of content. A write that changes the content moves the previous row 0
+//! into the history, under its logical version. Writing the same content again updates only the
+//! system metadata of the ingestion client.
 //!
-//! A rollback never reuses a version: the restored content gets the next one, and an aspect that the rollback deletes
-//! continues from there when it is created again. Otherwise a client that read version 3 could overwrite a different
-//! version 3. Only an aspect that is deleted on request starts again at 1, as clients expect.
+//! A rollback never reuses a version: the restored content gets the next one, and an aspect that
+//! the rollback deletes continues from there when it is created again. Otherwise a client that read
+//! version 3 could overwrite a different version 3. Only an aspect that is deleted on request
+//! starts again at 1, as clients expect.
 
 use docent_model::aspects::{AuditStamp, SYSTEM_ACTOR};
 use docent_model::{Derived, LogicalVersion, NO_RUN_ID, SystemMetadata, derive};
@@ -30,7 +32,8 @@ pub struct NewAspect {
     /// The author and time of the write.
     pub stamp: AuditStamp,
     pub derived: Derived,
-    /// The last version of the aspect before a rollback deleted it. Used only if there is no previous version.
+    /// The last version of the aspect before a rollback deleted it. Used only if there is no
+    /// previous version.
     pub retired_version: Option<LogicalVersion>,
 }
 
@@ -89,7 +92,8 @@ pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> O
     })
 }
 
-/// Returns the write that deletes an aspect. With `retired`, its latest row, a later write continues from its version.
+/// Returns the write that deletes an aspect. With `retired`, its latest row, a later write
+/// continues from its version.
 pub fn delete(key: AspectKey, retired: Option<&StoredAspect>, stamp: &AuditStamp) -> AspectWrite {
     AspectWrite {
         key,
@@ -193,8 +197,8 @@ pub fn was_written_by(system_metadata: &SystemMetadata, run: &str) -> bool {
     system_metadata.run_id == run && run != NO_RUN_ID && !is_confirmed
 }
 
-/// Returns the write that rolls back a run: the previous content, or a deletion if there was none. `None` if the run did
-/// not write the latest version. `history` is newest first.
+/// Returns the write that rolls back a run: the previous content, or a deletion if there was none.
+/// `None` if the run did not write the latest version. `history` is newest first.
 pub fn revert(
     key: AspectKey,
     latest: &StoredAspect,

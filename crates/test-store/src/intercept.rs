@@ -1,6 +1,7 @@
 //! A store that wraps another one, for tests that count calls, change results, or inject failures.
 //!
-//! To intercept one more call: a method of [`Intercept`] that forwards it, called by [`InterceptedStore`].
+//! To intercept one more call: a method of [`Intercept`] that forwards it, called by
+//! [`InterceptedStore`].
 
 use std::fmt::Debug;
 use std::ops::Deref;

@@ -1,7 +1,7 @@
 //! Empty stores for tests, on the selected engine.
 //!
-//! Tests run on SQLite, or on PostgreSQL with `DOCENT_TEST_STORE=postgres`. They start their own PostgreSQL server
-//! ([`docent_test_postgres`]), unless `TEST_DATABASE_URL` names one.
+//! Tests run on SQLite, or on PostgreSQL with `DOCENT_TEST_STORE=postgres`. They start their own
+//! PostgreSQL server ([`docent_test_postgres`]), unless `TEST_DATABASE_URL` names one.
 //!
 //! To add an engine: a variant of [`Engine`], and its empty store in `StoreLocation`.
 
@@ -61,7 +61,8 @@ impl TestStore {
         Self::opened(StoreLocation::new()?, tempfile::tempdir()?).await
     }
 
-    /// Opens the same database again, as after a restart. The old store must not be in use any more.
+    /// Opens the same database again, as after a restart. The old store must not be in use any
+    /// more.
     pub async fn reopened(self) -> Result<Self> {
         let Self {
             store,

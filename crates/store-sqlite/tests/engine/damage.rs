@@ -1,4 +1,5 @@
-//! Damage that bypasses the engine is found by the check, and repaired by the rebuild where possible.
+//! Damage that bypasses the engine is found by the check, and repaired by the rebuild where
+//! possible.
 
 use docent_model::{AspectName, Registry, derive};
 use docent_store::{

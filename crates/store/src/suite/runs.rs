@@ -142,7 +142,8 @@ pub(super) async fn a_rollback_restores_the_previous_content_and_drops_later_ver
     }
     assert_eq!(log(store).await.len(), before + 1);
     assert_eq!(aspects(store, "one").await.len(), 1);
-    // A run that only confirmed the value cannot be rolled back; its author can, even after writing it twice.
+    // A run that only confirmed the value cannot be rolled back; its author can, even after writing
+    // it twice.
     ingest(store, &key, &text("first"), "three", 4).await;
     assert!(!roll_back(store, &key, "three").await);
     ingest(store, &key, &text("fourth"), "four", 5).await;

@@ -1,4 +1,4 @@
-//! Transactions: all or nothing, one after the other, and nothing lost.
+//! Transactions: atomic, isolated, and without lost updates.
 
 use docent_model::{AspectName, Derived, Registry};
 use futures_util::future::{join, join_all};
@@ -43,7 +43,7 @@ async fn increment(store: &dyn Store, key: AspectKey) -> Result<u64, Stopped> {
     .await
 }
 
-/// Writes, and then decides against it.
+/// Writes, then aborts.
 async fn write_and_stop(store: &dyn Store, write: AspectWrite) -> Stopped {
     transact::<(), Stopped, _>(store, move |tx| {
         let write = write.clone();
