@@ -309,7 +309,7 @@ fn invalid_arguments_are_rejected_with_a_message() -> anyhow::Result<()> {
         ),
         (&["add", "grace\thopper"], PASSWORD, "control characters"),
         (&["add", " grace"], PASSWORD, "white space"),
-        (&["add", ""], PASSWORD, "name of the user is empty"),
+        (&["add", ""], PASSWORD, "user name is empty"),
         (&["add", "urn:li:domain:x"], PASSWORD, "corpuser"),
         (&["passwd", "grace"], PASSWORD, "there is no user grace"),
         (&["passwd", "grace"], "short", "there is no user grace"),

@@ -347,13 +347,13 @@ fn invalid_arguments_are_rejected_and_create_nothing() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     create(directory.path(), "ada", "good")?;
     for (user, name, ttl, says) in [
-        ("ada", "ci", "soon", "'soon' is not a time to live"),
-        ("ada", "ci", "", "is not a time to live"),
-        ("ada", "ci", "0s", "'0s' is not a time to live"),
+        ("ada", "ci", "soon", "'soon' is not a valid time to live"),
+        ("ada", "ci", "", "is not a valid time to live"),
+        ("ada", "ci", "0s", "'0s' is not a valid time to live"),
         ("ada", "", "30d", "name"),
         ("ada", "  ", "30d", "name"),
-        ("", "ci", "30d", "name of the user is empty"),
-        (" ", "ci", "30d", "name of the user is empty"),
+        ("", "ci", "30d", "user name is empty"),
+        (" ", "ci", "30d", "user name is empty"),
         ("urn:li:domain:x", "ci", "30d", "corpuser"),
     ] {
         let arguments = ["create", "--user", user, "--name", name, "--ttl", ttl];

@@ -94,7 +94,7 @@ async fn invalid_pages_are_rejected_with_advice() {
         ("count: -2", "count must not be negative"),
         ("count: 1001", "at most 1000"),
         ("start: 9995, count: 10", "scrollAcrossEntities"),
-        (r#"viewUrn: "urn:li:dataHubView:a""#, "leave viewUrn out"),
+        (r#"viewUrn: "urn:li:dataHubView:a""#, "omit viewUrn"),
         ("types: [RESTRICTED]", "RESTRICTED"),
     ] {
         let (code, message) = app.graphql_error(&ask(page)).await;
@@ -186,7 +186,7 @@ async fn invalid_rest_searches_are_rejected_with_a_message() {
         (
             "/openapi/v3/entity/scroll",
             json!({"sortCriteria": [{"field": "urn", "order": "SIDEWAYS"}]}),
-            "urn SIDEWAYS",
+            "the order SIDEWAYS for urn",
         ),
         (
             "/openapi/v3/lineage/scroll?direction=INCOMING",

@@ -7,6 +7,7 @@
 //! Both lists and patches can have tens of thousands of relations, so no operation scans the whole
 //! list: elements are indexed by the columns of both sides ([`ColumnLineage::elements_with`]).
 
+mod canonical;
 mod names;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -16,6 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::document::{PatchContext, PutMode, flatten};
 use super::plain;
+use canonical::canonical;
 use names::ColumnNames;
 
 /// The number of path segments that address one relation.
@@ -515,42 +517,6 @@ fn with_score(details: &Value) -> Value {
         .entry("confidenceScore")
         .or_insert_with(|| json!(1.0));
     Value::Object(members)
-}
-
-/// Canonical JSON: sorted members, numbers by value.
-fn canonical(value: &Value) -> String {
-    let mut text = String::new();
-    write_canonical(value, &mut text);
-    text
-}
-
-fn write_canonical(value: &Value, text: &mut String) {
-    match value {
-        Value::Object(members) => {
-            let sorted: BTreeMap<&String, &Value> = members.iter().collect();
-            text.push('{');
-            for (name, member) in sorted {
-                text.push_str(&Value::from(name.as_str()).to_string());
-                text.push(':');
-                write_canonical(member, text);
-                text.push(',');
-            }
-            text.push('}');
-        }
-        Value::Array(items) => {
-            text.push('[');
-            for item in items {
-                write_canonical(item, text);
-                text.push(',');
-            }
-            text.push(']');
-        }
-        Value::Number(number) => match plain::as_integer(number) {
-            Some(integer) => text.push_str(&integer.to_string()),
-            None => text.push_str(&number.to_string()),
-        },
-        other => text.push_str(&other.to_string()),
-    }
 }
 
 #[cfg(test)]
