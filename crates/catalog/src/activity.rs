@@ -1,17 +1,17 @@
-//! What was changed lately, and how much, from the change log.
+//! Recent changes and change counts, from the change log.
 //!
-//! The log is as long as everything that was ever written, so nothing here reads much of it: the last entries, or single
-//! ones between which positions are counted.
+//! The log grows with every write, so these functions read only its end, or single entries between
+//! which they count positions.
 
 use std::collections::HashSet;
 
 use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{LogEntryKind, LogPosition};
 
-use crate::{Caller, Catalog, Error};
+use crate::{Catalog, Error};
 
-/// How far back the log is looked at for what was changed lately.
-const LOOKED_AT: i64 = 5_000;
+/// How many entries at the end of the log are read for recent changes.
+const ENTRIES_READ: u16 = 5_000;
 const MAX_COUNT: i64 = 100;
 const MAX_WEEKS: i64 = 104;
 const WEEK_MS: i64 = 7 * 24 * 60 * 60 * 1000;
@@ -35,11 +35,10 @@ pub struct Week {
 }
 
 impl Catalog {
-    /// The entities of some types that were changed last, each once, the newest first. Entities that are gone are left
-    /// out. Of a long import only the end is seen.
+    /// The most recently changed entities of some types, newest first, each once. Leaves out
+    /// deleted entities. After a long import only its end is visible.
     pub async fn recent_changes(
         &self,
-        caller: &Caller,
         types: &[String],
         count: i64,
     ) -> Result<Vec<RecentChange>, Error> {
@@ -47,16 +46,16 @@ impl Catalog {
         let Some(newest) = self.store().log_newest().await? else {
             return Ok(Vec::new());
         };
-        let after = newest.position.minus(LOOKED_AT);
-        let log = self.store().log_read(after, LOOKED_AT as usize).await?;
+        let after = newest.position.minus(ENTRIES_READ.into());
+        let log = self.store().log_read(after, ENTRIES_READ.into()).await?;
         let mut seen = HashSet::new();
         let mut changes = Vec::new();
         for change in log.into_iter().rev() {
             let urn = change.key.urn;
-            let is_wanted = types.iter().any(|name| name == urn.entity_type())
+            let is_requested = types.iter().any(|name| name == urn.entity_type())
                 && change.kind == LogEntryKind::Put
                 && !Self::is_secret(change.key.aspect);
-            if is_wanted && seen.insert(urn.clone()) {
+            if is_requested && seen.insert(urn.clone()) {
                 changes.push(RecentChange {
                     urn,
                     aspect: change.key.aspect,
@@ -65,18 +64,18 @@ impl Catalog {
                 });
             }
         }
-        // More than are wanted, because some may be gone; not all, because a long log has many.
+        // More than requested, because some may be deleted meanwhile.
         changes.truncate(count * 4);
         let urns: Vec<Urn> = changes.iter().map(|change| change.urn.clone()).collect();
-        let mut exist = self.exists(caller, &urns).await?.into_iter();
+        let mut exist = self.exists(&urns).await?.into_iter();
         changes.retain(|_| exist.next() == Some(true));
         changes.truncate(count);
         Ok(changes)
     }
 
-    /// How many changes each of the last weeks saw, this one included, the oldest first.
-    pub async fn changes_by_week(&self, _caller: &Caller, weeks: i64) -> Result<Vec<Week>, Error> {
-        let weeks = bounded("weeks", weeks, MAX_WEEKS)? as i64;
+    /// The number of changes in each of the last weeks, this one included, oldest first.
+    pub async fn changes_by_week(&self, weeks: i64) -> Result<Vec<Week>, Error> {
+        bounded("weeks", weeks, MAX_WEEKS)?;
         let since_monday = (self.now_ms() - FIRST_MONDAY_MS).rem_euclid(WEEK_MS);
         let this_week = self.now_ms() - since_monday;
         let newest = self.store().log_newest().await?;
@@ -96,8 +95,8 @@ impl Catalog {
         Ok(counted)
     }
 
-    /// The last position of the log that was written before a time, at most `newest`; 0 if there is none. The log is in the
-    /// order of time, so it is found by halving.
+    /// The last log position before a time, at most `newest`; 0 if there is none. The log is
+    /// ordered by time, so this is a binary search.
     async fn position_before(
         &self,
         time_ms: EpochMillis,
@@ -106,7 +105,7 @@ impl Catalog {
         let (mut before, mut end) = (LogPosition::START, newest);
         while before < end {
             let middle = LogPosition::new(before.get().midpoint(end.get()));
-            // The entry at or behind the middle: an engine may leave positions out.
+            // The first entry after `middle`: an engine may skip positions.
             let next = self.store().log_read(middle, 1).await?;
             match next.first() {
                 Some(change) if change.time_ms < time_ms && change.position <= newest => {
@@ -120,10 +119,8 @@ impl Catalog {
 }
 
 fn bounded(name: &str, value: i64, most: i64) -> Result<usize, Error> {
-    if (1..=most).contains(&value) {
-        return Ok(value as usize);
-    }
-    Err(Error::invalid(format!(
-        "{name} is {value}: it must be from 1 to {most}"
-    )))
+    let in_range = usize::try_from(value).ok();
+    in_range
+        .filter(|_| (1..=most).contains(&value))
+        .ok_or_else(|| Error::invalid(format!("{name} is {value}: it must be from 1 to {most}")))
 }

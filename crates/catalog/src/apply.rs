@@ -1,9 +1,9 @@
-//! The one write path.
+//! The write path.
 //!
-//! [`Catalog::apply`] checks each proposal by itself first ([`prepare`]), outside of any transaction. Then, in
-//! one transaction, it reads what the list touches in one go, works through the list in order against that
-//! state and what the list has changed so far ([`batch`]), and hands its writes to the store: at the end, or
-//! earlier where an item asks what only the store can answer. An error anywhere leaves nothing behind.
+//! [`Catalog::apply`] first checks each proposal on its own ([`prepare`]), outside any transaction.
+//! Then one transaction reads the aspects that the list touches in one call, applies the list in
+//! order ([`batch`]), and hands the writes to the store: at the end, or earlier where an item needs
+//! a query that only the store can answer. An error rolls everything back.
 
 mod batch;
 mod json;
@@ -15,52 +15,56 @@ use docent_model::aspects::AuditStamp;
 use docent_store::transact;
 
 use crate::proposal::Proposal;
-use crate::runs::TakenBack;
+use crate::runs::EntityRollback;
 use crate::{Caller, Catalog, Error};
 use batch::Batch;
 use prepare::Prepared;
 pub(crate) use prepare::about_proposal;
 
-/// How many changes one list may hold: a list is one transaction, and others wait for it.
+/// A list is one transaction, and other writers wait for it.
 pub(crate) const MAX_PROPOSALS: usize = 10_000;
-/// How many transactions one list may take, where it may take several: [`Batch::is_resumable`].
-const MAX_PIECES: usize = 10_000;
+/// The limit for lists that may take several transactions: [`Batch::is_resumable`].
+const MAX_TRANSACTIONS: usize = 10_000;
 
-/// What a list of proposals did.
+/// The result of a list of proposals.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Applied {
     /// Rows of deleted entities and aspects, history included.
     pub deleted_rows: u64,
     /// Points of deleted time series.
     pub deleted_timeseries_rows: u64,
-    /// What became of the entities that [`crate::Change::TakeBack`] is about.
-    pub taken_back: Vec<TakenBack>,
-    /// There is more to do than one transaction should; what is done stays done.
+    /// The entities that [`crate::Change::RollbackRun`] changed.
+    pub rolled_back: Vec<EntityRollback>,
+    /// One transaction was not enough. What it did is committed.
     unfinished: bool,
 }
 
 impl Applied {
-    fn add(&mut self, piece: Self) {
-        self.deleted_rows += piece.deleted_rows;
-        self.deleted_timeseries_rows += piece.deleted_timeseries_rows;
-        self.taken_back.extend(piece.taken_back);
+    fn add(&mut self, part: Self) {
+        self.deleted_rows += part.deleted_rows;
+        self.deleted_timeseries_rows += part.deleted_timeseries_rows;
+        self.rolled_back.extend(part.rolled_back);
     }
 }
 
 impl Catalog {
-    /// Carries out all proposals, in order, or none of them, whatever they write: what comes from outside goes
-    /// through [`Catalog::ingest`]. When it returns, the changes are durable and
-    /// every read sees them.
+    /// Applies all proposals in order, or none of them, whatever they write; clients go through
+    /// [`Catalog::ingest`]. When it returns, the changes are durable and visible to every read.
     ///
-    /// One thing takes several transactions: deleting what thousands refer to. They lose their references piece by
-    /// piece, and it goes with the last of them; should it stop half-way, doing it again goes on.
-    pub async fn apply(&self, caller: &Caller, proposals: Vec<Proposal>) -> Result<Applied, Error> {
+    /// Only the deletion of an entity with thousands of references takes several transactions: they
+    /// remove the references in chunks, and the last one deletes the entity. After a failure
+    /// half-way, the same call continues.
+    pub(crate) async fn apply(
+        &self,
+        caller: &Caller,
+        proposals: Vec<Proposal>,
+    ) -> Result<Applied, Error> {
         if proposals.is_empty() {
             return Ok(Applied::default());
         }
         if proposals.len() > MAX_PROPOSALS {
             return Err(Error::invalid(format!(
-                "a list can hold {MAX_PROPOSALS} changes at most, and this one has {}: send it in parts",
+                "a list may have at most {MAX_PROPOSALS} changes, and this one has {}: send it in parts",
                 proposals.len()
             )));
         }
@@ -70,22 +74,61 @@ impl Catalog {
             .collect::<Result<_, _>>()?;
         let stamp = AuditStamp::new(caller.actor(), self.now_ms());
         let mut applied = Applied::default();
-        for _ in 0..MAX_PIECES {
+        for _ in 0..MAX_TRANSACTIONS {
             let (prepared, stamp) = (Arc::clone(&prepared), stamp.clone());
-            let piece: Applied = transact(self.store(), move |tx| {
+            let part: Applied = transact(self.store(), move |tx| {
                 let prepared = Arc::clone(&prepared);
                 let stamp = stamp.clone();
                 Box::pin(async move { Batch::run(tx, &prepared, stamp).await })
             })
             .await?;
-            let unfinished = piece.unfinished;
-            applied.add(piece);
+            let unfinished = part.unfinished;
+            applied.add(part);
             if !unfinished {
                 return Ok(applied);
             }
         }
         Err(Error::unavailable(format!(
-            "it is not finished after {MAX_PIECES} transactions; what is done stays done, and trying again goes on"
+            "not finished after {MAX_TRANSACTIONS} transactions; they are committed, and repeating the request continues"
         )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use docent_model::{AspectName, FixedClock, Urn};
+    use docent_store::{AspectKey, ReadRequest};
+    use docent_test_store::TestStore;
+    use serde_json::{Value, json};
+
+    use super::json::conversions;
+    use super::*;
+
+    /// The aspect with the most steps: a hook compares it with what is stored, and edges are derived from it.
+    #[tokio::test]
+    async fn an_edit_parses_the_stored_text_once_and_writes_the_new_text_once() {
+        let test_store = TestStore::open().await.unwrap();
+        let catalog = Catalog::new(test_store.store(), Arc::new(FixedClock::at(1)));
+        let (caller, aspect) = (Caller::system(), AspectName::DOMAINS);
+        let urn = Urn::parse("urn:li:container:parsed-once").unwrap();
+        let stored = r#"{"domains":["urn:li:domain:first"],"domainAssociations":[{"domain":"urn:li:domain:first"}]}"#;
+        let write = Proposal::upsert(urn.clone(), aspect, stored.to_owned());
+        catalog.apply(&caller, vec![write]).await.unwrap();
+        let before = conversions::of(stored);
+        let edit = Proposal::edit(urn.clone(), aspect, |current: Option<Value>, _| {
+            assert!(current.is_some());
+            Ok(json!({"domains": ["urn:li:domain:second"]}))
+        });
+        catalog.apply(&caller, vec![edit]).await.unwrap();
+        assert_eq!(conversions::of(stored) - before, 1);
+        let key = AspectKey::new(&urn, aspect);
+        let row = catalog
+            .read(ReadRequest::row(&key))
+            .await
+            .unwrap()
+            .into_row();
+        let text = row.as_ref().unwrap().metadata.as_str();
+        assert!(text.contains("domainAssociations"), "{text}");
+        assert_eq!(conversions::of(text), 1);
     }
 }

@@ -1,6 +1,7 @@
-//! What other tools check about data, and what they found.
+//! Data checks of other tools, and their results.
 //!
-//! A custom assertion says in a tool's own words what it checks. Its runs are points of a time series.
+//! A custom assertion describes its check in the tool's own words. Its runs are points of a time
+//! series.
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
@@ -11,7 +12,7 @@ use crate::proposal::Proposal;
 use crate::target::column_urn;
 use crate::{Caller, Catalog, ConflictReason, Error};
 
-/// Where the aspect says what its kind of assertion is about.
+/// The member of the aspect that names the asset of each kind of assertion.
 const ABOUT: [&str; 8] = [
     "/entityUrn",
     "/customAssertion/entity",
@@ -23,23 +24,23 @@ const ABOUT: [&str; 8] = [
     "/schemaAssertion/entity",
 ];
 
-/// A check that another tool carries out.
+/// A check that another tool runs.
 #[derive(Debug, Clone)]
 pub struct CustomAssertion {
-    /// The entity that is checked.
+    /// The checked entity.
     pub entity: Urn,
     pub description: String,
     pub external_url: Option<String>,
     /// The tool.
     pub platform: Option<Urn>,
-    /// Columns that are checked.
+    /// The checked columns.
     pub columns: Vec<String>,
-    /// The rest, by the names of the aspect: the tool's name for the kind, and how it checks.
+    /// The other members of the aspect: the tool's name for the kind, and how it checks.
     pub details: Map<String, Value>,
 }
 
 impl Catalog {
-    /// Stores what a tool checks; without a URN as a new assertion. What people noted about one that is there stays.
+    /// Stores an assertion; without a URN as a new one. User edits of an existing one stay.
     pub async fn upsert_custom_assertion(
         &self,
         caller: &Caller,
@@ -62,7 +63,7 @@ impl Catalog {
                     return Err(Error::conflict(
                         ConflictReason::UnexpectedValue,
                         format!(
-                            "{urn} is an assertion of another kind: leave the urn out to make a new one"
+                            "{urn} is an assertion of another kind: omit the URN to create a new one"
                         ),
                     ));
                 }
@@ -89,7 +90,7 @@ impl Catalog {
         Ok(urn)
     }
 
-    /// Stores what a run of an assertion found, in the form of the aspect's `result`.
+    /// Stores the result of an assertion run, in the form of the aspect's `result`.
     pub async fn report_assertion_result(
         &self,
         caller: &Caller,
@@ -109,7 +110,7 @@ impl Catalog {
         let about = about.ok_or_else(|| {
             Error::conflict(
                 ConflictReason::UnexpectedValue,
-                format!("{assertion} does not say what it is about"),
+                format!("{assertion} does not name the asset that it checks"),
             )
         })?;
         let event = json!({
@@ -128,7 +129,7 @@ impl Catalog {
     }
 }
 
-/// The part of the aspect that is the tool's own.
+/// The part of the aspect that belongs to the tool.
 fn custom(assertion: &CustomAssertion) -> Result<Value, Error> {
     let columns = assertion
         .columns

@@ -1,12 +1,16 @@
-//! Who is asking.
+//! The identity behind a request.
 
+use std::sync::LazyLock;
+
+use docent_model::aspects::SYSTEM_ACTOR;
 use docent_model::{EpochMillis, Urn};
 
-/// The identity behind a request. Every use case takes one, so that no path can forget to ask who may.
+/// The identity behind a request. Every use case that writes takes one: it is the actor of the audit stamp, and decides
+/// what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     actor: Urn,
-    /// When the token ends that the caller came with.
+    /// When the token expires that authenticated the caller.
     until_ms: Option<EpochMillis>,
 }
 
@@ -18,17 +22,41 @@ impl Caller {
         }
     }
 
-    /// Somebody who came with a token that ends then.
+    /// The server itself, and the operator at the command line.
+    #[expect(
+        clippy::expect_used,
+        reason = "the text is a constant, and a test parses it"
+    )]
+    pub fn system() -> Self {
+        static SYSTEM: LazyLock<Urn> = LazyLock::new(|| {
+            Urn::parse(SYSTEM_ACTOR).expect("invariant: the system actor is a URN")
+        });
+        Self::new(SYSTEM.clone())
+    }
+
+    /// A caller authenticated by a token that expires at this time.
     pub(crate) fn until(actor: Urn, until_ms: Option<EpochMillis>) -> Self {
         Self { actor, until_ms }
     }
 
-    /// The user URN that stands in every audit stamp.
+    /// The user URN of every audit stamp.
     pub fn actor(&self) -> &Urn {
         &self.actor
     }
 
     pub(crate) fn until_ms(&self) -> Option<EpochMillis> {
         self.until_ms
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_is_a_user_and_the_administrator() {
+        let system = Caller::system();
+        assert_eq!(system.actor().as_str(), SYSTEM_ACTOR);
+        assert!(crate::Catalog::is_administrator(&system));
     }
 }

@@ -7,12 +7,12 @@ use std::collections::HashSet;
 use docent_model::{EpochMillis, Registry, Urn};
 use docent_store::LogicalVersion;
 
-use crate::proposal::{Change, NOT_THERE, Proposal, Requirement};
+use crate::proposal::{Change, MISSING_VERSION, Proposal, Requirement};
 
 /// The preconditions of a write.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conditions {
-    /// The expected logical version; [`NOT_THERE`] for an aspect that must not exist.
+    /// The expected logical version; [`MISSING_VERSION`] for an aspect that must not exist.
     pub version: Option<i64>,
     pub modified_since: Option<EpochMillis>,
     pub unmodified_since: Option<EpochMillis>,
@@ -21,15 +21,15 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    pub fn are_given(&self) -> bool {
-        *self != Self::default()
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 
     /// Adds the requirements to a proposal.
     pub fn put_on(&self, mut proposal: Proposal) -> Proposal {
         if let Some(version) = self.version {
             proposal = proposal.requires(Requirement::Version {
-                expected: (version != NOT_THERE).then(|| LogicalVersion::new(version)),
+                expected: (version != MISSING_VERSION).then(|| LogicalVersion::new(version)),
             });
         }
         if let Some(time_ms) = self.modified_since {

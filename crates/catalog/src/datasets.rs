@@ -1,4 +1,5 @@
-//! Updating several parts of a dataset at once. It attaches: what an update does not name stays as it is.
+//! Updates of several parts of a dataset at once. Parts that an update does not name stay
+//! unchanged.
 
 use std::collections::HashMap;
 
@@ -66,8 +67,7 @@ impl Catalog {
             Registry::get().check_urn(&urn)?;
             let parts = update_proposals(&urn, update)?;
             if parts.is_empty() {
-                self.expect_existing(caller, &urn, missing_target(&urn))
-                    .await?;
+                self.expect_existing(&urn, missing_target(&urn)).await?;
             }
             proposals.extend(parts.into_iter().map(Proposal::requires_target));
         }
@@ -128,7 +128,7 @@ fn properties_proposal(urn: &Urn, update: PropertiesUpdate) -> Proposal {
     )
 }
 
-/// A url that is there already takes the new text; others are added behind.
+/// An existing URL gets the new label; other links are appended.
 fn links_proposal(urn: &Urn, updates: Vec<LinkUpdate>) -> Result<Proposal, Error> {
     for update in &updates {
         crate::links::check_url(urn, &update.url)?;
@@ -157,7 +157,7 @@ fn links_proposal(urn: &Urn, updates: Vec<LinkUpdate>) -> Result<Proposal, Error
                 at_url.insert(update.url.clone(), links.elements.len());
                 links.elements.push(Link {
                     url: update.url.clone(),
-                    // A link without a text of its own is shown by its address.
+                    // A link without a label is shown by its URL.
                     description: update
                         .description
                         .clone()
@@ -211,7 +211,7 @@ fn columns_proposal(urn: &Urn, updates: Vec<ColumnUpdate>) -> Result<Proposal, E
     }))
 }
 
-/// An owner who is given no kind is one of a kind of its own.
+/// An owner without a type gets the type `NONE`.
 fn owners_proposal(urn: &Urn, mut owners: Vec<NewOwner>) -> Result<Proposal, Error> {
     for owner in &mut owners {
         owner.kind.get_or_insert_with(|| "CUSTOM".to_owned());

@@ -1,4 +1,4 @@
-//! Descriptions that people write: of datasets, their columns, containers, domains and more.
+//! Descriptions that users write: of datasets, their columns, containers, domains and more.
 
 use docent_model::aspects::EditableDatasetProperties;
 use docent_model::{AspectName, Registry, Urn};
@@ -13,8 +13,8 @@ use crate::{AspectKey, Caller, Catalog, ConflictReason, Error, ErrorKind, ReadRe
 #[derive(Debug, Clone)]
 pub struct NewDescription {
     pub text: String,
-    /// The text that is to be replaced, empty if there was none. When another one is stored, somebody was faster: nothing
-    /// is written. `None` writes in any case.
+    /// The text to replace, empty if there was none. If another one is stored, the update fails.
+    /// `None` overwrites any text.
     pub replaces: Option<String>,
 }
 
@@ -28,7 +28,7 @@ impl From<&str> for NewDescription {
 }
 
 impl NewDescription {
-    /// Fails if another text is stored than the author saw.
+    /// Fails if the stored text is not the one that the author saw.
     fn check(&self, stored: Option<&str>) -> Result<(), Error> {
         match &self.replaces {
             Some(seen) if seen != stored.unwrap_or_default() => Err(Error::conflict(
@@ -42,7 +42,8 @@ impl NewDescription {
 }
 
 impl Catalog {
-    /// Sets the description of an entity, or of a column of a dataset. The text is stored as it is.
+    /// Sets the description of an entity, or of a column of a dataset. The text is stored
+    /// unchanged.
     pub async fn update_description(
         &self,
         caller: &Caller,
@@ -62,8 +63,8 @@ impl Catalog {
             Err(error) if error.kind() == ErrorKind::NoColumn => error,
             Err(error) => return Err(error),
         };
-        // A column may be known under a sibling only, such as the model that builds the table.
-        for sibling in self.siblings(caller, target).await? {
+        // Only a sibling may have the column, such as the model that builds the table.
+        for sibling in self.siblings(target).await? {
             let proposal = column_description(&sibling, column, description)?;
             match self.apply(caller, vec![proposal]).await {
                 Ok(_) => return Ok(()),
@@ -75,14 +76,14 @@ impl Catalog {
         Err(no_column)
     }
 
-    /// Datasets that stand for the same thing on another platform.
-    async fn siblings(&self, caller: &Caller, dataset: &Urn) -> Result<Vec<Urn>, Error> {
+    /// The datasets that represent the same table on another platform.
+    async fn siblings(&self, dataset: &Urn) -> Result<Vec<Urn>, Error> {
         #[derive(serde::Deserialize)]
         struct Siblings {
             siblings: Vec<Urn>,
         }
         let key = AspectKey::new(dataset, AspectName::SIBLINGS);
-        let row = self.read(caller, ReadRequest::row(&key)).await?.into_row();
+        let row = self.read(ReadRequest::row(&key)).await?.into_row();
         let siblings = row.and_then(|row| serde_json::from_str::<Siblings>(&row.metadata).ok());
         Ok(siblings
             .map(|found| found.siblings)
@@ -144,7 +145,7 @@ fn entity_description(target: &Urn, description: &NewDescription) -> Result<Prop
     }
 }
 
-/// The aspect and the member (dots leading into nested objects) that hold what people say about an entity of a type.
+/// The aspect and the member (a path with dots) of the user-edited description of an entity type.
 pub(crate) fn place_of(entity_type: &str) -> Option<(&'static str, &'static str)> {
     match entity_type {
         "dataset" => Some(("editableDatasetProperties", "description")),
@@ -153,12 +154,12 @@ pub(crate) fn place_of(entity_type: &str) -> Option<(&'static str, &'static str)
     }
 }
 
-/// Where the description of an entity type is kept, when nothing but one member of one aspect changes.
+/// The location of a description that is one member of one aspect.
 struct DescribedIn {
     aspect: &'static str,
-    /// The member, dots leading into nested objects.
+    /// The member, a path with dots.
     member: &'static str,
-    /// Whether the aspect may be made for the description alone; others need what ingestion said first.
+    /// Whether the description may create the aspect; others need ingested values first.
     may_be_new: bool,
 }
 

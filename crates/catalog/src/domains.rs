@@ -1,4 +1,4 @@
-//! Domains: creating, nesting, renaming and removing them, and who belongs to them.
+//! Domains: creation, nesting, renaming, deletion and membership.
 
 use docent_model::aspects::{AuditStamp, DomainProperties, Domains, Other};
 use docent_model::{AspectName, Urn};
@@ -10,13 +10,13 @@ use crate::proposal::{Proposal, Requirement};
 use crate::target::Target;
 use crate::{Caller, Catalog, Change, Error, search};
 
-/// How deep domains may be nested.
+/// The maximum nesting depth.
 pub const MAX_DEPTH: usize = 50;
 
-/// A domain to be created.
+/// A domain to create.
 #[derive(Debug, Clone, Default)]
 pub struct NewDomain {
-    /// A chosen id; without one a random id is made.
+    /// Without an id, a random one is made.
     pub id: Option<String>,
     pub name: String,
     pub description: Option<String>,
@@ -24,7 +24,7 @@ pub struct NewDomain {
     pub owners: Vec<NewOwner>,
 }
 
-/// Display settings of a domain; what is `None` stays as it is.
+/// Display settings of a domain; `None` leaves a setting unchanged.
 #[derive(Debug, Clone, Default)]
 pub struct DisplayUpdate {
     pub color_hex: Option<String>,
@@ -36,7 +36,7 @@ impl Catalog {
     pub async fn create_domain(&self, caller: &Caller, new: NewDomain) -> Result<Urn, Error> {
         let urn = self.new_urn("domain", new.id.as_deref())?;
         if new.name.trim().is_empty() {
-            return Err(Error::invalid("a domain needs a name: input.name is empty"));
+            return Err(Error::invalid("the name is empty: a domain needs one"));
         }
         let (name, description, parent) = (new.name, new.description, new.parent);
         let mut domain =
@@ -70,7 +70,7 @@ impl Catalog {
         Ok(urn)
     }
 
-    /// Makes the entity a member of the domain, and of no other.
+    /// Makes the entity a member of this domain alone.
     pub async fn set_domain(
         &self,
         caller: &Caller,
@@ -86,7 +86,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Takes the entity out of its domain, if it is in one.
+    /// Removes the entity from its domain, if it has one.
     pub async fn unset_domain(&self, caller: &Caller, entity: &Urn) -> Result<(), Error> {
         let proposal = assignment(&Target::entity(entity.clone()), None)?.requires_existing(
             entity,
@@ -96,8 +96,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Sets or unsets the domain of many entities at once. A column, where one is named, must exist; the
-    /// domain is set on its dataset.
+    /// Sets or unsets the domain of many entities. A named column must exist; the domain is set on
+    /// its dataset.
     pub async fn batch_set_domain(
         &self,
         caller: &Caller,
@@ -109,8 +109,7 @@ impl Catalog {
         if let Some(domain) = domain {
             domain.expect_type("domain")?;
             if targets.is_empty() {
-                self.expect_existing(caller, domain, missing(domain))
-                    .await?;
+                self.expect_existing(domain, missing(domain)).await?;
             }
         }
         let proposals = targets
@@ -130,7 +129,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Puts a domain below another parent, or at the root.
+    /// Moves a domain to another parent, or to the root.
     pub async fn move_domain(
         &self,
         caller: &Caller,
@@ -164,7 +163,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Deletes a domain that has no children; its members belong to no domain then.
+    /// Deletes a domain without children and removes its members from it.
     pub async fn delete_domain(&self, caller: &Caller, domain: &Urn) -> Result<(), Error> {
         domain.expect_type("domain")?;
         let proposal = Proposal::new(domain.clone(), Change::DeleteEntity).requires_existing(
@@ -204,10 +203,10 @@ impl Catalog {
         Ok(())
     }
 
-    /// The domains directly below `parent`, or at the root, newest first. With a query: those that it finds.
+    /// The direct subdomains of `parent`, or the root domains, newest first. With a query: the
+    /// domains that match it.
     pub async fn list_domains(
         &self,
-        caller: &Caller,
         parent: Option<&Urn>,
         query: Option<&str>,
         start: usize,
@@ -242,24 +241,20 @@ impl Catalog {
             page: search::SearchPage::Offset { start, count },
             ..search::SearchRequest::default()
         };
-        let found = self.search(caller, &request).await?;
+        let found = self.search(&request).await?;
         Ok(ListPage {
             total: found.total,
             items: found.hits.into_iter().map(|hit| hit.urn).collect(),
         })
     }
 
-    /// For each domain its parents, nearest first.
-    pub async fn domain_ancestors(
-        &self,
-        _caller: &Caller,
-        domains: &[Urn],
-    ) -> Result<Vec<Vec<Urn>>, Error> {
+    /// The ancestors of each domain, nearest first.
+    pub async fn domain_ancestors(&self, domains: &[Urn]) -> Result<Vec<Vec<Urn>>, Error> {
         Ok(self.store().placement_ancestors(domains, MAX_DEPTH).await?)
     }
 }
 
-/// An edit of the properties that a domain must have already.
+/// An edit of the properties of an existing domain.
 pub(crate) fn edit_properties<F>(domain: &Urn, missing: &'static str, edit: F) -> Proposal
 where
     F: Fn(&mut DomainProperties, &AuditStamp) -> Result<(), Error> + Send + Sync + 'static,
@@ -275,7 +270,7 @@ where
     )
 }
 
-/// Says that a domain beside this one has the name.
+/// The error message for a name that a sibling domain has.
 pub(crate) fn name_taken(name: &str) -> String {
     format!("\"{name}\" already exists in this domain. Please pick a unique name.")
 }
@@ -292,24 +287,25 @@ pub(crate) fn without(mut domains: Domains, domain: &Urn) -> Domains {
 /// Membership in exactly this domain, or in none.
 fn assignment(target: &Target, domain: Option<&Urn>) -> Result<Proposal, Error> {
     target.expect_aspect(AspectName::DOMAINS, "a domain")?;
-    let wanted: Vec<Urn> = domain.cloned().into_iter().collect();
+    let requested: Vec<Urn> = domain.cloned().into_iter().collect();
     Ok(Proposal::edit_if::<Domains, _>(
         target.urn.clone(),
         AspectName::DOMAINS,
         move |current, _| {
-            if current.is_none() && wanted.is_empty() {
+            if current.is_none() && requested.is_empty() {
                 return Ok(None);
             }
             let current = current.unwrap_or_default();
-            let kept = current.domain_associations.unwrap_or_default();
+            let associations = current.domain_associations.unwrap_or_default();
             Ok(Some(Domains {
-                domains: wanted.clone(),
+                domains: requested.clone(),
                 domain_associations: Some(
-                    kept.into_iter()
-                        .filter(|association| wanted.contains(&association.domain))
+                    associations
+                        .into_iter()
+                        .filter(|association| requested.contains(&association.domain))
                         .collect(),
                 )
-                .filter(|kept: &Vec<_>| kept.len() == wanted.len()),
+                .filter(|associations: &Vec<_>| associations.len() == requested.len()),
                 other: current.other,
             }))
         },

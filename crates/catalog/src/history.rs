@@ -1,55 +1,50 @@
-//! How a description or an assignment became what it is, from the versions of its aspect that are kept.
+//! The history of one description or assignment, from the stored versions of its aspect.
 //!
-//! One aspect holds many things; a version in which the one that is asked about stayed the same is left out. What happened to
-//! an entity as a whole is [`crate::timeline`].
+//! One aspect holds many values; versions in which the subject did not change are left out.
+//! [`crate::timeline`] has the history of an entity as a whole.
 //!
-//! To add a subject: a case of [`Subject`], where it is kept ([`Subject::place`]), and how it is read from the aspect
-//! ([`Subject::value`]).
+//! To add a subject: add a variant of [`Subject`], its aspect ([`Subject::aspect`]), and how to
+//! read it ([`Subject::value`]).
 
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::{AspectKey, LogicalVersion, version};
 use serde_json::Value;
 
-use crate::{Caller, Catalog, Error, descriptions};
+use crate::{Catalog, Error, descriptions};
 
-/// What is looked back on.
+/// The value whose history is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// What people said about an entity or a column.
+    /// The user-edited description of an entity or a column.
     Description { column: Option<String> },
-    /// What ingestion said about an entity or a column.
+    /// The ingested description of an entity or a column.
     IngestedDescription { column: Option<String> },
-    /// The domain that an entity is in.
+    /// The domain of an entity.
     Domain,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct History {
-    /// Whether it goes back to the beginning.
+    /// Whether it goes back to the first version.
     pub is_complete: bool,
-    /// The newest first.
+    /// Newest first.
     pub changes: Vec<Change>,
 }
 
-/// What the subject became.
+/// A change of the subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     pub version: LogicalVersion,
     pub time_ms: EpochMillis,
     pub actor: String,
-    /// The text or the URN; `None` if there was none then.
+    /// The text or the URN; `None` if it was removed.
     pub value: Option<String>,
 }
 
 impl Catalog {
-    /// The changes of a subject. An entity that does not exist has none.
-    pub async fn history(
-        &self,
-        _caller: &Caller,
-        urn: &Urn,
-        subject: &Subject,
-    ) -> Result<History, Error> {
-        let aspect = subject.place(urn)?;
+    /// The changes of a subject; none for a missing entity.
+    pub async fn history(&self, urn: &Urn, subject: &Subject) -> Result<History, Error> {
+        let aspect = subject.aspect(urn)?;
         let key = AspectKey::new(urn, aspect);
         let versions = self.store().histories_read(&[key]).await?.pop();
         let versions = versions.unwrap_or_default();
@@ -60,7 +55,7 @@ impl Catalog {
         for row in &versions {
             let stored: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
             let value = subject.value(urn, &stored);
-            // Nothing before the first text is no change, unless what came before it is not known.
+            // A missing value before the first text is no change, unless older versions are pruned.
             let before = changes.last().map(|change| change.value.as_deref());
             let is_same = match before {
                 Some(before) => before == value.as_deref(),
@@ -84,8 +79,8 @@ impl Catalog {
 }
 
 impl Subject {
-    /// The aspect in which the subject is kept.
-    fn place(&self, urn: &Urn) -> Result<AspectName, Error> {
+    /// The aspect that stores the subject.
+    fn aspect(&self, urn: &Urn) -> Result<AspectName, Error> {
         let entity = Registry::get().check_urn(urn)?;
         let name = match self {
             Self::Description { column: Some(_) } => Some("editableSchemaMetadata"),
@@ -100,12 +95,12 @@ impl Subject {
             .filter(|aspect| entity.has_aspect(*aspect))
             .ok_or_else(|| {
                 Error::invalid(format!(
-                    "{urn} has no such thing to look back on: its kind has no aspect for it"
+                    "{urn} has no such history: its entity type has no aspect for it"
                 ))
             })
     }
 
-    /// What a version says about the subject; empty texts are none.
+    /// The value of the subject in a version; empty texts count as missing.
     fn value(&self, urn: &Urn, stored: &Value) -> Option<String> {
         let found = match self {
             Self::Description { column: None } => {
@@ -127,7 +122,7 @@ impl Subject {
     }
 }
 
-/// Where ingestion describes an entity of a type, if people describe it elsewhere.
+/// The aspect of the ingested description, for types whose user-edited one is elsewhere.
 fn ingested(entity_type: &str) -> Option<&'static str> {
     match entity_type {
         "dataset" => Some("datasetProperties"),

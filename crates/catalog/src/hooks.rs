@@ -1,24 +1,25 @@
-//! What the write path does to some aspects on their way in.
+//! Normalisation of some aspects in the write path.
 //!
-//! A hook is a pure function from the stored and the proposed value to the value that is stored. To add one:
-//! a function here and a line in [`normalise`].
+//! A hook is a pure function from the stored and the proposed value to the value to store. To add
+//! one: a function here and a line in [`normalise`].
 
 use std::collections::{HashMap, HashSet};
 
 use docent_model::aspects::{DomainAssociation, Domains, InstitutionalMemory, Link};
 use docent_model::{AspectName, Urn};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::Error;
 
-/// Brings a proposed value into the form that is stored; `None` if it is in that form already. `direct` tells
-/// a whole aspect sent by a client from an edit of ours, which has its own rules.
-pub(crate) fn normalise(
+/// Normalises a proposed value; `None` if nothing changes. `direct` distinguishes a whole aspect
+/// sent by a client from an edit of ours, which has its own rules.
+pub(crate) fn normalise<'s>(
     urn: &Urn,
     aspect: AspectName,
     direct: bool,
-    stored: Option<&str>,
+    stored: impl FnOnce() -> Option<&'s Value>,
     proposed: &Value,
 ) -> Result<Option<Value>, Error> {
     match aspect {
@@ -28,13 +29,13 @@ pub(crate) fn normalise(
             if links.elements.iter().all(|link| urls.insert(&link.url)) {
                 return Ok(None);
             }
-            let stored = stored.and_then(|text| serde_json::from_str(text).ok());
+            let stored = stored().and_then(|value| Deserialize::deserialize(value).ok());
             let kept = no_url_again(links.clone(), stored.unwrap_or_default());
             changed(&links, &kept)
         }
         AspectName::DOMAINS => {
             let domains = parse::<Domains>(proposed)?;
-            let stored = stored.and_then(|text| serde_json::from_str(text).ok());
+            let stored = stored().and_then(|value| Deserialize::deserialize(value).ok());
             let in_step = keep_domains_in_step(domains.clone(), stored.unwrap_or_default())?;
             if urn.entity_type() == "dataset" && in_step.domains.len() > 1 {
                 let message = format!(
@@ -62,8 +63,8 @@ fn changed<T: PartialEq + serde::Serialize>(before: &T, after: &T) -> Result<Opt
         .map_err(|error| Error::invalid_aspect(error.to_string()))
 }
 
-/// A link whose url is there already is not added a second time: the first is kept. People may have stored one url
-/// under several labels; those stay, and the url may stand as often as it did.
+/// Drops links whose URL is already in the list. Users may have stored one URL under several
+/// labels; those stay, and the URL may occur as often as it did.
 fn no_url_again(
     mut links: InstitutionalMemory,
     stored: InstitutionalMemory,
@@ -80,7 +81,7 @@ fn no_url_again(
         *left = left.saturating_sub(1);
         fits
     };
-    // What is stored goes first, wherever it stands in the list.
+    // Stored links take precedence, wherever they are in the list.
     let mut kept: Vec<bool> = links
         .elements
         .iter()
@@ -101,8 +102,8 @@ fn no_url_again(
     links
 }
 
-/// `domains` and `domainAssociations` say the same thing twice. Clients send one of them or both; whichever
-/// they changed decides.
+/// `domains` and `domainAssociations` hold the same domains. Clients send one of them or both; the
+/// one that changed wins.
 fn keep_domains_in_step(proposed: Domains, stored: Domains) -> Result<Domains, Error> {
     let stored_associations = stored.domain_associations.unwrap_or_default();
     let Domains {
@@ -128,7 +129,7 @@ fn keep_domains_in_step(proposed: Domains, stored: Domains) -> Result<Domains, E
             }
         }
     };
-    // What people assigned stands before what was propagated; the sort is stable.
+    // User assignments come before propagated ones; the sort is stable.
     associations.sort_by_key(is_propagated);
     let mut seen = HashSet::new();
     let domains = associations
@@ -143,7 +144,7 @@ fn keep_domains_in_step(proposed: Domains, stored: Domains) -> Result<Domains, E
     })
 }
 
-/// An association for each domain: the stored one where there is one.
+/// An association for each domain: the stored one if there is one.
 fn associations_for(domains: &[Urn], known: &[DomainAssociation]) -> Vec<DomainAssociation> {
     let mut stored = HashMap::with_capacity(known.len());
     for association in known {
@@ -185,6 +186,8 @@ mod tests {
 
     fn in_step(proposed: &Value, stored: Option<&str>) -> Result<Value, Error> {
         let container = Urn::parse("urn:li:container:c").unwrap();
+        let stored: Option<Value> = stored.map(|text| serde_json::from_str(text).unwrap());
+        let stored = || stored.as_ref();
         normalise(&container, AspectName::DOMAINS, true, stored, proposed)
             .map(|changed| changed.unwrap_or_else(|| proposed.clone()))
     }
@@ -259,7 +262,7 @@ mod tests {
     fn a_dataset_has_one_domain_at_most() {
         let dataset = Urn::parse("urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)").unwrap();
         let two = json!({"domains": ["urn:li:domain:a", "urn:li:domain:b"]});
-        let error = normalise(&dataset, AspectName::DOMAINS, true, None, &two).unwrap_err();
+        let error = normalise(&dataset, AspectName::DOMAINS, true, || None, &two).unwrap_err();
         assert!(error.to_string().contains("one domain at most"), "{error}");
     }
 
@@ -271,9 +274,8 @@ mod tests {
 
     fn stored_links(stored: Option<&Value>, proposed: &Value) -> Value {
         let dataset = Urn::parse("urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)").unwrap();
-        let stored = stored.map(Value::to_string);
         let memory = AspectName::INSTITUTIONAL_MEMORY;
-        normalise(&dataset, memory, true, stored.as_deref(), proposed)
+        normalise(&dataset, memory, true, || stored, proposed)
             .unwrap()
             .unwrap_or_else(|| proposed.clone())
     }
@@ -290,7 +292,7 @@ mod tests {
             &dataset,
             AspectName::INSTITUTIONAL_MEMORY,
             false,
-            None,
+            || None,
             &proposed,
         );
         assert_eq!(edited.unwrap(), None);

@@ -1,4 +1,4 @@
-//! URNs of entities that are about to be made.
+//! URNs of new entities.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use docent_model::{Registry, Urn};
 
 use crate::{Catalog, Error};
 
-/// Where ids come from that nobody chose. A parameter like the clock, so that tests can fix them.
+/// A source of ids, replaceable like the clock so that tests can fix them.
 pub trait Ids: Send + Sync + Debug {
     /// An id that no entity has.
     fn next_id(&self) -> String;
 }
 
-/// Ids that are different everywhere and always.
+/// Universally unique ids.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct RandomIds;
 
@@ -24,23 +24,23 @@ impl Ids for RandomIds {
 }
 
 impl Catalog {
-    /// The same catalog with other than random ids for new entities.
+    /// The same catalog with another source of ids.
     #[must_use]
     pub fn with_ids(mut self, ids: Arc<dyn Ids>) -> Self {
         self.ids = ids;
         self
     }
 
-    /// The URN of a new entity: with the id that its maker chose, or one of our own.
+    /// The URN of a new entity, with the chosen id or a generated one.
     pub fn new_urn(&self, entity_type: &str, id: Option<&str>) -> Result<Urn, Error> {
         if let Some(id) = id.filter(|id| id.starts_with("urn:")) {
             return Err(Error::invalid(format!(
-                "input.id is '{id}': give the id alone, the URN is made of it"
+                "the id is '{id}': send the id without the URN prefix"
             )));
         }
         if id.is_some_and(|id| id.trim().is_empty()) {
             return Err(Error::invalid(
-                "input.id is empty: leave it out to have one made, or give one",
+                "the id is empty: omit it to have one generated",
             ));
         }
         let urn = match id {

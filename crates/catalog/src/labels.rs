@@ -1,8 +1,8 @@
-//! Tags and glossary terms on entities and on columns of datasets.
+//! Tags and glossary terms of entities and of dataset columns.
 //!
-//! Both are lists of associations in an aspect of the entity; those of a column stand in
-//! `editableSchemaMetadata`, beside its description. A label that is there already is not added again,
-//! whoever attached it, and then nothing is written.
+//! Both are lists of associations in an aspect of the entity; those of a column are in
+//! `editableSchemaMetadata`, next to its description. Adding a label that the list already has
+//! writes nothing, whoever attached it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::proposal::{Proposal, Requirement, require_all};
 use crate::target::{Target, edit_column, expect_few};
 use crate::{Caller, Catalog, Error};
 
-/// The two kinds of label.
+/// The two kinds of labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LabelKind {
     Tag,
@@ -38,7 +38,7 @@ impl LabelKind {
         }
     }
 
-    /// The member of the aspect that is the list, also what the labels are called.
+    /// The member of the aspect that is the list; also the plural in messages.
     fn list(self) -> &'static str {
         match self {
             Self::Tag => "tags",
@@ -54,7 +54,7 @@ impl LabelKind {
         }
     }
 
-    /// The kind of label that an entity is.
+    /// The kind of label that an entity is, if it is one.
     pub(crate) fn of(urn: &Urn) -> Option<Self> {
         [Self::Tag, Self::Term]
             .into_iter()
@@ -73,7 +73,7 @@ impl LabelKind {
 }
 
 impl Catalog {
-    /// Puts labels that exist on targets that exist; on all of them or on none.
+    /// Adds existing labels to existing targets; to all of them or to none.
     pub async fn add_labels(
         &self,
         caller: &Caller,
@@ -85,8 +85,8 @@ impl Catalog {
             .await
     }
 
-    /// Takes labels off targets that exist. One that is not there, or does not exist at all, is no error: what
-    /// dangles must be removable.
+    /// Removes labels from existing targets. Missing labels are no error: dangling references must
+    /// be removable.
     pub async fn remove_labels(
         &self,
         caller: &Caller,
@@ -137,7 +137,7 @@ impl Catalog {
     }
 }
 
-/// Changes a list of associations, and tells whether anything changed.
+/// Changes a list of associations; returns whether anything changed.
 type ChangeList = fn(&mut Vec<Value>, LabelKind, &[Urn]) -> bool;
 
 fn edit_labels(
@@ -184,7 +184,7 @@ fn edit_column_list(
     changed
 }
 
-/// Changes the list inside of an aspect or of a column's member. Terms are stamped when they change.
+/// Changes the list in an aspect or in a column's member. Terms record who changed them.
 fn edit_list(
     holder: &mut Map<String, Value>,
     kind: LabelKind,
@@ -227,7 +227,7 @@ fn removed(associations: &mut Vec<Value>, kind: LabelKind, labels: &[Urn]) -> bo
     associations.len() != before
 }
 
-/// The edits that take a label which is about to be deleted off whatever `aspect` of an entity says carries it.
+/// The edits that remove a label from `aspect` of an entity before the label is deleted.
 pub(crate) fn release(holder: &Urn, aspect: AspectName, kind: LabelKind, label: &Urn) -> Proposal {
     let labels = vec![label.clone()];
     if aspect != AspectName::EDITABLE_SCHEMA_METADATA {

@@ -1,17 +1,19 @@
-//! The use cases of Docent: everything that people and programs can do, without the way they ask for it.
+//! The use cases of Docent, independent of the API that calls them.
 //!
-//! Reads go to the store as they are ([`read`]), follow the flow of data ([`lineage`]) or look back ([`timeline`],
-//! [`history`], [`activity`]), searches go to the index ([`search`]). Every change, whatever door it came through, becomes a list
-//! of [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the input of
-//! one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`labels`], [`lifecycle`], [`links`],
-//! [`names`], [`owners`], [`people`], [`sessions`], [`structured_properties`], [`tokens`], [`vocabulary`].
+//! Reads come from the store ([`read`]), follow lineage ([`lineage`]) or history ([`timeline`],
+//! [`history`], [`activity`]); searches use the index ([`search`]). Every change becomes a list of
+//! [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the
+//! input of one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`labels`],
+//! [`lifecycle`], [`links`], [`names`], [`owners`], [`people`], [`sessions`],
+//! [`structured_properties`], [`tokens`], [`vocabulary`].
 //!
-//! Every function takes the [`Caller`]. Today every authenticated caller may do everything.
+//! Every use case that writes takes the [`Caller`]. Today every authenticated caller may do
+//! everything but manage accounts.
 //!
 //! This crate must not know SQL, HTTP or GraphQL.
 //!
-//! To add a use case: a module (or a function in the module of its noun) with an `impl Catalog` block that
-//! builds proposals and calls [`Catalog::apply`]. See docs/adding-a-mutation.md.
+//! To add a use case: add a module (or a function in the module of its noun) with an `impl Catalog`
+//! block that builds proposals and calls [`Catalog::apply`]. See docs/adding-a-mutation.md.
 
 pub mod activity;
 mod apply;
@@ -38,6 +40,7 @@ pub mod read;
 pub mod references;
 pub mod runs;
 pub mod search;
+mod secret;
 pub mod sessions;
 pub mod structured_properties;
 mod target;
@@ -63,10 +66,10 @@ pub use docent_store::{
 };
 pub use error::{ConflictReason, Error, ErrorKind, ErrorSubject};
 pub use ids::{Ids, RandomIds};
-pub use proposal::{Change, NOT_THERE, Proposal, Requirement};
+pub use proposal::{Change, MISSING_VERSION, Proposal, Requirement};
 pub use target::Target;
 
-/// The catalog over one store. Cloning it is cheap and gives the same catalog.
+/// The catalog over one store. Clones share everything.
 #[derive(Debug, Clone)]
 pub struct Catalog {
     inner: Arc<Inner>,
@@ -78,8 +81,8 @@ pub struct Catalog {
 struct Inner {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    known_tokens: tokens::KnownTokens,
-    known_sessions: tokens::KnownTokens,
+    known_tokens: tokens::KnownSecrets,
+    known_sessions: tokens::KnownSecrets,
     uses: tokens::Uses,
     hashing: people::password::Hashing,
     throttle: people::throttle::Throttle,
@@ -91,8 +94,8 @@ impl Catalog {
             inner: Arc::new(Inner {
                 store,
                 clock,
-                known_tokens: tokens::KnownTokens::default(),
-                known_sessions: tokens::KnownTokens::default(),
+                known_tokens: tokens::KnownSecrets::default(),
+                known_sessions: tokens::KnownSecrets::default(),
                 uses: tokens::Uses::default(),
                 hashing: people::password::Hashing::default(),
                 throttle: people::throttle::Throttle::default(),
@@ -106,7 +109,7 @@ impl Catalog {
         &*self.inner.store
     }
 
-    /// The time that stands in audit stamps.
+    /// The time of audit stamps.
     pub fn now_ms(&self) -> EpochMillis {
         self.inner.clock.now_ms()
     }

@@ -1,4 +1,4 @@
-//! Where entities are in their life: deprecated, and soft-deleted.
+//! The lifecycle of entities: deprecation and soft deletion.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -11,19 +11,19 @@ use crate::proposal::Proposal;
 use crate::target::{Target, column_urn};
 use crate::{Caller, Catalog, Error};
 
-/// Whether something should still be used.
+/// Whether something is deprecated.
 #[derive(Debug, Clone, Default)]
 pub struct Deprecation {
     pub deprecated: bool,
     pub decommission_time: Option<EpochMillis>,
     pub note: Option<String>,
-    /// What to use in its place.
+    /// The replacement to use.
     pub replacement: Option<Urn>,
 }
 
 impl Catalog {
-    /// Says whether targets that exist should still be used; of all of them or of none. What is said replaces
-    /// what was said before. A column is an entity of its own here.
+    /// Sets the deprecation of existing targets; of all of them or of none. A column is an entity
+    /// of its own here.
     pub async fn update_deprecation(
         &self,
         caller: &Caller,
@@ -38,8 +38,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Hides entities that exist, or shows them again; all of them or none. A hidden user may not act, so it is looked at
-    /// like what comes from outside.
+    /// Soft-deletes existing entities, or restores them; all of them or none. Soft deletion blocks
+    /// a user's account, so this goes through [`Catalog::ingest`].
     pub async fn update_soft_deleted(
         &self,
         caller: &Caller,
@@ -72,10 +72,9 @@ impl Catalog {
         Ok(())
     }
 
-    /// Those of these entities that are hidden.
+    /// The soft-deleted ones of these entities.
     pub async fn soft_deleted(
         &self,
-        caller: &Caller,
         urns: impl IntoIterator<Item = &Urn>,
     ) -> Result<HashSet<Urn>, Error> {
         let urns: BTreeSet<&Urn> = urns.into_iter().collect();
@@ -83,7 +82,7 @@ impl Catalog {
             .into_iter()
             .map(|urn| AspectKey::new(urn, AspectName::STATUS))
             .collect();
-        let rows = self.read(caller, ReadRequest::rows(&keys)).await?.rows;
+        let rows = self.read(ReadRequest::rows(&keys)).await?.rows;
         Ok(keys
             .into_iter()
             .zip(rows)
@@ -93,7 +92,7 @@ impl Catalog {
     }
 }
 
-/// Whether this `status` hides its entity.
+/// Whether this `status` soft-deletes its entity.
 pub(crate) fn is_removed(status: &AspectRow) -> bool {
     let status = status.as_deref();
     let status = status.and_then(|row| serde_json::from_str::<Status>(&row.metadata).ok());

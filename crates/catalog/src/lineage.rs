@@ -1,45 +1,45 @@
-//! Where data comes from and where it goes.
+//! Data lineage.
 //!
-//! [`Catalog::lineage`] gives the neighbours of entities, [`Catalog::lineage_walk`] everything that can be reached from one.
-//! Both follow the edges that the registry calls lineage, whichever end they were written at: that a job produces a table
-//! is said by the job, and makes the job upstream of the table. Columns are followed through the column lineage of tables
-//! and jobs ([`columns`]).
+//! [`Catalog::lineage`] returns the neighbours of entities, [`Catalog::lineage_walk`] everything
+//! reachable from one. Both follow the edges that the registry marks as lineage, whichever end
+//! stores them: a job stores that it produces a table, which makes the job upstream of the table.
+//! Columns are followed through the column lineage of tables and jobs ([`columns`]).
 //!
-//! Entities that do not exist or are soft-deleted are passed through, because data flows through them all the same, but left
-//! out of what is given unless asked for.
+//! Missing and soft-deleted entities are traversed, because data flows through them all the same,
+//! but left out of the result unless requested.
 //!
-//! What counts as lineage is the registry's business: to add a relationship, annotate it there.
+//! To add a lineage relationship, annotate it in the registry.
 
 mod columns;
-mod standing;
+mod existence;
 mod step;
 mod walk;
 
 use docent_model::{LineageDirection, Urn};
 use docent_store::RelatedEntity;
 
-use crate::{Caller, Catalog, Error};
+use crate::{Catalog, Error};
 
 pub use walk::{Reached, Walk, WalkLimits};
 
-/// How many entities one walk finds at most.
+/// The most entities that one walk finds.
 pub const MAX_ENTITIES: usize = 10_000;
-/// How many steps one walk goes at most.
+/// The most steps of one walk.
 pub const MAX_HOPS: usize = 20;
-/// How many neighbours of one entity are looked at: a walk cannot give more.
+/// The most neighbours of one entity that are read: a walk cannot return more.
 const MAX_NEIGHBOURS: usize = MAX_ENTITIES;
-/// Of how many entities at once, so that not more than some hundred thousand edges are in memory.
+/// The batch size, so that at most some hundred thousand edges are in memory.
 const ENTITIES_AT_ONCE: usize = 50;
-/// The siblings of one entity are the few tables that are one table to people.
+/// Siblings are the few tables that represent one table to users.
 const MAX_SIBLINGS: usize = 100;
 
-/// Which neighbours are wanted.
+/// Which neighbours to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NeighbourQuery {
     pub direction: LineageDirection,
-    /// Without the neighbours of the entity's siblings, which otherwise count as its own.
+    /// Leaves out the neighbours of the entity's siblings, which otherwise count as its own.
     pub separate_siblings: bool,
-    /// Also those that do not exist or are soft-deleted.
+    /// Includes missing and soft-deleted neighbours.
     pub include_ghosts: bool,
     pub start: usize,
     pub count: usize,
@@ -49,7 +49,7 @@ pub struct NeighbourQuery {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Neighbours {
     pub total: usize,
-    /// How many were left out because they do not exist or are soft-deleted.
+    /// How many were left out as missing or soft-deleted.
     pub filtered: usize,
     pub items: Vec<Neighbour>,
 }
@@ -57,15 +57,15 @@ pub struct Neighbours {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Neighbour {
     pub urn: Urn,
-    /// The relationship that says so, such as `DownstreamOf`; of several the first by name.
+    /// The relationship of the edge, such as `DownstreamOf`; of several the first by name.
     pub relationship: String,
 }
 
 impl Catalog {
-    /// The neighbours of each entity, one step upstream or downstream. The totals are exact up to ten thousand.
+    /// The neighbours of each entity, one step upstream or downstream. Totals are exact up to ten
+    /// thousand.
     pub async fn lineage(
         &self,
-        _caller: &Caller,
         urns: &[Urn],
         query: NeighbourQuery,
     ) -> Result<Vec<Neighbours>, Error> {
@@ -103,15 +103,15 @@ impl Catalog {
                 list
             })
             .collect();
-        let standings = self
-            .standings(lists.iter().flatten().map(|related| &related.urn))
+        let existence = self
+            .existence_of(lists.iter().flatten().map(|related| &related.urn))
             .await?;
         Ok(lists
             .into_iter()
             .map(|list| {
                 let all = list.len();
                 let mut shown = list;
-                shown.retain(|related| query.include_ghosts || standings.is_live(&related.urn));
+                shown.retain(|related| query.include_ghosts || existence.is_live(&related.urn));
                 Neighbours {
                     total: shown.len(),
                     filtered: all - shown.len(),
@@ -129,7 +129,7 @@ impl Catalog {
             .collect())
     }
 
-    /// Each entity and behind it its siblings.
+    /// Each entity, followed by its siblings.
     async fn with_siblings(&self, urns: &[Urn]) -> Result<Vec<Vec<Urn>>, Error> {
         let pages = self
             .store()

@@ -1,4 +1,4 @@
-//! Reference links of an entity. A link is known by its url and label together.
+//! Links of an entity. URL and label together identify a link.
 
 use docent_model::aspects::{AuditStamp, InstitutionalMemory, Link, LinkSettings, Other};
 use docent_model::{AspectName, Urn};
@@ -7,7 +7,7 @@ use crate::proposal::Proposal;
 use crate::target::expect_aspect;
 use crate::{Caller, Catalog, Error};
 
-/// What a link says.
+/// The content of a link.
 #[derive(Debug, Clone)]
 pub struct LinkText {
     pub url: String,
@@ -38,7 +38,7 @@ impl LinkText {
         });
     }
 
-    /// Takes the place of a link: who made it, and when, stays.
+    /// Replaces the content of a link; its creation stamp stays.
     fn replace(&self, link: &mut Link, stamp: &AuditStamp) {
         link.url.clone_from(&self.url);
         link.description.clone_from(&self.label);
@@ -46,7 +46,7 @@ impl LinkText {
         link.settings = self.settings();
     }
 
-    fn taken(&self) -> Error {
+    fn duplicate(&self) -> Error {
         let Self { url, label, .. } = self;
         Error::invalid(format!(
             "The link '{url}' with label '{label}' already exists"
@@ -55,12 +55,12 @@ impl LinkText {
 }
 
 impl Catalog {
-    /// Adds a link that is not there yet.
+    /// Adds a new link.
     pub async fn add_link(&self, caller: &Caller, urn: &Urn, new: LinkText) -> Result<(), Error> {
         check_url(urn, &new.url)?;
         self.edit_links(caller, urn, move |links, stamp| {
             if links.elements.iter().any(|link| new.is(link)) {
-                return Err(new.taken());
+                return Err(new.duplicate());
             }
             new.add_to(links, stamp);
             Ok(())
@@ -68,7 +68,7 @@ impl Catalog {
         .await
     }
 
-    /// Changes a link where it stands.
+    /// Changes a link in place.
     pub async fn update_link(
         &self,
         caller: &Caller,
@@ -90,9 +90,9 @@ impl Catalog {
                     "Failed to update the link '{url}' with label '{label}'. The link does not exist"
                 )));
             };
-            let taken = |(other, link): (usize, &Link)| other != at && new.is(link);
-            if links.elements.iter().enumerate().any(taken) {
-                return Err(new.taken());
+            let is_duplicate = |(other, link): (usize, &Link)| other != at && new.is(link);
+            if links.elements.iter().enumerate().any(is_duplicate) {
+                return Err(new.duplicate());
             }
             new.replace(&mut links.elements[at], stamp);
             Ok(())
@@ -100,7 +100,7 @@ impl Catalog {
         .await
     }
 
-    /// Adds a link, or updates the one that has the same url and label.
+    /// Adds a link, or updates the one with the same URL and label.
     pub async fn upsert_link(
         &self,
         caller: &Caller,
@@ -118,8 +118,8 @@ impl Catalog {
         .await
     }
 
-    /// Removes the links with this url, or only those that have this label too. The url is not checked: a
-    /// link that should never have been stored must be removable.
+    /// Removes the links with this URL, or only those with this label too. The URL is not
+    /// validated: an invalid stored link must be removable.
     pub async fn remove_link(
         &self,
         caller: &Caller,
@@ -167,7 +167,7 @@ impl Catalog {
     }
 }
 
-/// Links must lead somewhere, and only where a browser may go: nothing that runs.
+/// Allows only URLs that a browser can open without running code.
 pub(crate) fn check_url(urn: &Urn, url: &str) -> Result<(), Error> {
     const ALLOWED: [&str; 4] = ["http", "https", "ftp", "mailto"];
     let (scheme, rest) = url
@@ -196,8 +196,8 @@ pub(crate) fn check_url(urn: &Urn, url: &str) -> Result<(), Error> {
     )))
 }
 
-/// Whether what stands behind the scheme begins with a host, or with an address of mail. As lenient as browsers are, who
-/// do not count the slashes.
+/// Whether a host or a mail address follows the scheme. As lenient as browsers, which ignore the
+/// number of slashes.
 fn leads_somewhere(rest: &str) -> bool {
     let authority = rest
         .trim_start_matches('/')

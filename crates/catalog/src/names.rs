@@ -1,4 +1,4 @@
-//! Display names that people give.
+//! Display names that users set.
 
 use docent_model::aspects::EditableDatasetProperties;
 use docent_model::{AspectName, Registry, Urn};
@@ -9,12 +9,10 @@ use crate::proposal::{Proposal, Requirement};
 use crate::{Caller, Catalog, Error};
 
 impl Catalog {
-    /// Renames an entity. A dataset keeps the name that ingestion gave it beside the new one.
+    /// Renames an entity. A dataset also keeps its ingested name.
     pub async fn update_name(&self, caller: &Caller, urn: &Urn, name: &str) -> Result<(), Error> {
         if name.trim().is_empty() {
-            return Err(Error::invalid(
-                "the new name is empty: send one with letters in it",
-            ));
+            return Err(Error::invalid("the new name is empty"));
         }
         let proposal = rename(urn, name.to_owned())?.requires_target();
         self.apply(caller, vec![proposal]).await?;
@@ -52,7 +50,7 @@ fn rename(urn: &Urn, name: String) -> Result<Proposal, Error> {
     }
 }
 
-/// The member of the one aspect that holds the name of other entity types.
+/// The member of the aspect that holds the name of other entity types.
 fn named_in(entity_type: &str) -> Option<(&'static str, &'static str)> {
     match entity_type {
         "glossaryTerm" => Some(("glossaryTermInfo", "name")),

@@ -1,8 +1,8 @@
-//! Who is responsible for entities, and in what capacity.
+//! Ownership of entities.
 //!
-//! The same user or group may own an entity in several capacities, so an owner is known by its URN and its kind
-//! together. Kinds are names such as `TECHNICAL_OWNER` or URNs of ownership types; the types behind the names that
-//! people use are entities that every catalog has, see [`Catalog::add_built_in_ownership_types`].
+//! The same user or group may own an entity in several ways, so URN and type together identify an
+//! owner. Types are names such as `TECHNICAL_OWNER` or URNs of ownership types; the built-in names
+//! have entities that every catalog has, see [`Catalog::add_built_in_ownership_types`].
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use crate::proposal::{Proposal, Requirement, require_all};
 use crate::target::{Target, expect_few};
 use crate::{Caller, Catalog, Error};
 
-/// An owner to be set.
+/// An owner to set.
 #[derive(Debug, Clone)]
 pub struct NewOwner {
     pub owner: Urn,
-    /// The kind of ownership by its name, such as `TECHNICAL_OWNER`, …
+    /// The ownership type by its name, such as `TECHNICAL_OWNER`, …
     pub kind: Option<String>,
     /// … or by the URN of an ownership type.
     pub kind_urn: Option<Urn>,
 }
 
-/// The kinds of ownership that every catalog has: name, what it is called, what it means.
+/// The built-in ownership types: name, display name, description.
 const BUILT_IN: [(&str, &str, &str); 4] = [
     (
         "TECHNICAL_OWNER",
@@ -72,7 +72,7 @@ impl NewOwner {
     }
 }
 
-/// The name that a type is stored under for clients that know names only.
+/// The name stored for clients that know names only.
 fn name_of(kind: &Urn) -> &'static str {
     BUILT_IN
         .iter()
@@ -82,7 +82,7 @@ fn name_of(kind: &Urn) -> &'static str {
 }
 
 impl Catalog {
-    /// Makes users or groups that exist owners of targets that exist; of all of them or of none.
+    /// Makes existing users or groups owners of existing targets; of all of them or of none.
     pub async fn add_owners(
         &self,
         caller: &Caller,
@@ -114,7 +114,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Takes owners off targets that exist: in this capacity, or in all of them. One that is not there is no error.
+    /// Removes owners from existing targets: of this type, or of all types. A missing owner is no
+    /// error.
     pub async fn remove_owners(
         &self,
         caller: &Caller,
@@ -149,13 +150,13 @@ impl Catalog {
         Ok(())
     }
 
-    /// Stores the ownership types that clients take for granted, where they are missing.
+    /// Stores the built-in ownership types that are missing.
     pub async fn add_built_in_ownership_types(&self, caller: &Caller) -> Result<(), Error> {
         let types = BUILT_IN
             .iter()
             .map(|(name, ..)| Ok(Urn::parse(&built_in_ownership_type(name))?))
             .collect::<Result<Vec<Urn>, Error>>()?;
-        let exists = self.exists(caller, &types).await?;
+        let exists = self.exists(&types).await?;
         let missing = types.into_iter().zip(BUILT_IN).zip(exists);
         let proposals = missing
             .filter(|(_, exists)| !exists)
@@ -222,7 +223,7 @@ fn by_kind(owners: &[Owner]) -> BTreeMap<String, Vec<Urn>> {
     by_kind
 }
 
-/// All owners of an entity. They must exist, and each must say what kind of owner it is.
+/// All owners of an entity. They must exist, and each must have a type.
 pub(crate) fn ownership(entity: &Urn, owners: &[NewOwner]) -> Result<Proposal, Error> {
     expect_few("owners", owners.len())?;
     let mut proposal = replace(entity, owners, "MANUAL")?;
@@ -230,7 +231,7 @@ pub(crate) fn ownership(entity: &Urn, owners: &[NewOwner]) -> Result<Proposal, E
     Ok(proposal)
 }
 
-/// All owners of an entity, as they are given.
+/// All owners of an entity, as given.
 pub(crate) fn replace(entity: &Urn, owners: &[NewOwner], source: &str) -> Result<Proposal, Error> {
     let owners = owners
         .iter()
@@ -250,7 +251,7 @@ pub(crate) fn replace(entity: &Urn, owners: &[NewOwner], source: &str) -> Result
     ))
 }
 
-/// Who creates something answers for it, until somebody says otherwise.
+/// The creator of an entity is its first owner.
 pub(crate) fn created_by(entity: &Urn, caller: &Caller) -> Result<Proposal, Error> {
     let creator = NewOwner {
         owner: caller.actor().clone(),
@@ -260,7 +261,7 @@ pub(crate) fn created_by(entity: &Urn, caller: &Caller) -> Result<Proposal, Erro
     replace(entity, &[creator], "MANUAL")
 }
 
-/// What must exist for these to be owners.
+/// The requirements for these to be owners.
 fn required(owners: &[NewOwner]) -> impl Iterator<Item = Requirement> {
     let named = owners.iter().flat_map(|owner| {
         let kind = owner.kind_urn.iter().map(|kind| (kind, "Ownership type"));

@@ -1,15 +1,16 @@
-//! People who sign in: their passwords, and whether they may act.
+//! User accounts: passwords and account status.
 //!
-//! A person is a `corpuser` entity like any other. What their password is checked with is DataHub's own aspect for it,
-//! `corpUserCredentials`: so it is in the backup, goes with the user, and is known as a secret that no door shows
-//! ([`Catalog::is_secret`]) and that nobody writes directly. A new password leaves nothing of the old one behind, not
-//! even in the history of the aspect.
+//! A user is a `corpuser` entity like any other. The hash of the password is in DataHub's own
+//! aspect for it, `corpUserCredentials`: so it is in backups, is deleted with the user, is a secret
+//! ([`Catalog::is_secret`]), and clients cannot write it. A new password removes every trace of the
+//! old one, even from the history of the aspect.
 //!
-//! There are no roles yet: whoever can sign in may do everything, but for two things that would let one person act as
-//! another, or keep one out and bring one back. Tokens for others, and who may act, are matters of the administrator
-//! ([`Catalog::is_administrator`]).
+//! There are no roles yet: every user who can sign in may do everything but two things. Only an
+//! administrator ([`Catalog::is_administrator`]) creates tokens for others and changes an account's
+//! status.
 //!
-//! [`crate::sessions`] is what signing in gives. This module must not know how a person is asked.
+//! Signing in begins a session ([`crate::sessions`]). This module must not know how a password is
+//! entered.
 
 mod details;
 pub(crate) mod password;
@@ -31,38 +32,38 @@ use password::is_ours;
 
 pub use password::Password;
 
-/// The user that a store has from its first start on.
+/// The user that the first start creates.
 pub const ADMINISTRATOR: &str = "datahub";
 
 const ACTIVE: &str = "ACTIVE";
 const SUSPENDED: &str = "SUSPENDED";
 
-/// A person to be let in.
+/// A user who gets a password.
 #[derive(Debug, Clone)]
 pub struct NewUser {
     pub user: Urn,
-    /// `None` keeps what is known.
+    /// `None` keeps the current value.
     pub display_name: Option<String>,
     pub email: Option<String>,
     pub password: Password,
 }
 
-/// What a list of users shows.
+/// A user as listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
     pub urn: Urn,
     pub display_name: Option<String>,
     pub email: Option<String>,
-    /// Whether there is a password to sign in with.
+    /// Whether the user has a password to sign in with.
     pub has_password: bool,
     pub suspended: bool,
     /// Soft-deleted.
     pub removed: bool,
 }
 
-/// Whether a user may act.
+/// The status of a user's account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum AccountStatus {
     Unknown,
     /// Soft-deleted.
     Removed,
@@ -70,27 +71,27 @@ pub(crate) enum Standing {
     Active,
 }
 
-/// Whether the user [`ADMINISTRATOR`] can sign in, and since when.
+/// The state of the user [`ADMINISTRATOR`] after a start.
 #[derive(Debug)]
 pub enum Administrator {
     Exists,
-    /// Suspended or removed, and so it stays.
+    /// Suspended or removed; a start does not change that.
     KeptOut,
-    /// Made just now, with this password.
+    /// Just created, with this password.
     Created(Password),
 }
 
 impl Catalog {
-    /// Whether the caller may do what is not everybody's: the operator at the command line, and the user whom the first
-    /// start makes.
+    /// Whether the caller is an administrator: the operator at the command line, or the user that
+    /// the first start creates.
     pub fn is_administrator(caller: &Caller) -> bool {
         let actor = caller.actor();
         actor.as_str() == SYSTEM_ACTOR
             || (actor.entity_type() == "corpuser" && actor.key() == ADMINISTRATOR)
     }
 
-    /// Lets a person in who could not sign in before. The user is created if it is new. To one who was removed, nothing
-    /// from before comes back: neither password nor tokens.
+    /// Gives a user without a password one, and creates a missing user. A removed user starts over:
+    /// the old password and tokens are deleted.
     pub async fn add_user(&self, caller: &Caller, new: NewUser) -> Result<(), Error> {
         let user = check_user(&new.user)?;
         details::check_sign_in_name(user.key())?;
@@ -110,17 +111,17 @@ impl Catalog {
         self.store_user(caller, user, &new.password, info).await
     }
 
-    /// Sees to it that the user [`ADMINISTRATOR`] can sign in, whoever else can: one without a password gets the given one
-    /// or a random one. Who was suspended or removed stays so.
+    /// Makes sure that the user [`ADMINISTRATOR`] has a password: the given one or a random one. A
+    /// suspended or removed one stays so.
     pub async fn ensure_administrator(
         &self,
         caller: &Caller,
         given: Option<Password>,
     ) -> Result<Administrator, Error> {
         let user = Urn::new("corpuser", ADMINISTRATOR)?;
-        match self.standing(&user).await? {
-            Standing::Suspended | Standing::Removed => return Ok(Administrator::KeptOut),
-            Standing::Unknown | Standing::Active => {}
+        match self.account_status(&user).await? {
+            AccountStatus::Suspended | AccountStatus::Removed => return Ok(Administrator::KeptOut),
+            AccountStatus::Unknown | AccountStatus::Active => {}
         }
         if self.has_password(&user).await? {
             return Ok(Administrator::Exists);
@@ -157,9 +158,7 @@ impl Catalog {
             if current.as_ref().is_some_and(is_ours) {
                 return Err(Error::conflict(
                     ConflictReason::PasswordExists,
-                    format!(
-                        "the user {name} has a password already: 'docent user passwd {name}' sets another"
-                    ),
+                    format!("the user {name} has a password already: set another instead"),
                 ));
             }
             Ok(credentials.clone())
@@ -172,12 +171,12 @@ impl Catalog {
             })
         };
         let mut proposals = Vec::new();
-        if self.standing(user).await? == Standing::Removed {
+        if self.account_status(user).await? == AccountStatus::Removed {
             let aspect = AspectName::CORP_USER_CREDENTIALS;
             proposals.push(Proposal::new(user.clone(), Change::DeleteAspect { aspect }));
-            proposals.extend(self.token_removals(std::slice::from_ref(user)).await?);
+            proposals.push(Proposal::new(user.clone(), Change::RevokeAccess));
         } else {
-            proposals.extend(self.session_removals(user).await?);
+            proposals.push(end_sessions(user));
         }
         proposals.extend([
             Proposal::edit(user.clone(), AspectName::CORP_USER_CREDENTIALS, credentials),
@@ -193,7 +192,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Gives a user another password, and ends the sessions that began with the old one.
+    /// Sets the password of a user, and ends the user's sessions.
     pub async fn set_password(
         &self,
         caller: &Caller,
@@ -204,30 +203,24 @@ impl Catalog {
         self.check_user_exists(user).await?;
         let credentials = self.inner.hashing.credentials(password).await?;
         let aspect = AspectName::CORP_USER_CREDENTIALS;
-        // Deleted first: the old hash must not stay in the history.
+        // Deleted first, so that the old hash does not stay in the history.
         let forget = Proposal::new(user.clone(), Change::DeleteAspect { aspect })
             .requires_existing(user, unknown(user));
         let remember = Proposal::edit(user.clone(), aspect, move |_, _: &AuditStamp| {
             Ok::<CorpUserCredentials, _>(credentials.clone())
         });
-        let mut proposals = vec![forget, remember];
-        proposals.extend(self.session_removals(user).await?);
+        let proposals = vec![forget, remember, end_sessions(user)];
         self.apply(caller, proposals).await?;
-        // Whoever signed in between the look and the change did so with the old password.
-        let left = self.session_removals(user).await?;
-        self.apply(caller, left).await?;
         Ok(())
     }
 
-    /// Stops a user's tokens and sessions at once. The tokens work again after [`Catalog::resume_user`].
+    /// Ends a user's sessions and stops the tokens at once. The tokens work again after
+    /// [`Catalog::resume_user`].
     pub async fn suspend_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
         check_user(user)?;
         self.check_user_exists(user).await?;
-        self.apply(caller, vec![with_status(user, SUSPENDED)])
-            .await?;
-        // From now on no session begins, so these are all of them.
-        let sessions = self.session_removals(user).await?;
-        self.apply(caller, sessions).await?;
+        let proposals = vec![with_status(user, SUSPENDED), end_sessions(user)];
+        self.apply(caller, proposals).await?;
         Ok(())
     }
 
@@ -238,7 +231,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Notes that users and groups who exist have this role and no other, or none at all; of all of them or of none.
+    /// Sets the role of existing users and groups, or removes it; of all of them or of none.
     pub async fn assign_role(
         &self,
         caller: &Caller,
@@ -247,7 +240,7 @@ impl Catalog {
     ) -> Result<(), Error> {
         if !Self::is_administrator(caller) {
             return Err(Error::forbidden(format!(
-                "only {ADMINISTRATOR} gives people roles"
+                "only {ADMINISTRATOR} assigns roles"
             )));
         }
         if let Some(role) = role {
@@ -269,10 +262,9 @@ impl Catalog {
         Ok(())
     }
 
-    /// Users in the order of their names, those behind `after`: all of them, or those with a password.
+    /// Users by name, behind `after`: all of them, or those with a password.
     pub async fn list_users(
         &self,
-        _caller: &Caller,
         all: bool,
         after: Option<&Urn>,
         limit: usize,
@@ -308,17 +300,24 @@ impl Catalog {
                 let [credentials, info, user_status, status] = rows else {
                     return None;
                 };
-                let info = value::<CorpUserInfo>(info);
+                let info = aspect_value::<CorpUserInfo>(info);
                 Some(User {
                     urn,
                     display_name: info.as_ref().and_then(|info| info.display_name.clone()),
                     email: info.and_then(|info| info.email),
-                    has_password: value(credentials).as_ref().is_some_and(is_ours),
+                    has_password: aspect_value(credentials).as_ref().is_some_and(is_ours),
                     suspended: is_suspended(user_status),
                     removed: is_removed(status),
                 })
             })
             .collect())
+    }
+
+    /// Whether each user has credentials stored here.
+    pub async fn have_credentials(&self, users: &[Urn]) -> Result<Vec<bool>, Error> {
+        let key = |user| AspectKey::new(user, AspectName::CORP_USER_CREDENTIALS);
+        let keys: Vec<AspectKey> = users.iter().map(key).collect();
+        self.are_stored(&keys).await
     }
 
     async fn has_password(&self, user: &Urn) -> Result<bool, Error> {
@@ -328,10 +327,10 @@ impl Catalog {
 
     /// Whether a user exists and is neither soft-deleted nor suspended.
     pub(crate) async fn is_active(&self, user: &Urn) -> Result<bool, Error> {
-        Ok(self.standing(user).await? == Standing::Active)
+        Ok(self.account_status(user).await? == AccountStatus::Active)
     }
 
-    pub(crate) async fn standing(&self, user: &Urn) -> Result<Standing, Error> {
+    pub(crate) async fn account_status(&self, user: &Urn) -> Result<AccountStatus, Error> {
         let spec = Registry::get().check_urn(user)?;
         let keys = [
             spec.key_aspect,
@@ -341,28 +340,28 @@ impl Catalog {
         .map(|aspect| AspectKey::new(user, aspect));
         let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
         let [Some(_), status, user_status] = rows.as_slice() else {
-            return Ok(Standing::Unknown);
+            return Ok(AccountStatus::Unknown);
         };
         Ok(if is_removed(status) {
-            Standing::Removed
+            AccountStatus::Removed
         } else if is_suspended(user_status) {
-            Standing::Suspended
+            AccountStatus::Suspended
         } else {
-            Standing::Active
+            AccountStatus::Active
         })
     }
 
-    /// What the password of a user is checked with.
+    /// The stored hash of a user's password.
     pub(crate) async fn credentials_of(
         &self,
         user: &Urn,
     ) -> Result<Option<CorpUserCredentials>, Error> {
         let key = AspectKey::new(user, AspectName::CORP_USER_CREDENTIALS);
         let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
-        Ok(value(&row))
+        Ok(aspect_value(&row))
     }
 
-    /// Fails for a user that nobody knows.
+    /// Fails for a user who does not exist.
     pub async fn check_user_exists(&self, user: &Urn) -> Result<(), Error> {
         let spec = Registry::get().check_urn(user)?;
         let key = AspectKey::new(user, spec.key_aspect);
@@ -412,28 +411,34 @@ fn with_status(user: &Urn, status: &'static str) -> Proposal {
         .requires_existing(user, unknown(user))
 }
 
-/// Proposals that write nothing, and fail inside their transaction if the user has been removed or suspended.
-pub(crate) fn must_be_active(user: &Urn) -> [Proposal; 2] {
-    let unless = |aspect, member: &'static str, keeps_out: Value| {
-        let name = user.key().to_owned();
-        Proposal::edit_present(user.clone(), aspect, move |current: Value, _| {
-            if current[member] == keeps_out {
-                return Err(account_inactive(format!("{name} may not act any more")));
-            }
-            Ok(current)
-        })
-    };
-    [
-        unless(AspectName::STATUS, "removed", Value::Bool(true)),
-        unless(AspectName::CORP_USER_STATUS, "status", SUSPENDED.into()),
-    ]
+fn end_sessions(user: &Urn) -> Proposal {
+    Proposal::new(user.clone(), Change::EndSessions { keep: 0 })
 }
 
-fn value<T: DeserializeOwned>(row: &AspectRow) -> Option<T> {
+/// Requires inside the transaction that the user is neither removed nor suspended.
+pub(crate) fn requires_active(proposal: Proposal, user: &Urn) -> Proposal {
+    let unless = |member: &'static str, blocked: Value| {
+        let name = user.key().to_owned();
+        move |current: Option<Value>| match current {
+            Some(current) if current[member] == blocked => {
+                Err(account_inactive(format!("{name} is not active")))
+            }
+            _ => Ok(()),
+        }
+    };
+    let removed = unless("removed", Value::Bool(true));
+    let suspended = unless("status", SUSPENDED.into());
+    proposal
+        .requires_value(user, AspectName::STATUS, removed)
+        .requires_value(user, AspectName::CORP_USER_STATUS, suspended)
+}
+
+/// The value of a row as the aspect's struct; `None` if it is missing or has another shape.
+pub(crate) fn aspect_value<T: DeserializeOwned>(row: &AspectRow) -> Option<T> {
     serde_json::from_str(&row.as_ref()?.metadata).ok()
 }
 
 /// Whether this `corpUserStatus` suspends its user.
 pub(crate) fn is_suspended(status: &AspectRow) -> bool {
-    value::<Value>(status).is_some_and(|status| status["status"] == SUSPENDED)
+    aspect_value::<Value>(status).is_some_and(|status| status["status"] == SUSPENDED)
 }

@@ -1,4 +1,4 @@
-//! Changes on their way to [`crate::Catalog::apply`].
+//! Changes for [`crate::Catalog::apply`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,70 +6,77 @@ use std::sync::Arc;
 use docent_model::aspects::{AuditStamp, Stamped};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, EpochMillis, SystemMetadata, Urn};
-use docent_store::{LogicalVersion, PointRange};
+use docent_store::{AspectKey, LogicalVersion, PointRange};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::{ConflictReason, Error};
 
-/// One wanted change to one entity. A list of them is carried out whole or not at all.
+/// One change to one entity. A list of proposals is applied as a whole or not at all.
 #[derive(Debug, Clone)]
 pub struct Proposal {
     pub urn: Urn,
     pub change: Change,
     /// What the ingestion client says about the write; `None` for edits through our own API.
     pub system_metadata: Option<SystemMetadata>,
-    /// What must hold for this change to be made.
+    /// Conditions for the change.
     pub requirements: Vec<Requirement>,
-    /// A creation of what is there already is left out instead of failing.
+    /// Skips a creation if the aspect or entity exists, instead of failing.
     pub skip_existing: bool,
-    /// Which item of a client's list it comes from, for error messages.
+    /// The index in the client's list, for error messages.
     pub position: Option<usize>,
 }
 
 #[derive(Debug, Clone)]
 pub enum Change {
-    /// The aspect becomes this JSON text, whatever it was. Creates the entity if it is new.
+    /// Replaces the aspect with this JSON text. Creates a missing entity.
     Upsert { aspect: AspectName, text: String },
-    /// Like an upsert, but only where the aspect is not there yet.
+    /// Like an upsert, but fails if the aspect exists.
     Create { aspect: AspectName, text: String },
-    /// Like an upsert, but only where the entity is not there yet.
+    /// Like an upsert, but fails if the entity exists.
     CreateEntity { aspect: AspectName, text: String },
-    /// The aspect becomes what a client's patch makes of it, inside the transaction. Creates the entity if it is new.
+    /// Applies a client's patch to the aspect. Creates a missing entity.
     Patch {
         aspect: AspectName,
         patch: Arc<Patch>,
     },
-    /// The aspect becomes what a function makes of it, inside the transaction.
+    /// Applies a function to the aspect.
     Edit { aspect: AspectName, edit: Edit },
-    /// The aspect goes, with its history; its key aspect stands for the whole entity.
+    /// Deletes the aspect with its history; for the key aspect, the whole entity.
     DeleteAspect { aspect: AspectName },
-    /// What an ingestion run wrote about the entity is taken back, as the stored state is inside the transaction: each of
-    /// its aspects becomes what it was before, or goes if the run made it. An entity that the run made goes as a whole
-    /// if nobody else has written to it, or if `all` may go.
-    TakeBack {
-        run: String,
-        all: bool,
-        /// Only say what would be done.
+    /// Rolls back what an ingestion run wrote about the entity: restores the version before it of
+    /// each aspect, or deletes the aspect if the run created it. Deletes an entity that the run
+    /// created if nobody else has written to it, or if `hard`.
+    RollbackRun {
+        run_id: String,
+        hard: bool,
+        /// Only reports what would be done.
         dry_run: bool,
     },
-    /// The aspect becomes what it is without any relationship with an entity; it goes if it is nothing without.
-    TakeOut { aspect: AspectName, target: Urn },
-    /// The server notes something beside the value of the aspect, where there is one: no version, no entry in the log.
-    Note {
+    /// Removes all references to an entity from the aspect; deletes the aspect if nothing is left.
+    RemoveReferences { aspect: AspectName, target: Urn },
+    /// Sets a property of the aspect's system metadata, if the aspect exists: no new version, no
+    /// log entry.
+    SetSystemProperty {
         aspect: AspectName,
         property: &'static str,
         value: String,
     },
-    /// Points of a time series go.
+    /// Deletes points of a time series.
     DeletePoints {
         aspect: AspectName,
         range: PointRange,
     },
-    /// All aspects but the key go, with their histories and points, save those that hold secrets.
+    /// Deletes all aspects but the key and secrets, with their histories and points.
     Clear,
-    /// The entity goes, with everything about it; what pointed at it is mended where we know how.
+    /// Deletes the entity with all its aspects, and removes references to it where we know how. With a user go the
+    /// user's sessions and tokens.
     DeleteEntity,
+    /// Ends the expired sessions of a user, and the oldest others until at most so many are left.
+    EndSessions { keep: usize },
+    /// Ends all sessions of a user and revokes all tokens.
+    RevokeAccess,
 }
 
 impl Change {
@@ -80,28 +87,32 @@ impl Change {
             | Self::CreateEntity { aspect, .. }
             | Self::Patch { aspect, .. }
             | Self::Edit { aspect, .. }
-            | Self::TakeOut { aspect, .. }
-            | Self::Note { aspect, .. }
+            | Self::RemoveReferences { aspect, .. }
+            | Self::SetSystemProperty { aspect, .. }
             | Self::DeletePoints { aspect, .. }
             | Self::DeleteAspect { aspect } => Some(*aspect),
-            Self::TakeBack { .. } | Self::Clear | Self::DeleteEntity => None,
+            Self::RollbackRun { .. }
+            | Self::Clear
+            | Self::DeleteEntity
+            | Self::EndSessions { .. }
+            | Self::RevokeAccess => None,
         }
     }
 }
 
-/// From the current JSON text of an aspect, if there is one, to the next; `None` if it is to stay as it is. It may be
-/// called again when the engine retries, so it must not have effects of its own.
+/// Maps the current value of an aspect, if there is one, to the next; `None` leaves it unchanged. The engine may call
+/// it again in a retry, so it must not have side effects.
 #[derive(Clone)]
 pub struct Edit(Arc<EditFn>);
 
-type EditFn = dyn Fn(Option<&str>, &AuditStamp) -> Result<Option<String>, Error> + Send + Sync;
+type EditFn = dyn Fn(Option<&Value>, &AuditStamp) -> Result<Option<Value>, Error> + Send + Sync;
 
 impl Edit {
     pub(crate) fn run(
         &self,
-        current: Option<&str>,
+        current: Option<&Value>,
         stamp: &AuditStamp,
-    ) -> Result<Option<String>, Error> {
+    ) -> Result<Option<Value>, Error> {
         (self.0)(current, stamp)
     }
 }
@@ -112,10 +123,28 @@ impl fmt::Debug for Edit {
     }
 }
 
-/// How clients write the version of an aspect that is not there.
-pub const NOT_THERE: i64 = -1;
+/// A check of the current value of an aspect, if there is one. Like an [`Edit`] it may be called several times.
+#[derive(Clone)]
+pub struct Check(Arc<CheckFn>);
 
-/// A condition on the stored state. All but the last two are looked at before the change, in order.
+type CheckFn = dyn Fn(Option<&Value>) -> Result<(), Error> + Send + Sync;
+
+impl Check {
+    pub(crate) fn run(&self, current: Option<&Value>) -> Result<(), Error> {
+        (self.0)(current)
+    }
+}
+
+impl fmt::Debug for Check {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Check")
+    }
+}
+
+/// How clients write the version of a missing aspect.
+pub const MISSING_VERSION: i64 = -1;
+
+/// A condition on the stored state. All but the last two are checked before the change, in order.
 #[derive(Debug, Clone)]
 pub enum Requirement {
     /// The entity exists; `otherwise` is the error message if not.
@@ -125,26 +154,29 @@ pub enum Requirement {
         /// The index of the item in the client's list that refers to the entity.
         position: Option<usize>,
     },
-    /// The entity does not exist yet; `otherwise` is said if it does.
+    /// The entity does not exist; `otherwise` is the error message if it does.
     IsNew { otherwise: String },
-    /// The aspect that the change is about has this logical version; `None` if it must not be there. Like the next two,
-    /// of an entity's deletion it asks for the key aspect, and of [`Change::Clear`] for each aspect that would go.
+    /// The check accepts the current value of this aspect.
+    Holds { key: AspectKey, check: Check },
+    /// The aspect has this logical version; `None` if it must be missing. Like the next two, it
+    /// refers to the key aspect when an entity is deleted, and to each deleted aspect of
+    /// [`Change::Clear`].
     Version { expected: Option<LogicalVersion> },
     /// The aspect was written after this time.
     ModifiedSince { time_ms: EpochMillis },
-    /// The aspect was not written after this time; one that is not there never was.
+    /// The aspect was not written after this time; a missing one was not.
     UnmodifiedSince { time_ms: EpochMillis },
     /// The dataset has a schema with these columns.
     HasColumns {
         dataset: Urn,
         field_paths: Vec<String>,
     },
-    /// The new name of a placed entity is not taken by another one below the same parent. Looked at after the
-    /// change, and only if name or parent have changed.
+    /// No other entity with the same parent has the new name. Checked after the change, and only if
+    /// name or parent have changed.
     UniqueSiblingName { otherwise: fn(&str) -> String },
-    /// A user who is suspended stays so, and nobody else becomes it; whoever is let in here is neither removed nor
-    /// brought back. Looked at after the change.
-    SameStanding { has_tokens: bool },
+    /// The change neither suspends nor resumes a user, and neither removes nor restores one who can sign in or has
+    /// tokens. Checked after the change.
+    AccountStatusUnchanged,
 }
 
 impl Requirement {
@@ -156,7 +188,7 @@ impl Requirement {
         }
     }
 
-    /// Whether it is a condition that a client sets.
+    /// Whether it is a precondition that a client sets.
     pub(crate) fn is_condition(&self) -> bool {
         matches!(
             self,
@@ -181,8 +213,8 @@ impl Proposal {
         Self::new(urn, Change::Upsert { aspect, text })
     }
 
-    /// An edit in terms of the aspect's struct. `edit` is given the current value, or `None` if the entity
-    /// does not have the aspect, and the stamp of this write.
+    /// An edit in terms of the aspect's struct. `edit` gets the current value, or `None` if the
+    /// aspect is missing, and the stamp of this write.
     pub fn edit<T, F>(urn: Urn, aspect: AspectName, edit: F) -> Self
     where
         T: Serialize + DeserializeOwned,
@@ -193,7 +225,7 @@ impl Proposal {
         })
     }
 
-    /// An edit that only takes away: where the entity does not have the aspect, there is nothing to do.
+    /// An edit that only removes: a missing aspect stays missing.
     pub fn edit_present<T, F>(urn: Urn, aspect: AspectName, edit: F) -> Self
     where
         T: Serialize + DeserializeOwned,
@@ -205,19 +237,15 @@ impl Proposal {
         })
     }
 
-    /// Like [`Proposal::edit`]; where `edit` returns `None`, the aspect stays as it is, or away.
+    /// Like [`Proposal::edit`]; where `edit` returns `None`, the aspect stays unchanged or missing.
     pub fn edit_if<T, F>(urn: Urn, aspect: AspectName, edit: F) -> Self
     where
         T: Serialize + DeserializeOwned,
         F: Fn(Option<T>, &AuditStamp) -> Result<Option<T>, Error> + Send + Sync + 'static,
     {
-        let on_text = move |current: Option<&str>, stamp: &AuditStamp| {
-            let current = current
-                .map(serde_json::from_str::<T>)
-                .transpose()
-                .map_err(|error| unreadable(aspect, &error))?;
-            let next = edit(current, stamp)?;
-            next.map(|next| serde_json::to_string(&next))
+        let on_value = move |current: Option<&Value>, stamp: &AuditStamp| {
+            let next = edit(typed(aspect, current)?, stamp)?;
+            next.map(serde_json::to_value)
                 .transpose()
                 .map_err(|error| unreadable(aspect, &error))
         };
@@ -225,13 +253,13 @@ impl Proposal {
             urn,
             Change::Edit {
                 aspect,
-                edit: Edit(Arc::new(on_text)),
+                edit: Edit(Arc::new(on_value)),
             },
         )
     }
 
-    /// An edit of an aspect that says when it was edited: only an edit that changes something is noted, so that one
-    /// that changes nothing writes nothing.
+    /// An edit of an aspect that records its editor. Only an effective edit is stamped, so an edit
+    /// without effect writes nothing.
     pub fn edit_stamped<T, F>(urn: Urn, aspect: AspectName, edit: F) -> Self
     where
         T: Stamped + Clone + Default + PartialEq + Serialize + DeserializeOwned,
@@ -255,7 +283,21 @@ impl Proposal {
         self
     }
 
-    /// Requires before everything else that the entity to change is there.
+    /// Requires that `check` accepts the current value of an aspect, of this entity or another.
+    #[must_use]
+    pub(crate) fn requires_value<T, F>(self, urn: &Urn, aspect: AspectName, check: F) -> Self
+    where
+        T: DeserializeOwned,
+        F: Fn(Option<T>) -> Result<(), Error> + Send + Sync + 'static,
+    {
+        let on_value = move |current: Option<&Value>| check(typed(aspect, current)?);
+        self.requires(Requirement::Holds {
+            key: AspectKey::new(urn, aspect),
+            check: Check(Arc::new(on_value)),
+        })
+    }
+
+    /// Requires before everything else that the entity to change exists.
     #[must_use]
     pub fn requires_target(mut self) -> Self {
         let exists = Requirement::exists(&self.urn, missing_target(&self.urn));
@@ -263,7 +305,7 @@ impl Proposal {
         self
     }
 
-    /// Requires that `urn` exists, and says `otherwise` if it does not.
+    /// Requires that `urn` exists; `otherwise` is the error message.
     #[must_use]
     pub fn requires_existing(self, urn: &Urn, otherwise: impl Into<String>) -> Self {
         self.requires(Requirement::exists(urn, otherwise))
@@ -276,7 +318,7 @@ impl Proposal {
     }
 }
 
-/// Requires of a whole list that these exist, before anything else; each is asked for once, with the first change.
+/// Adds requirements to a whole list: they are checked once and first, with the first change.
 pub(crate) fn require_all(
     proposals: &mut [Proposal],
     required: impl IntoIterator<Item = Requirement>,
@@ -286,17 +328,29 @@ pub(crate) fn require_all(
     }
 }
 
-/// Says that the entity to change is not there.
+/// The error message for a change of a missing entity.
 pub(crate) fn missing_target(urn: &Urn) -> String {
     format!("Failed to update {urn}. {urn} does not exist.")
 }
 
-/// The stored aspect is not of the shape that the registry promises: written by another program, or damaged.
+/// The value as the aspect's struct.
+fn typed<T: DeserializeOwned>(
+    aspect: AspectName,
+    value: Option<&Value>,
+) -> Result<Option<T>, Error> {
+    value
+        .map(T::deserialize)
+        .transpose()
+        .map_err(|error| unreadable(aspect, &error))
+}
+
+/// The error for a stored aspect without the shape that the registry defines: written by another
+/// program, or damaged.
 pub(crate) fn unreadable(aspect: AspectName, error: &serde_json::Error) -> Error {
     Error::conflict(
         ConflictReason::UnexpectedValue,
         format!(
-            "the stored {aspect} aspect cannot be edited, because it is not of the expected shape ({error}); \
+            "the stored {aspect} aspect cannot be edited because it has an unexpected shape ({error}); \
              write the whole aspect to replace it"
         ),
     )

@@ -1,4 +1,4 @@
-//! Reading what is stored.
+//! Reads of stored aspects, edges and entity lists.
 
 use std::sync::Arc;
 
@@ -9,61 +9,71 @@ use docent_store::{
     RowVersion, StoredAspect, TimeseriesRow, version,
 };
 
-use crate::sessions::{self, is_session};
-use crate::{Caller, Catalog, Error, tokens};
+use crate::{Catalog, Error, tokens};
 
-/// Aspects that hold secrets, or what secrets are checked with.
-const SECRET_ASPECTS: [&str; 4] = [
-    "corpUserCredentials",
-    "dataHubAccessTokenInfo",
-    "dataHubConnectionDetails",
-    "dataHubSecretValue",
+/// Aspects that hold secrets, or the hashes that secrets are checked against.
+const SECRET_ASPECTS: [AspectName; 5] = [
+    AspectName::CORP_USER_CREDENTIALS,
+    AspectName::ACCESS_TOKEN_INFO,
+    AspectName::CONNECTION_DETAILS,
+    AspectName::SECRET_VALUE,
+    AspectName::SESSION_INFO,
 ];
 
-/// With each more, a pattern takes longer to compare with every URN.
+/// Each wildcard makes a pattern slower to compare with every URN.
 const MAX_PATTERN_WILDCARDS: usize = 4;
 
-/// More names in one question are a mistake: the registry has about as many relationships.
+/// The registry has about as many relationships.
 const MAX_RELATIONSHIP_NAMES: usize = 100;
 
-/// How many URNs one list has at most.
+/// The most URNs of one list.
 const MAX_URNS: usize = 10_000;
 
 impl Catalog {
-    /// Whether an aspect is never shown as it is stored, whoever asks. [`Catalog::read`] and its kin do not
-    /// look at this: doors that show whole aspects must.
+    /// Whether an aspect holds secrets. No function of the catalog returns the value of one, so callers need this only to
+    /// say why a value is missing.
     pub fn is_secret(aspect: AspectName) -> bool {
-        SECRET_ASPECTS.contains(&aspect.as_str())
+        SECRET_ASPECTS.contains(&aspect)
     }
 
-    /// Whether anything can be changed now.
+    /// Whether the store accepts writes now.
     pub async fn is_writable(&self) -> Result<bool, Error> {
         Ok(self.store().is_writable().await?)
     }
 
-    /// Latest versions, existence checks and whole entities from one snapshot.
-    pub async fn read(
-        &self,
-        _caller: &Caller,
-        request: ReadRequest<'_>,
-    ) -> Result<ReadReply, Error> {
-        Ok(self.store().read(request).await?)
+    /// Latest versions, existence checks and whole entities from one snapshot. Like all reads, it reads secret aspects
+    /// as missing.
+    pub async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, Error> {
+        let mut reply = self.store().read(request).await?;
+        remove_secret_rows(request.rows, &mut reply.rows);
+        for aspects in &mut reply.entities {
+            aspects.retain(|(aspect, _)| !Self::is_secret(*aspect));
+        }
+        Ok(reply)
     }
 
     /// The latest version of each aspect; of a time series the newest point, which has no version.
-    pub async fn read_current(
-        &self,
-        caller: &Caller,
-        keys: &[AspectKey],
-    ) -> Result<Vec<AspectRow>, Error> {
+    pub async fn read_current(&self, keys: &[AspectKey]) -> Result<Vec<AspectRow>, Error> {
+        let mut rows = self.read_current_unfiltered(keys).await?;
+        remove_secret_rows(keys, &mut rows);
+        Ok(rows)
+    }
+
+    /// Whether each aspect is stored, secret ones included; of a time series whether it has any point.
+    pub async fn are_stored(&self, keys: &[AspectKey]) -> Result<Vec<bool>, Error> {
+        let rows = self.read_current_unfiltered(keys).await?;
+        Ok(rows.iter().map(Option::is_some).collect())
+    }
+
+    async fn read_current_unfiltered(&self, keys: &[AspectKey]) -> Result<Vec<AspectRow>, Error> {
         let is_series = |key: &AspectKey| Registry::get().is_timeseries(key.aspect);
         if !keys.iter().any(is_series) {
-            return Ok(self.read(caller, ReadRequest::rows(keys)).await?.rows);
+            return Ok(self.store().read(ReadRequest::rows(keys)).await?.rows);
         }
         let (series, versioned): (Vec<AspectKey>, Vec<AspectKey>) =
             keys.iter().cloned().partition(is_series);
         let mut points = self.store().timeseries_latest(&series).await?.into_iter();
-        let reply = self.read(caller, ReadRequest::rows(&versioned)).await?;
+        let reply = self.store().read(ReadRequest::rows(&versioned)).await?;
         let mut rows = reply.rows.into_iter();
         let current = keys.iter().map(|key| {
             if is_series(key) {
@@ -77,30 +87,25 @@ impl Catalog {
     }
 
     /// All latest aspects of each entity, in the order of the URNs.
-    pub async fn read_entities(
-        &self,
-        caller: &Caller,
-        urns: &[Urn],
-    ) -> Result<Vec<EntityAspects>, Error> {
-        Ok(self
-            .read(caller, ReadRequest::entities(urns))
-            .await?
-            .entities)
+    pub async fn read_entities(&self, urns: &[Urn]) -> Result<Vec<EntityAspects>, Error> {
+        Ok(self.read(ReadRequest::entities(urns)).await?.entities)
     }
 
     /// A version of one aspect: the latest, or the one with that logical version.
     pub async fn read_version(
         &self,
-        caller: &Caller,
         key: &AspectKey,
         version: RowVersion,
     ) -> Result<Option<StoredAspect>, Error> {
+        if Self::is_secret(key.aspect) {
+            return Ok(None);
+        }
         let row = self.store().aspect_read_version(key, version).await?;
         if row.is_some() || !version.is_history() {
             return Ok(row);
         }
         // The latest version has no history row of its own yet.
-        let latest = self.read(caller, ReadRequest::row(key)).await?.into_row();
+        let latest = self.read(ReadRequest::row(key)).await?.into_row();
         Ok(latest
             .filter(|row| version == version::logical_version_of(row).into())
             .map(Arc::unwrap_or_clone))
@@ -109,7 +114,6 @@ impl Catalog {
     /// How many entities have an aspect; in the pattern `%` stands for any text and `_` for any character.
     pub async fn count_aspects(
         &self,
-        _caller: &Caller,
         aspect: AspectName,
         urn_like: Option<&str>,
     ) -> Result<u64, Error> {
@@ -118,14 +122,14 @@ impl Catalog {
                 || pattern.matches('%').count() > MAX_PATTERN_WILDCARDS)
         {
             return Err(Error::invalid(format!(
-                "the pattern for URNs is too long: at most {MAX_ENCODED_BYTES} bytes with {MAX_PATTERN_WILDCARDS} times % can be looked for"
+                "the URN pattern is too complex: at most {MAX_ENCODED_BYTES} bytes and {MAX_PATTERN_WILDCARDS} wildcards (%) are allowed"
             )));
         }
         Ok(self.store().aspects_count(aspect, urn_like).await?)
     }
 
     /// Whether each entity exists, soft-deleted ones included.
-    pub async fn exists(&self, caller: &Caller, urns: &[Urn]) -> Result<Vec<bool>, Error> {
+    pub async fn exists(&self, urns: &[Urn]) -> Result<Vec<bool>, Error> {
         let keys = urns
             .iter()
             .map(|urn| {
@@ -133,27 +137,22 @@ impl Catalog {
                 Ok(AspectKey::new(urn, entity.key_aspect))
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        Ok(self.read(caller, ReadRequest::exists(&keys)).await?.exists)
+        Ok(self.read(ReadRequest::exists(&keys)).await?.exists)
     }
 
-    /// Fails with `otherwise` unless the entity exists: for calls that have no proposal which could require it.
-    pub(crate) async fn expect_existing(
-        &self,
-        caller: &Caller,
-        urn: &Urn,
-        otherwise: String,
-    ) -> Result<(), Error> {
-        match self.exists(caller, std::slice::from_ref(urn)).await?[..] {
+    /// Fails with `otherwise` unless the entity exists: for calls without a proposal that could
+    /// require it.
+    pub(crate) async fn expect_existing(&self, urn: &Urn, otherwise: String) -> Result<(), Error> {
+        match self.exists(std::slice::from_ref(urn)).await?[..] {
             [true] => Ok(()),
             _ => Err(Error::no_entity(otherwise)),
         }
     }
 
-    /// For each entity those that it points at, or that point at it, by the names of their relationships; no
-    /// names mean all. A name that no relationship has finds nothing.
+    /// The entities that each entity points at, or that point at it, by the names of their
+    /// relationships; no names mean all. An unknown name finds nothing.
     pub async fn relationships(
         &self,
-        _caller: &Caller,
         urns: &[Urn],
         outgoing: bool,
         names: &[&str],
@@ -162,7 +161,7 @@ impl Catalog {
     ) -> Result<Vec<ListPage<RelatedEntity>>, Error> {
         if names.len() > MAX_RELATIONSHIP_NAMES {
             return Err(Error::invalid(format!(
-                "{} relationships are named: at most {MAX_RELATIONSHIP_NAMES} can be, and none means all",
+                "{} relationships are given: at most {MAX_RELATIONSHIP_NAMES} are allowed, and none means all",
                 names.len()
             )));
         }
@@ -177,17 +176,37 @@ impl Catalog {
             };
             return Ok(urns.iter().map(|_| nothing()).collect());
         }
+        self.public_edges(urns, outgoing, &known, start, count)
+            .await
+    }
+
+    /// Edges of these relationships, or of all but the internal ones.
+    pub(crate) async fn public_edges(
+        &self,
+        urns: &[Urn],
+        outgoing: bool,
+        names: &[&str],
+        start: usize,
+        count: usize,
+    ) -> Result<Vec<ListPage<RelatedEntity>>, Error> {
+        let all: Vec<&str>;
+        // Internal edges connect sessions and tokens with users; nothing else needs the long list.
+        let is_internal = |urn: &Urn| ["corpuser", tokens::ENTITY].contains(&urn.entity_type());
+        let names = if names.is_empty() && urns.iter().any(is_internal) {
+            all = Registry::get().relationships().collect();
+            &all
+        } else {
+            names
+        };
         let store = self.store();
         Ok(store
-            .edges_list(urns, outgoing, &known, start, count)
+            .edges_list(urns, outgoing, names, start, count)
             .await?)
     }
 
-    /// The entities of a type in the order of their URNs, soft-deleted ones included, and how many there are. Sessions
-    /// are nobody's to see.
+    /// The entities of a type in the order of their URNs, soft-deleted ones included, and how many there are.
     pub async fn list_urns(
         &self,
-        _caller: &Caller,
         entity_type: &str,
         start: usize,
         count: usize,
@@ -199,38 +218,31 @@ impl Catalog {
         })?;
         if count > MAX_URNS {
             return Err(Error::invalid(format!(
-                "count is {count}: at most {MAX_URNS} URNs are given at once"
+                "count is {count}: one list has at most {MAX_URNS} URNs"
             )));
         }
         let pattern = format!("urn:li:{}:%", entity.name);
-        let mut total = self
+        let total = self
             .store()
             .aspects_count(entity.key_aspect, Some(&pattern))
             .await?;
-        if entity.name == tokens::ENTITY {
-            let pattern = format!("urn:li:{}:{}%", entity.name, sessions::PREFIX);
-            let store = self.store();
-            let hidden = store.aspects_count(entity.key_aspect, Some(&pattern));
-            total = total.saturating_sub(hidden.await?);
-        }
         let mut items: Vec<Urn> = Vec::new();
         let mut before = start;
-        // The store goes on behind a URN, not behind a number: what comes before is passed over in pieces.
+        // The store continues behind a URN, not at an offset, so the entities before `start` are
+        // skipped in chunks.
         let mut after: Option<Urn> = None;
         while items.len() < count && before < usize::try_from(total).unwrap_or(usize::MAX) {
-            let wanted = (before + count).min(MAX_URNS);
+            let limit = (before + count).min(MAX_URNS);
             let urns = self
                 .store()
-                .urns_list(entity.name, entity.key_aspect, after.as_ref(), wanted)
+                .urns_list(entity.name, entity.key_aspect, after.as_ref(), limit)
                 .await?;
-            let last = urns.len() < wanted;
+            let last = urns.len() < limit;
             after = urns.last().cloned();
             let passed = before.min(urns.len());
             before -= passed;
             let room = count - items.len();
-            // Their ids stand behind those of all tokens, so nothing that is passed over is a session.
-            let urns = urns.into_iter().skip(passed);
-            items.extend(urns.filter(is_shown).take(room));
+            items.extend(urns.into_iter().skip(passed).take(room));
             if last {
                 break;
             }
@@ -241,24 +253,21 @@ impl Catalog {
         })
     }
 
-    /// The entities of a type that stand behind `after` in the order of their URNs. Sessions are nobody's to see.
+    /// The entities of a type behind `after` in the order of their URNs.
     pub async fn urns_behind(
         &self,
-        _caller: &Caller,
         entity: &EntitySpec,
         after: Option<&Urn>,
         limit: usize,
     ) -> Result<Vec<Urn>, Error> {
-        let mut urns = self
-            .store()
+        let store = self.store();
+        Ok(store
             .urns_list(entity.name, entity.key_aspect, after, limit)
-            .await?;
-        urns.retain(is_shown);
-        Ok(urns)
+            .await?)
     }
 
-    /// Whether the store holds no entity of this type.
-    pub async fn has_none(&self, _caller: &Caller, entity_type: &str) -> Result<bool, Error> {
+    /// Whether the store has no entity of this type.
+    pub async fn has_none(&self, entity_type: &str) -> Result<bool, Error> {
         let Some(entity) = Registry::get().entity(entity_type) else {
             return Ok(true);
         };
@@ -270,11 +279,15 @@ impl Catalog {
     }
 }
 
-fn is_shown(urn: &Urn) -> bool {
-    urn.entity_type() != tokens::ENTITY || !is_session(urn.key())
+fn remove_secret_rows(keys: &[AspectKey], rows: &mut [AspectRow]) {
+    for (key, row) in keys.iter().zip(rows) {
+        if Catalog::is_secret(key.aspect) {
+            *row = None;
+        }
+    }
 }
 
-/// A point in the form of a stored aspect, whose author is not known.
+/// A point in the form of a stored aspect, without its author.
 fn as_aspect(point: TimeseriesRow) -> StoredAspect {
     StoredAspect {
         version: RowVersion::LATEST,
@@ -292,9 +305,9 @@ mod tests {
 
     #[test]
     fn every_secret_aspect_is_in_the_registry() {
-        for name in SECRET_ASPECTS {
-            let aspect = Registry::get().aspect(name);
-            assert!(aspect.is_some_and(Catalog::is_secret), "{name}");
+        for aspect in SECRET_ASPECTS {
+            assert_eq!(Registry::get().stored_aspect(aspect.as_str()), Some(aspect));
+            assert!(Catalog::is_secret(aspect), "{aspect}");
         }
         assert!(!Catalog::is_secret(AspectName::STATUS));
     }

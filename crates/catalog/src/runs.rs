@@ -1,8 +1,9 @@
-//! Ingestion runs: which there are, what each wrote, and taking it back.
+//! Ingestion runs: their list, their aspects, and rollback.
 //!
-//! A run has the aspects whose latest version it wrote, or found as it is. Only what it wrote is taken back: an aspect
-//! becomes what it was before, or goes; an entity that the run made goes as a whole. Of an entity that others have
-//! written to since, only the run's own aspects go, unless the caller says that all of it may.
+//! A run has the aspects whose latest version it wrote or confirmed. A rollback covers only what it
+//! wrote: it restores the version before, or deletes the aspect; it deletes an entity that the run
+//! created. If others have written to that entity since, only the run's own aspects are rolled
+//! back, unless the rollback is hard.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
@@ -14,74 +15,74 @@ use crate::{Applied, Caller, Catalog, Change, Error, Proposal};
 
 pub use docent_store::{RunAspect, RunSummary};
 
-/// How many aspects of a run are looked at in one go: a piece of a rollback is one transaction.
-const PIECE: usize = 1000;
-/// How many points of time series go in one transaction, unless one series alone has more.
+/// How many aspects of a run one transaction rolls back.
+const CHUNK: usize = 1000;
+/// How many points of time series one transaction deletes, unless one series alone has more.
 const MAX_POINTS: u64 = 100_000;
-/// A rollback begins anew as long as it finds something to do; somebody who keeps writing under the run's name must not
-/// keep it going for ever.
+/// A rollback repeats as long as it finds something to do; a client that keeps writing under the
+/// run's id must not keep it going.
 const MAX_PASSES: usize = 10;
-/// How many pieces a pass has at most: runs have millions of aspects, not billions.
-const MAX_PIECES: usize = 100_000;
-/// How many rows and entities the summary of a rollback names.
-const MAX_NAMED: usize = 100;
+/// The most chunks of a pass: runs have millions of aspects, not billions.
+const MAX_CHUNKS: usize = 100_000;
+/// How many aspects and entities the summary lists.
+const MAX_LISTED: usize = 100;
 const MAX_PAGE: usize = 10_000;
 const DOMAIN: &str = "domain";
 
-/// What a rollback does, or would do.
+/// The result of a rollback, or of a dry run.
 #[derive(Debug, Default)]
 pub struct RolledBack {
-    /// Aspects that the run wrote and that are taken back.
+    /// Aspects of the run that are rolled back.
     pub aspects_reverted: u64,
-    /// Aspects and points of others on entities that the run made.
+    /// Aspects and points of others on entities that the run created.
     pub aspects_affected: u64,
-    /// Entities that the run made and that go.
+    /// Entities that the run created and that are deleted.
     pub entities_affected: u64,
-    /// Entities that the run made and that others have written to.
+    /// Entities that the run created and that others have written to.
     pub unsafe_entities: u64,
     /// The first of them.
     pub named_unsafe_entities: Vec<Urn>,
-    /// The first of the aspects that are taken back.
+    /// The first of the rolled back aspects.
     pub aspects: Vec<RunAspect>,
     /// Points of time series.
     pub points: u64,
 }
 
-/// What became of one entity in a rollback, or would.
+/// The result for one entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TakenBack {
+pub struct EntityRollback {
     pub urn: Urn,
-    /// The aspects that the run wrote and that are taken back.
+    /// The aspects of the run that are rolled back.
     pub aspects: Vec<RunAspect>,
-    /// The run made the entity.
-    pub made: bool,
-    /// The entity goes as a whole.
-    pub gone: bool,
-    /// How many aspects and points an entity that the run made has from others.
+    /// The run created the entity.
+    pub created: bool,
+    /// The entity is deleted.
+    pub deleted: bool,
+    /// How many aspects and points others wrote to an entity that the run created.
     pub foreign: u64,
 }
 
-/// A rollback as it is asked for.
+/// The parameters of a rollback.
 #[derive(Clone, Copy)]
-struct Wanted<'a> {
-    run: &'a str,
-    all: bool,
+struct RollbackRequest<'a> {
+    run_id: &'a str,
+    hard: bool,
     dry_run: bool,
 }
 
-/// What a pass has come to.
+/// The rows of a chunk, and the pass that it belongs to.
 #[derive(Clone, Copy)]
-struct Piece<'a> {
+struct RolledBackChunk<'a> {
     rows: &'a [RunAspect],
     dry_run: bool,
     is_first_pass: bool,
 }
 
-impl Wanted<'_> {
+impl RollbackRequest<'_> {
     fn proposals<'u>(self, urns: impl IntoIterator<Item = &'u Urn>) -> Vec<Proposal> {
-        let change = Change::TakeBack {
-            run: self.run.to_owned(),
-            all: self.all,
+        let change = Change::RollbackRun {
+            run_id: self.run_id.to_owned(),
+            hard: self.hard,
             dry_run: self.dry_run,
         };
         let urns = urns.into_iter();
@@ -91,10 +92,9 @@ impl Wanted<'_> {
 }
 
 impl Catalog {
-    /// The runs, the one that was active last first.
+    /// The runs, the most recently active first.
     pub async fn runs(
         &self,
-        _caller: &Caller,
         include_removed: bool,
         start: usize,
         count: usize,
@@ -109,7 +109,6 @@ impl Catalog {
     /// The aspects that a run wrote or confirmed last.
     pub async fn run_aspects(
         &self,
-        _caller: &Caller,
         run: &str,
         include_removed: bool,
         start: usize,
@@ -121,110 +120,110 @@ impl Catalog {
             .await?)
     }
 
-    /// Takes back what a run wrote. `all` also removes entities of the run that others have written to. It is done in
-    /// pieces, each whole or not at all; should one fail, doing it again goes on where it stopped. What is to be done
-    /// about an entity is decided in the transaction that does it.
+    /// Rolls back what a run wrote. `hard` also deletes entities of the run that others have
+    /// written to. Works in chunks, one transaction each; after a failure, the same call continues.
+    /// Each decision is made in the transaction that applies it.
     pub async fn roll_back(
         &self,
         caller: &Caller,
-        run: &str,
+        run_id: &str,
         dry_run: bool,
-        all: bool,
+        hard: bool,
     ) -> Result<RolledBack, Error> {
-        if run.is_empty() || run == NO_RUN_ID {
+        if run_id.is_empty() || run_id == NO_RUN_ID {
             return Err(Error::invalid(
-                "say which run is to be rolled back: runId is one of those that action=list gives",
+                "the id of the run to roll back is missing: the list of runs has the ids",
             ));
         }
         let mut summary = RolledBack {
-            points: self.store().run_points_count(run).await?,
+            points: self.store().run_points_count(run_id).await?,
             ..RolledBack::default()
         };
-        let wanted = Wanted { run, all, dry_run };
+        let request = RollbackRequest {
+            run_id,
+            hard,
+            dry_run,
+        };
         let mut domains = BTreeSet::new();
         for pass in 0..MAX_PASSES {
             let done = self
-                .pass(caller, wanted, pass == 0, &mut domains, &mut summary)
+                .pass(caller, request, pass == 0, &mut domains, &mut summary)
                 .await?;
             if dry_run || !done {
                 break;
             }
         }
-        self.take_back_domains(caller, wanted, domains, &mut summary)
+        self.roll_back_domains(caller, request, domains, &mut summary)
             .await?;
         if !dry_run {
-            self.delete_points_of(caller, run).await?;
+            self.delete_points_of(caller, run_id).await?;
         }
         Ok(summary)
     }
 
-    /// Goes over the aspects of the run once, domains aside; says whether anything was done.
+    /// Processes the aspects of the run once, except for those of domains; returns whether anything
+    /// was done.
     async fn pass(
         &self,
         caller: &Caller,
-        wanted: Wanted<'_>,
+        request: RollbackRequest<'_>,
         is_first_pass: bool,
         domains: &mut BTreeSet<Urn>,
         summary: &mut RolledBack,
     ) -> Result<bool, Error> {
         let mut done = false;
         let mut start = 0;
-        for _ in 0..MAX_PIECES {
+        for _ in 0..MAX_CHUNKS {
             let rows = self
                 .store()
-                .run_aspects(wanted.run, true, start, PIECE)
+                .run_aspects(request.run_id, true, start, CHUNK)
                 .await?;
             if rows.is_empty() {
                 return Ok(done);
             }
             let urns: BTreeSet<&Urn> = rows.iter().map(|row| &row.key.urn).collect();
-            // Only a domain without children can go, so they come when everything else is gone.
+            // Only a domain without children can be deleted, so domains come last.
             let (of_domains, others): (Vec<&Urn>, Vec<&Urn>) = urns
                 .into_iter()
                 .partition(|urn| urn.entity_type() == DOMAIN);
             domains.extend(of_domains.into_iter().cloned());
-            let applied = self.ingest(caller, wanted.proposals(others)).await?;
-            let piece = Piece {
+            let applied = self.ingest(caller, request.proposals(others)).await?;
+            let chunk = RolledBackChunk {
                 rows: &rows,
-                dry_run: wanted.dry_run,
+                dry_run: request.dry_run,
                 is_first_pass,
             };
-            summary.add(&applied, Some(piece));
-            let left = if wanted.dry_run {
+            summary.add(&applied, Some(chunk));
+            let left = if request.dry_run {
                 rows.len()
             } else {
-                self.count_left(caller, wanted.run, &rows).await?
+                self.count_left(request.run_id, &rows).await?
             };
             done |= left < rows.len();
             start += left;
         }
         Err(Error::unavailable(format!(
-            "the run {} has more than {} aspects; what is done stays done, and rolling it back again goes on",
-            wanted.run,
-            PIECE * MAX_PIECES
+            "the run {} has more than {} aspects; the rollback is committed so far, and continues when it is repeated",
+            request.run_id,
+            CHUNK * MAX_CHUNKS
         )))
     }
 
-    /// How many of the aspects are still of the run.
-    async fn count_left(
-        &self,
-        caller: &Caller,
-        run: &str,
-        rows: &[RunAspect],
-    ) -> Result<usize, Error> {
+    /// How many of the aspects still belong to the run.
+    async fn count_left(&self, run: &str, rows: &[RunAspect]) -> Result<usize, Error> {
         let keys: Vec<AspectKey> = rows.iter().map(|row| row.key.clone()).collect();
-        let rows = self.read(caller, ReadRequest::rows(&keys)).await?.rows;
+        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
         let of_run = rows.iter().flatten();
         Ok(of_run
             .filter(|row| version::system_metadata_of(row).run_id == run)
             .count())
     }
 
-    /// Takes back what the run wrote about domains, those that stand deepest first.
-    async fn take_back_domains(
+    /// Rolls back what the run wrote about domains, the deepest first.
+    async fn roll_back_domains(
         &self,
         caller: &Caller,
-        wanted: Wanted<'_>,
+        request: RollbackRequest<'_>,
         domains: BTreeSet<Urn>,
         summary: &mut RolledBack,
     ) -> Result<(), Error> {
@@ -239,8 +238,8 @@ impl Catalog {
             .zip(domains)
             .collect();
         by_depth.sort_unstable_by_key(|(depth, _)| Reverse(*depth));
-        for some in by_depth.chunks(PIECE) {
-            let proposals = wanted.proposals(some.iter().map(|(_, urn)| urn));
+        for some in by_depth.chunks(CHUNK) {
+            let proposals = request.proposals(some.iter().map(|(_, urn)| urn));
             let applied = self.ingest(caller, proposals).await?;
             summary.add(&applied, None);
         }
@@ -248,8 +247,8 @@ impl Catalog {
     }
 
     async fn delete_points_of(&self, caller: &Caller, run: &str) -> Result<(), Error> {
-        for _ in 0..MAX_PIECES {
-            let mut series = self.store().run_timeseries(run, PIECE).await?;
+        for _ in 0..MAX_CHUNKS {
+            let mut series = self.store().run_timeseries(run, CHUNK).await?;
             if series.is_empty() {
                 return Ok(());
             }
@@ -271,57 +270,56 @@ impl Catalog {
             self.ingest(caller, proposals.collect()).await?;
         }
         Err(Error::unavailable(format!(
-            "points are written under the name of the run {run} as fast as they are deleted: stop the run, and roll it \
-             back again"
+            "points of the run {run} are written as fast as they are deleted: stop the run, and roll it back again"
         )))
     }
 }
 
 impl RolledBack {
-    /// Counts what was done in a piece; domains come in none. An entity that stays comes with each piece and each pass
-    /// that has some of its aspects, and so do all of them in a dry run: then only the aspects of the piece count, and
-    /// the entity itself with its key.
-    fn add(&mut self, applied: &Applied, piece: Option<Piece<'_>>) {
-        let in_order = piece.map_or(&[][..], |piece| piece.rows);
+    /// Adds the result of a chunk; domains have none. An entity that stays appears with each chunk
+    /// and each pass that has some of its aspects, and so do all of them in a dry run: then only
+    /// the aspects of the chunk count, and the entity itself with its key.
+    fn add(&mut self, applied: &Applied, chunk: Option<RolledBackChunk<'_>>) {
+        let in_order = chunk.map_or(&[][..], |chunk| chunk.rows);
         let listed: HashSet<&AspectKey> = in_order.iter().map(|row| &row.key).collect();
-        let is_whole = piece.is_none_or(|piece| !piece.dry_run);
-        let is_first_pass = piece.is_none_or(|piece| piece.is_first_pass);
-        let mut taken = HashSet::new();
-        // What takes several transactions comes with each of them.
+        let is_whole = chunk.is_none_or(|chunk| !chunk.dry_run);
+        let is_first_pass = chunk.is_none_or(|chunk| chunk.is_first_pass);
+        let mut reverted = HashSet::new();
+        // A rollback in several transactions appears with each of them.
         let mut counted = HashSet::new();
-        for entity in &applied.taken_back {
+        for entity in &applied.rolled_back {
             let key_aspect = |name: AspectName| Registry::get().is_key_aspect(&entity.urn, name);
             let counts = |key: &AspectKey| is_whole || listed.contains(key);
             let own = entity.aspects.iter().map(|row| &row.key);
-            taken.extend(own.filter(|key| counts(key)));
+            reverted.extend(own.filter(|key| counts(key)));
             let has_key = in_order
                 .iter()
                 .any(|row| row.key.urn == entity.urn && key_aspect(row.key.aspect));
-            let comes_once = piece.is_none() || (is_whole && entity.gone);
-            if entity.made
+            let comes_once = chunk.is_none() || (is_whole && entity.deleted);
+            if entity.created
                 && (comes_once || (is_first_pass && has_key))
                 && counted.insert(&entity.urn)
             {
                 self.add_entity(entity);
             }
         }
-        self.aspects_reverted += taken.len() as u64;
+        self.aspects_reverted += reverted.len() as u64;
         // In the order in which the run wrote them, as far as it is known.
-        let listed_rows = in_order.iter().filter(|row| taken.contains(&row.key));
-        let others = applied.taken_back.iter().flat_map(|it| &it.aspects);
-        let others = others.filter(|row| taken.contains(&row.key) && !listed.contains(&row.key));
-        let room = MAX_NAMED.saturating_sub(self.aspects.len());
+        let listed_rows = in_order.iter().filter(|row| reverted.contains(&row.key));
+        let others = applied.rolled_back.iter().flat_map(|it| &it.aspects);
+        let others = others.filter(|row| reverted.contains(&row.key) && !listed.contains(&row.key));
+        let room = MAX_LISTED.saturating_sub(self.aspects.len());
         self.aspects
             .extend(listed_rows.chain(others).take(room).cloned());
     }
 
-    /// Counts an entity that the run made.
-    fn add_entity(&mut self, entity: &TakenBack) {
-        self.entities_affected += u64::from(entity.gone);
+    /// Counts an entity that the run created.
+    fn add_entity(&mut self, entity: &EntityRollback) {
+        self.entities_affected += u64::from(entity.deleted);
         if entity.foreign > 0 {
             self.aspects_affected += entity.foreign;
             self.unsafe_entities += 1;
-            if self.named_unsafe_entities.len() < MAX_NAMED {
+            if self.named_unsafe_entities.len() < MAX_LISTED {
                 self.named_unsafe_entities.push(entity.urn.clone());
             }
         }

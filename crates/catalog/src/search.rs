@@ -1,12 +1,13 @@
-//! Finding entities.
+//! Search.
 //!
-//! The index itself is another crate, and so are the limits of a search; here stands what every door must agree on: what a filter
-//! means (`filter`), and that entities which are removed are left out unless somebody asks for them. Browsing the
-//! tree of paths is a search too ([`browse`]).
+//! The index and its limits are another crate. This module has what every API must agree on: the
+//! meaning of a filter (`filter`), and that soft-deleted entities are left out unless requested.
+//! Browsing the tree of paths is a search too ([`browse`]).
 //!
-//! The caller is taken although everybody sees everything today: rights will become part of the filter, here.
+//! Permissions will become part of the filter here.
 //!
-//! To add a kind of search: a function here that builds a [`SearchRequest`] and calls [`Catalog::search`].
+//! To add a kind of search: a function here that builds a [`SearchRequest`] and calls
+//! [`Catalog::search`].
 
 pub mod browse;
 mod filter;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use docent_model::Registry;
 use docent_search::{Search, SearchError};
 
-use crate::{Caller, Catalog, Error};
+use crate::{Catalog, Error};
 
 pub use docent_search::{
     Completions, Coverage, Criterion, DEFAULT_TYPES, DescriptionCounts, ENTITY_TYPE, Facet,
@@ -26,11 +27,11 @@ pub use docent_search::{
 };
 pub use filter::{criterion, joined};
 
-/// More names are not typed ahead at once.
+/// The most suggestions of one call.
 pub const MAX_COMPLETIONS: usize = 100;
 
 impl Catalog {
-    /// The same catalog with something to search in. Without one, every search is answered with
+    /// The same catalog with a search index. Without one, every search fails with
     /// [`crate::ErrorKind::Unavailable`].
     #[must_use]
     pub fn with_search(mut self, search: Arc<Search>) -> Self {
@@ -38,23 +39,18 @@ impl Catalog {
         self
     }
 
-    /// The entities that match, from an index that has every change that is committed now. Entities that are
-    /// removed are left out, unless the request includes them or its filter speaks of `removed` itself.
-    pub async fn search(
-        &self,
-        _caller: &Caller,
-        request: &SearchRequest,
-    ) -> Result<SearchResults, Error> {
+    /// The matching entities, from an index with every committed change. Leaves out soft-deleted
+    /// entities, unless the request includes them or its filter names `removed`.
+    pub async fn search(&self, request: &SearchRequest) -> Result<SearchResults, Error> {
         check_types(&request.types)?;
         let mut request = request.clone();
         filter::prepare(&mut request.filter, &mut request.include_removed)?;
         Ok(self.index()?.search(&request).await?)
     }
 
-    /// Names that begin with what was typed, best first.
+    /// Names that begin with the typed text, best first.
     pub async fn complete(
         &self,
-        _caller: &Caller,
         types: &[String],
         text: &str,
         filter: &Filter,
@@ -63,12 +59,12 @@ impl Catalog {
         check_types(types)?;
         if text.trim().is_empty() {
             return Err(Error::invalid(
-                "'query' parameter can not be null or empty: send what was typed so far",
+                "'query' parameter can not be null or empty: send the text typed so far",
             ));
         }
         if limit > MAX_COMPLETIONS {
             return Err(Error::invalid(format!(
-                "limit is {limit}: at most {MAX_COMPLETIONS} names are given at once"
+                "limit is {limit}: at most {MAX_COMPLETIONS} suggestions are returned"
             )));
         }
         let mut filter = filter.clone();
@@ -80,19 +76,21 @@ impl Catalog {
             .await?)
     }
 
-    /// How much of the datasets is described, in all and by domain.
-    pub async fn documentation_coverage(&self, _caller: &Caller) -> Result<Coverage, Error> {
+    /// The share of described datasets, in total and by domain.
+    pub async fn documentation_coverage(&self) -> Result<Coverage, Error> {
         Ok(self.index()?.coverage().await?)
     }
 
     fn index(&self) -> Result<&Search, Error> {
         self.search.as_deref().ok_or_else(|| {
-            Error::unavailable("search is off: this server was started without an index".to_owned())
+            Error::unavailable(
+                "search is disabled: this server was started without an index".to_owned(),
+            )
         })
     }
 }
 
-/// A page by number, as clients ask for it.
+/// A page by offset.
 pub fn page(
     start: Option<i64>,
     count: Option<i64>,
@@ -104,7 +102,7 @@ pub fn page(
     })
 }
 
-/// A page of a scroll, as clients ask for it.
+/// A page of a scroll.
 pub fn scroll_page(
     cursor: Option<String>,
     count: Option<i64>,
@@ -116,7 +114,7 @@ pub fn scroll_page(
     })
 }
 
-/// A number that clients may leave out, and that is not negative.
+/// An optional number that must not be negative.
 pub fn whole(name: &str, value: Option<i64>, default: usize) -> Result<usize, Error> {
     value.map_or(Ok(default), |value| {
         usize::try_from(value)
@@ -164,15 +162,15 @@ mod tests {
 
     #[test]
     fn pages_that_begin_or_end_before_the_first_result_are_refused() {
-        let refused = |page: Result<SearchPage, Error>| {
+        let rejection = |page: Result<SearchPage, Error>| {
             let error = page.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid);
             error.to_string()
         };
-        assert!(refused(page(Some(-1), None, 10)).contains("start must not be negative: -1"));
-        assert!(refused(page(None, Some(-5), 10)).contains("count must not be negative: -5"));
+        assert!(rejection(page(Some(-1), None, 10)).contains("start must not be negative: -1"));
+        assert!(rejection(page(None, Some(-5), 10)).contains("count must not be negative: -5"));
         let scrolled = scroll_page(None, Some(-1), 10);
-        assert!(refused(scrolled).contains("count must not be negative: -1"));
+        assert!(rejection(scrolled).contains("count must not be negative: -1"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Values of structured properties on entities: properties with a type, which the organisation defined.
+//! Values of structured properties: typed properties that the organisation defines.
 //!
-//! A value must be what the definition of its property allows. Definitions are read before the write: one that changes
-//! in the same moment is like one that changes right after.
+//! A value must match the definition of its property. Definitions are read before the write: one
+//! that changes at the same time counts as changed afterwards.
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Urn};
@@ -12,7 +12,7 @@ use crate::proposal::Proposal;
 use crate::target::Target;
 use crate::{AspectKey, Caller, Catalog, ConflictReason, Error, ReadRequest};
 
-/// All values that an entity is to have of one property.
+/// All values that an entity gets of one property.
 #[derive(Debug, Clone)]
 pub struct PropertyValues {
     pub property: Urn,
@@ -26,7 +26,7 @@ pub enum PropertyValue {
 }
 
 impl PropertyValue {
-    /// As it is stored: a union names the type of its value.
+    /// As stored: a union names the type of its value.
     fn stored(&self) -> Value {
         match self {
             Self::Text(text) => json!({ "string": text }),
@@ -35,7 +35,7 @@ impl PropertyValue {
     }
 }
 
-/// The parts of a definition that values are held to.
+/// The parts of a definition that constrain values.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Definition {
@@ -67,11 +67,11 @@ impl Definition {
             return failed(format!("is not for entities of type {kind}."));
         }
         if given.values.is_empty() {
-            return failed("needs a value; removeStructuredProperties takes it off.".to_owned());
+            return failed("needs a value; remove the property instead.".to_owned());
         }
         if self.cardinality.as_deref() != Some("MULTIPLE") && given.values.len() > 1 {
             return failed(format!(
-                "takes one value, and {} are given.",
+                "takes one value, but {} are given.",
                 given.values.len()
             ));
         }
@@ -79,13 +79,13 @@ impl Definition {
         for value in &given.values {
             let is_number = matches!(value, PropertyValue::Number(_));
             if is_number != wants_number {
-                let wanted = if wants_number {
+                let expected = if wants_number {
                     "numberValue"
                 } else {
                     "stringValue"
                 };
                 return failed(format!(
-                    "takes values of type {}: send {wanted}.",
+                    "takes values of type {}: send {expected}.",
                     self.value_type
                 ));
             }
@@ -101,7 +101,7 @@ impl Definition {
     }
 }
 
-/// Whether two stored values are the same; a whole number may be written in two ways.
+/// Whether two stored values are equal; a whole number has two notations.
 fn same(left: &Value, right: &Value) -> bool {
     let number = |value: &Value| value["double"].as_f64();
     match (number(left), number(right)) {
@@ -111,8 +111,8 @@ fn same(left: &Value, right: &Value) -> bool {
 }
 
 impl Catalog {
-    /// Gives an entity that exists values of properties that exist, in place of those it has of them, and returns
-    /// the aspect as it is then.
+    /// Sets the values of existing properties on an existing entity, and returns the resulting
+    /// aspect.
     pub async fn upsert_structured_properties(
         &self,
         caller: &Caller,
@@ -127,7 +127,7 @@ impl Catalog {
                 AspectName::PROPERTY_DEFINITION,
             ));
         }
-        let definitions = self.read(caller, ReadRequest::rows(&keys)).await?.rows;
+        let definitions = self.read(ReadRequest::rows(&keys)).await?.rows;
         for (one, row) in given.iter().zip(definitions) {
             let missing = || {
                 Error::no_entity(format!(
@@ -155,8 +155,8 @@ impl Catalog {
         .await
     }
 
-    /// Takes properties off an entity that exists, and returns the aspect as it is then. One that is not there is
-    /// no error.
+    /// Removes properties from an existing entity, and returns the resulting aspect. A missing
+    /// property is no error.
     pub async fn remove_structured_properties(
         &self,
         caller: &Caller,
@@ -201,7 +201,7 @@ impl Catalog {
         .requires_target();
         self.apply(caller, vec![proposal]).await?;
         let key = AspectKey::new(entity, aspect);
-        let row = self.read(caller, ReadRequest::row(&key)).await?.into_row();
+        let row = self.read(ReadRequest::row(&key)).await?.into_row();
         Ok(row
             .and_then(|row| serde_json::from_str(&row.metadata).ok())
             .unwrap_or_else(|| json!({"properties": []})))
@@ -212,7 +212,7 @@ fn is_of(assignment: &Value, property: &Urn) -> bool {
     assignment["propertyUrn"].as_str() == Some(property.as_str())
 }
 
-/// Values that are the same already stay untouched, stamps included.
+/// Equal values stay unchanged, stamps included.
 fn upsert(assignments: &mut Vec<Value>, given: &PropertyValues, stamp: &AuditStamp) {
     let values: Vec<Value> = given.values.iter().map(PropertyValue::stored).collect();
     let known = assignments

@@ -1,4 +1,4 @@
-//! What an operation is applied to: an entity, or one column of a dataset.
+//! The target of an operation: an entity, or one column of a dataset.
 
 use docent_model::aspects::{AuditStamp, EditableSchemaFieldInfo, EditableSchemaMetadata, Stamped};
 use docent_model::{AspectName, Registry, Urn, UrnError};
@@ -6,16 +6,16 @@ use docent_model::{AspectName, Registry, Urn, UrnError};
 use crate::error::{Error, ErrorSubject};
 use crate::proposal::{Proposal, Requirement};
 
-/// How many labels or owners one call puts on its targets or takes off them.
+/// How many labels or owners one call adds or removes.
 const MAX_PUT_ON: usize = 1000;
 
-/// Fails if more is put on targets at once than anything sensible has; `what` is what they are called.
+/// Fails for more labels or owners than one call may change; `what` is their name in the message.
 pub(crate) fn expect_few(what: &str, count: usize) -> Result<(), Error> {
     if count <= MAX_PUT_ON {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "{count} {what} are given: at most {MAX_PUT_ON} can be at once, send them in parts"
+        "{count} {what} are given: at most {MAX_PUT_ON} are allowed at once, send them in parts"
     )))
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn expect_few(what: &str, count: usize) -> Result<(), Error> {
 pub struct Target {
     pub urn: Urn,
     pub column: Option<String>,
-    /// Where it stands among those that one operation is applied to, if it is applied to several.
+    /// The index among several targets.
     position: Option<usize>,
 }
 
@@ -41,7 +41,7 @@ impl Target {
         }
     }
 
-    /// The same, and what is wrong with it will name its position.
+    /// The same target with its index, for error messages.
     #[must_use]
     pub fn at(mut self, position: usize) -> Self {
         self.position = Some(position);
@@ -57,19 +57,16 @@ impl Target {
         expect_aspect(&self.urn, aspect, what).map_err(|error| error.about(self.subject()))
     }
 
-    /// Fails unless the target is a dataset, the one thing that has columns.
+    /// Fails unless the target is a dataset: nothing else has columns.
     pub(crate) fn expect_columns(&self) -> Result<(), Error> {
         if self.urn.entity_type() == "dataset" {
             return Ok(());
         }
-        let message = format!(
-            "{} has no columns: subResourceType DATASET_FIELD needs the URN of a dataset",
-            self.urn
-        );
+        let message = format!("{} has no columns: only datasets have them", self.urn);
         Err(Error::invalid(message).about(self.subject()))
     }
 
-    /// Requires that the target is there: its entity, and the column if one is named.
+    /// Requires that the entity exists, and the column if one is named.
     pub(crate) fn required_by(&self, proposal: Proposal, missing: String) -> Proposal {
         let proposal = proposal.requires(Requirement::Exists {
             urn: self.urn.clone(),
@@ -86,7 +83,7 @@ impl Target {
     }
 }
 
-/// Fails unless entities of this type have the aspect; `what` is what the aspect holds, for people.
+/// Fails unless entities of this type have the aspect; `what` is its content in the message.
 pub(crate) fn expect_aspect(urn: &Urn, aspect: AspectName, what: &str) -> Result<(), Error> {
     let entity = Registry::get().check_urn(urn)?;
     if entity.has_aspect(aspect) {
@@ -98,8 +95,8 @@ pub(crate) fn expect_aspect(urn: &Urn, aspect: AspectName, what: &str) -> Result
     )))
 }
 
-/// An edit of what people said about one column. `edit` tells whether it changed anything; a column that
-/// nothing was said about gets its entry only then.
+/// An edit of the user-edited metadata of one column. `edit` returns whether it changed anything;
+/// only then a column without an entry gets one.
 pub(crate) fn edit_column<F>(dataset: &Urn, column: &str, edit: F) -> Proposal
 where
     F: Fn(&mut EditableSchemaFieldInfo, &AuditStamp) -> Result<bool, Error> + Send + Sync + 'static,

@@ -1,9 +1,9 @@
-//! What happened to an entity, from the versions of its aspects that are stored.
+//! The change history of an entity, from the stored versions of its aspects.
 //!
-//! Each rule of [`RULES`] names a list (or a single text) in an aspect whose entries have a key; two versions are compared
-//! by it: an entry that is new was added, one that is gone was removed, one with other content was modified.
+//! Each rule of [`RULES`] names a list (or a single text) in an aspect whose entries have a key.
+//! Comparing two versions by key shows which entries were added, removed or modified.
 //!
-//! To make one more kind of change known: a line in [`RULES`].
+//! To report another kind of change: a line in [`RULES`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +11,9 @@ use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::{AspectKey, LogicalVersion, StoredAspect, version};
 use serde_json::Value;
 
-use crate::{Caller, Catalog, Error};
+use crate::{Catalog, Error};
 
-/// What a change is about.
+/// The category of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Category {
     Documentation,
@@ -66,7 +66,7 @@ impl Category {
     }
 }
 
-/// How much a change matters to those who use the entity.
+/// The impact of a change on users of the entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     Patch,
@@ -86,14 +86,14 @@ pub struct Event {
     pub category: Category,
     pub operation: Operation,
     pub weight: Weight,
-    /// What was added, modified or removed: a URN or a url; `None` for the entity's own text.
+    /// The URN or URL that was added, modified or removed; `None` for the entity's own text.
     pub modifier: Option<String>,
-    /// The column that it is about.
+    /// The column that it belongs to.
     pub column: Option<String>,
     pub description: String,
 }
 
-/// What changed at one time.
+/// The changes of one time.
 #[derive(Debug)]
 pub struct Moment {
     pub time_ms: EpochMillis,
@@ -104,15 +104,16 @@ pub struct Moment {
 struct Rule {
     category: Category,
     aspect: &'static str,
-    /// Where the entries stand: members, `*` for each item of a list.
+    /// The path to the entries: members, `*` for each item of a list.
     path: &'static [&'static str],
-    /// The member of an entry that tells it from the others; `""` if it is the entry itself, `None` if there is only one.
+    /// The member that identifies an entry; `""` if it is the entry itself, `None` if there is only
+    /// one.
     key: Option<&'static str>,
-    /// The member of the column that the entry stands in.
+    /// The member that names the column of the entry.
     column: Option<&'static str>,
-    /// Which members must be the same for an entry not to be modified; none if they do not matter.
+    /// The members whose change makes an entry modified.
     content: &'static [&'static str],
-    /// What an entry is called.
+    /// The name of an entry.
     noun: &'static str,
 }
 
@@ -247,15 +248,14 @@ const RULES: [Rule; 23] = [
     },
 ];
 
-/// The entries of a version, by key and column, with the content that counts.
+/// The entries of a version, by key and column, with the compared content.
 type Entries = BTreeMap<(String, Option<String>), Value>;
 
 impl Catalog {
-    /// What happened to an entity in some categories, the oldest first. History reaches as far back as versions are
-    /// kept.
+    /// The changes of an entity in some categories, oldest first, as far back as versions are
+    /// retained.
     pub async fn timeline(
         &self,
-        _caller: &Caller,
         urn: &Urn,
         categories: &[Category],
         from_ms: Option<EpochMillis>,
@@ -282,7 +282,7 @@ impl Catalog {
             for (place, row) in versions.iter().enumerate() {
                 let before = match place.checked_sub(1) {
                     Some(place) => versions.get(place),
-                    // What the first version that is kept has changed is not known.
+                    // The changes of the oldest retained version are unknown.
                     None if version::logical_version_of(row) > LogicalVersion::FIRST => continue,
                     None => None,
                 };
@@ -372,7 +372,7 @@ impl Rule {
                 member => entry.get(member).cloned().unwrap_or_default(),
             })
             .collect();
-        // A text that is not there is no entry, nor is the column without one.
+        // A missing text is no entry, and neither is a column without one.
         let is_text = self.category == Category::Documentation;
         let is_empty = |value: &Value| value.is_null() || value == "";
         if is_text && content.iter().all(is_empty) {

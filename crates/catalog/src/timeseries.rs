@@ -1,7 +1,7 @@
-//! Reading time series: aspects whose values are events in time.
+//! Reads of time series: aspects whose values are events in time.
 //!
-//! A filter compares members of the points, by their path (`partitionSpec.partition`), or `urn` and `runId`. What it
-//! means is the same as in a search; only that points are read and looked at one after the other.
+//! A filter compares members of the points, by their path (`partitionSpec.partition`), or `urn` and
+//! `runId`. It means the same as in a search, but points are read and compared one by one.
 
 use std::cmp::Ordering;
 
@@ -11,71 +11,66 @@ use docent_store::{AspectKey, PointRange};
 use serde_json::Value;
 
 use crate::search::{Criterion, Filter, Operator, Sort};
-use crate::{Caller, Catalog, Error};
+use crate::{Catalog, Error};
 
 pub use docent_store::TimeseriesRow;
 
-/// How many points one answer has at most.
+/// The most points of one result.
 const MAX_POINTS: usize = 10_000;
-/// How many points are looked at for those that a filter wants, or that are to be sorted.
-const MAX_LOOKED_AT: usize = 100_000;
-/// How many are read in one go.
+/// The most points read for a filter or a sort order.
+const MAX_READ: usize = 100_000;
+/// How many points one call reads.
 const CHUNK: usize = 1000;
-/// What points are ordered by.
+/// The member that orders points.
 const TIME: &str = "timestampMillis";
 
-/// Which points of a time series are wanted.
+/// Which points of a time series to read.
 #[derive(Debug)]
-pub struct Wanted {
+pub struct TimeseriesQuery {
     pub key: AspectKey,
     pub range: PointRange,
     pub filter: Filter,
-    /// Newest first if there is none.
+    /// Newest first without one.
     pub sort: Option<Sort>,
     pub limit: usize,
 }
 
 impl Catalog {
     /// Points of a time series.
-    pub async fn timeseries(
-        &self,
-        _caller: &Caller,
-        wanted: &Wanted,
-    ) -> Result<Vec<TimeseriesRow>, Error> {
-        let Wanted { key, sort, .. } = wanted;
+    pub async fn timeseries(&self, query: &TimeseriesQuery) -> Result<Vec<TimeseriesRow>, Error> {
+        let TimeseriesQuery { key, sort, .. } = query;
         if !Registry::get().is_timeseries(key.aspect) {
             return Err(Error::invalid(format!(
-                "{} is no time series: read it with GET /aspects/{{urn}}?aspect={}&version=0",
-                key.aspect, key.aspect
+                "{} is not a time series: read its latest version instead",
+                key.aspect
             )));
         }
-        if wanted.limit > MAX_POINTS {
+        if query.limit > MAX_POINTS {
             return Err(Error::invalid(format!(
-                "limit is {}: at most {MAX_POINTS} points are given at once, use startTimeMillis and endTimeMillis for \
-                 more",
-                wanted.limit
+                "limit is {}: one result has at most {MAX_POINTS} points, use a start and an end time for more",
+                query.limit
             )));
         }
-        check(&wanted.filter)?;
+        check(&query.filter)?;
         let by_time = sort.as_ref().is_none_or(|sort| sort.field == TIME);
         let newest_first = !by_time || sort.as_ref().is_none_or(|sort| sort.descending);
-        let enough = if by_time { wanted.limit } else { MAX_LOOKED_AT };
+        let enough = if by_time { query.limit } else { MAX_READ };
         let mut found = Vec::new();
         let mut start = 0;
-        while found.len() < enough && start < MAX_LOOKED_AT {
-            // Without a filter no more than the limit has to be read.
-            let chunk = if wanted.filter.any.is_empty() {
+        while found.len() < enough && start < MAX_READ {
+            // Without a filter, the limit is enough.
+            let chunk = if query.filter.any.is_empty() {
                 enough.min(CHUNK)
             } else {
                 CHUNK
             };
             let points = self
                 .store()
-                .timeseries_list(key, &wanted.range, newest_first, start, chunk)
+                .timeseries_list(key, &query.range, newest_first, start, chunk)
                 .await?;
             start += points.len();
             let last = points.len() < chunk;
-            found.extend(points.into_iter().filter(|point| wanted.holds(point)));
+            found.extend(points.into_iter().filter(|point| query.matches(point)));
             if last {
                 break;
             }
@@ -83,12 +78,12 @@ impl Catalog {
         if let Some(sort) = sort.as_ref().filter(|_| !by_time) {
             found.sort_by_cached_key(|point| SortKey::of(point, sort));
         }
-        found.truncate(wanted.limit);
+        found.truncate(query.limit);
         Ok(found)
     }
 }
 
-/// Conditions along hierarchies are for entities.
+/// Filters along hierarchies are for entities.
 fn check(filter: &Filter) -> Result<(), Error> {
     let hierarchy = |criterion: &&Criterion| {
         matches!(
@@ -99,14 +94,14 @@ fn check(filter: &Filter) -> Result<(), Error> {
     match filter.any.iter().flatten().find(hierarchy) {
         None => Ok(()),
         Some(criterion) => Err(Error::invalid(format!(
-            "points of a time series cannot be filtered along a hierarchy: use another condition on {}",
+            "time series cannot be filtered along a hierarchy: use another condition on {}",
             criterion.field
         ))),
     }
 }
 
-impl Wanted {
-    fn holds(&self, point: &TimeseriesRow) -> bool {
+impl TimeseriesQuery {
+    fn matches(&self, point: &TimeseriesRow) -> bool {
         if self.filter.any.is_empty() {
             return true;
         }
@@ -119,11 +114,14 @@ impl Wanted {
         any.any(|alternative| alternative.iter().all(holds))
     }
 
-    /// What a point has at a path, as text.
+    /// The values of a point at a path, as texts.
     fn values(&self, value: &Value, point: &TimeseriesRow, field: &str) -> Vec<String> {
         match strip_keyword_suffix(field) {
             "urn" => vec![self.key.urn.to_string()],
-            "runId" => noted(point).map(|noted| noted.run_id).into_iter().collect(),
+            "runId" => system_metadata(point)
+                .map(|metadata| metadata.run_id)
+                .into_iter()
+                .collect(),
             path => {
                 let mut found = Vec::new();
                 collect(value, path, &mut found);
@@ -133,7 +131,7 @@ impl Wanted {
     }
 }
 
-fn noted(point: &TimeseriesRow) -> Option<SystemMetadata> {
+fn system_metadata(point: &TimeseriesRow) -> Option<SystemMetadata> {
     serde_json::from_str(point.system_metadata.as_deref()?).ok()
 }
 
@@ -149,7 +147,7 @@ fn collect(value: &Value, path: &str, found: &mut Vec<String>) {
             Value::String(text) => found.push(text.clone()),
             Value::Bool(_) | Value::Number(_) => found.push(value.to_string()),
             Value::Null | Value::Array(_) => {}
-            // There is something, though nothing that could be compared.
+            // The value exists, although it cannot be compared.
             Value::Object(_) => found.push(String::new()),
         }
         return;
@@ -162,21 +160,24 @@ fn collect(value: &Value, path: &str, found: &mut Vec<String>) {
 
 fn criterion_holds(criterion: &Criterion, found: &[String]) -> bool {
     let any = |compare: &dyn Fn(&str, &str) -> bool| {
-        found
-            .iter()
-            .any(|value| criterion.values.iter().any(|wanted| compare(value, wanted)))
+        found.iter().any(|value| {
+            criterion
+                .values
+                .iter()
+                .any(|expected| compare(value, expected))
+        })
     };
     let ordered = |accept: fn(Ordering) -> bool| {
-        any(&|value, wanted| compare(value, wanted).is_some_and(accept))
+        any(&|value, expected| compare(value, expected).is_some_and(accept))
     };
     match criterion.operator {
-        Operator::Equal => any(&|value, wanted| value == wanted),
+        Operator::Equal => any(&|value, expected| value == expected),
         Operator::EqualIgnoringCase => {
-            any(&|value, wanted| value.to_lowercase() == wanted.to_lowercase())
+            any(&|value, expected| value.to_lowercase() == expected.to_lowercase())
         }
-        Operator::Contains => any(&|value, wanted| value.contains(wanted)),
-        Operator::StartsWith => any(&|value, wanted| value.starts_with(wanted)),
-        Operator::EndsWith => any(&|value, wanted| value.ends_with(wanted)),
+        Operator::Contains => any(&|value, expected| value.contains(expected)),
+        Operator::StartsWith => any(&|value, expected| value.starts_with(expected)),
+        Operator::EndsWith => any(&|value, expected| value.ends_with(expected)),
         Operator::Exists => !found.is_empty(),
         Operator::Greater => ordered(Ordering::is_gt),
         Operator::GreaterOrEqual => ordered(Ordering::is_ge),
@@ -188,18 +189,18 @@ fn criterion_holds(criterion: &Criterion, found: &[String]) -> bool {
     }
 }
 
-/// Numbers by their size; what is no number cannot be larger or smaller than one.
-fn compare(value: &str, wanted: &str) -> Option<Ordering> {
-    match (value.parse::<i64>(), wanted.parse::<i64>()) {
-        (Ok(value), Ok(wanted)) => Some(value.cmp(&wanted)),
+/// Compares numbers; other texts are neither larger nor smaller.
+fn compare(value: &str, expected: &str) -> Option<Ordering> {
+    match (value.parse::<i64>(), expected.parse::<i64>()) {
+        (Ok(value), Ok(expected)) => Some(value.cmp(&expected)),
         _ => value
             .parse::<f64>()
             .ok()?
-            .partial_cmp(&wanted.parse().ok()?),
+            .partial_cmp(&expected.parse().ok()?),
     }
 }
 
-/// Where a point stands in an order that is not that of time: numbers before texts, and those that have nothing last.
+/// The sort key of a point for orders other than time: numbers before texts, missing values last.
 #[derive(Debug)]
 struct SortKey {
     missing: bool,

@@ -1,14 +1,13 @@
-//! Access tokens: what a program shows to prove for whom it speaks.
+//! Access tokens, which authenticate programs.
 //!
-//! A token is 256 random bits. Only its hash is stored, as the id of an entity of its own, so tokens are
-//! written, listed and deleted like everything else. Checking one on each request would cost a read; a token
-//! once seen is therefore believed again as long as nothing that may be about tokens or users was committed since, as
-//! far as the store can tell: a revocation by this server has its effect on the very next request, one by another within a
-//! second (`Store::commit_stamp_of`). When a token was used last is noted beside it: [`uses`].
+//! A token is 256 random bits. The store keeps its hash alone, as the id of an entity, so tokens
+//! are written, listed and deleted like all entities; an edge to the user finds the tokens of a
+//! user. A check on each request would cost a read, so a valid token is cached until a token or a
+//! user changes: a revocation by this server takes effect with the next request, one by another
+//! server within a second (`Store::commit_stamp_of`). [`uses`] records when a token was last used.
 
 mod uses;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use docent_model::aspects::{AccessTokenInfo, Other};
@@ -18,44 +17,46 @@ use jiff::Timestamp;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 
-use crate::people::{ADMINISTRATOR, Standing, account_inactive};
+use crate::people::{ADMINISTRATOR, AccountStatus, account_inactive};
 use crate::proposal::{Change, Proposal};
-use crate::sessions::is_session;
+use crate::secret::{hash_of, random};
 use crate::{Caller, Catalog, Error};
-use uses::Noted;
+use uses::LastUse;
 pub(crate) use uses::Uses;
 
 pub(crate) const ENTITY: &str = "dataHubAccessToken";
-/// Says what this secret is to people and to programs that look for leaked secrets.
+/// The internal relationship between a token and the user it acts for.
+const TOKEN_OF: &str = "TokenOf";
+/// Identifies the secret to users and to scanners for leaked secrets.
 const PREFIX: &str = "docent_";
-/// How many tokens one listing looks at.
+/// The most tokens of one list.
 pub const MAX_LISTED: usize = 10_000;
-/// How many tokens are read at once where all of them are looked at.
+/// How many tokens one call reads where all are read.
 const PAGE: usize = 1000;
 const DAY_MS: EpochMillis = 24 * 60 * 60 * 1000;
-/// How long a token lives at most that was asked for over the network.
+/// The longest lifetime of a token created over the network.
 pub const MAX_ISSUED_TTL_MS: EpochMillis = 365 * DAY_MS;
-/// A token that ended is kept for a while, so that people see in the list why a program is no longer let in.
+/// An expired token is listed for a while, so that users see why a program is rejected.
 const KEPT_AFTER_EXPIRY_MS: EpochMillis = DAY_MS;
-/// How many ended tokens go when a new one is made: making one stays quick.
+/// How many expired tokens the creation of a new one removes.
 const MAX_REMOVED: usize = 100;
 
-/// A token to be made.
+/// A token to create.
 #[derive(Debug, Clone)]
 pub struct NewToken {
     pub name: String,
     pub description: Option<String>,
-    /// For whom it speaks.
+    /// The user it acts for.
     pub actor: Urn,
     /// `None` never expires.
     pub ttl_ms: Option<EpochMillis>,
 }
 
-/// A token just made. The secret is shown this once.
+/// A new token. The only time the secret is shown.
 pub struct CreatedToken {
     pub secret: String,
     pub token: Token,
-    /// Whether nobody knew the user before.
+    /// Whether the user did not exist before.
     pub user_is_new: bool,
 }
 
@@ -73,7 +74,7 @@ impl std::fmt::Debug for CreatedToken {
 pub struct Token {
     pub id: String,
     pub info: AccessTokenInfo,
-    /// To the minute; `None` if it never was.
+    /// To the minute; `None` if it was never used.
     pub last_used_at: Option<EpochMillis>,
 }
 
@@ -83,12 +84,6 @@ impl Token {
     }
 }
 
-/// A token or a session, and the user for whom it speaks.
-pub(crate) struct HeldToken {
-    pub(crate) urn: Urn,
-    pub(crate) user: Urn,
-}
-
 /// Which tokens to list; `None` means any.
 #[derive(Debug, Clone, Default)]
 pub struct TokenFilter {
@@ -96,20 +91,27 @@ pub struct TokenFilter {
     pub owner: Option<Urn>,
 }
 
-/// Tokens that were found valid, by their hash.
+/// Secrets of tokens or of sessions that were found valid, by their hash.
 #[derive(Debug)]
-pub(crate) struct KnownTokens(Cache<[u8; 32], KnownToken>);
+pub(crate) struct KnownSecrets(Cache<[u8; 32], KnownSecret>);
 
-#[derive(Debug, Clone)]
-pub(crate) struct KnownToken {
+/// The stored data of a secret.
+pub(crate) struct StoredSecret {
     pub(crate) actor: Urn,
-    expires_at: Option<EpochMillis>,
-    /// The store's commit stamp of tokens and users when the token was read.
-    seen_at: CommitStamp,
-    noted: Arc<Noted>,
+    pub(crate) expires_at: Option<EpochMillis>,
+    pub(crate) last_used_at: Option<EpochMillis>,
 }
 
-impl Default for KnownTokens {
+#[derive(Debug, Clone)]
+pub(crate) struct KnownSecret {
+    pub(crate) actor: Urn,
+    expires_at: Option<EpochMillis>,
+    /// The store's commit stamp of secrets and users at the time of the read.
+    seen_at: CommitStamp,
+    last_use: Arc<LastUse>,
+}
+
+impl Default for KnownSecrets {
     fn default() -> Self {
         // A few hundred bytes each; a busy team has fewer.
         Self(Cache::new(4096))
@@ -117,56 +119,65 @@ impl Default for KnownTokens {
 }
 
 impl Catalog {
-    /// Who the bearer of this secret is; `None` if it is unknown, revoked or expired, or if its user is gone or
-    /// suspended.
+    /// The user of this secret; `None` if it is unknown, revoked or expired, or if the user is not active.
     pub async fn authenticate(&self, secret: &str) -> Result<Option<Caller>, Error> {
         let hash = hash_of(secret);
         let known = &self.inner.known_tokens;
-        let token = self.authenticate_by(known, hash, || hex(&hash)).await?;
+        let token = self
+            .authenticate_by(known, hash, ENTITY, async || {
+                let token = self.token_by_id(&hex(&hash)).await?;
+                Ok(token.map(|token| StoredSecret {
+                    actor: token.info.actor_urn,
+                    expires_at: token.info.expires_at,
+                    last_used_at: token.last_used_at,
+                }))
+            })
+            .await?;
         if let Some(token) = &token {
-            self.note_use(&hash, token);
+            self.record_use(&hash, token);
         }
         Ok(token.map(|token| Caller::until(token.actor, token.expires_at)))
     }
 
-    /// For whom a secret with this hash speaks that is stored under this id, and how long.
+    /// Looks a secret up: in the cache, or with `read` in the store if an entity of this type or a user has changed.
     pub(crate) async fn authenticate_by(
         &self,
-        KnownTokens(known): &KnownTokens,
+        KnownSecrets(known): &KnownSecrets,
         hash: [u8; 32],
-        id: impl FnOnce() -> String + Send,
-    ) -> Result<Option<KnownToken>, Error> {
-        let stamp = self.store().commit_stamp_of(&[ENTITY, "corpuser"])?;
-        let alive = |expires_at: Option<EpochMillis>| {
+        entity_type: &str,
+        read: impl AsyncFnOnce() -> Result<Option<StoredSecret>, Error>,
+    ) -> Result<Option<KnownSecret>, Error> {
+        let stamp = self.store().commit_stamp_of(&[entity_type, "corpuser"])?;
+        let is_alive = |expires_at: Option<EpochMillis>| {
             expires_at.is_none_or(|expires_at| self.now_ms() < expires_at)
         };
         let seen = known.get(&hash);
-        if let Some(token) = seen.as_ref().filter(|token| token.seen_at == stamp) {
-            return Ok(Some(token.clone()).filter(|token| alive(token.expires_at)));
+        if let Some(secret) = seen.as_ref().filter(|secret| secret.seen_at == stamp) {
+            return Ok(Some(secret.clone()).filter(|secret| is_alive(secret.expires_at)));
         }
-        let Some(token) = self.token_by_id(&id()).await? else {
-            known.remove(&hash);
-            return Ok(None);
+        let stored = match read().await? {
+            Some(stored) if self.is_active(&stored.actor).await? => stored,
+            _ => {
+                known.remove(&hash);
+                return Ok(None);
+            }
         };
-        let Token {
-            info, last_used_at, ..
-        } = token;
-        if !self.is_active(&info.actor_urn).await? {
-            known.remove(&hash);
-            return Ok(None);
-        }
-        let token = KnownToken {
-            actor: info.actor_urn,
-            expires_at: info.expires_at,
+        let last_use = seen.map_or_else(
+            || Arc::new(LastUse::at(stored.last_used_at)),
+            |secret| secret.last_use,
+        );
+        let secret = KnownSecret {
+            actor: stored.actor,
+            expires_at: stored.expires_at,
             seen_at: stamp,
-            noted: seen.map_or_else(|| Arc::new(Noted::at(last_used_at)), |token| token.noted),
+            last_use,
         };
-        known.insert(hash, token.clone());
-        Ok(Some(token).filter(|token| alive(token.expires_at)))
+        known.insert(hash, secret.clone());
+        Ok(Some(secret).filter(|secret| is_alive(secret.expires_at)))
     }
 
-    /// Makes a token for somebody who sits at the server. The user it speaks for is created if it is new; one who was
-    /// suspended or removed gets none.
+    /// Creates a token for an operator at the server. Creates a missing user; a suspended or
+    /// removed one gets no token.
     pub async fn create_token(
         &self,
         caller: &Caller,
@@ -175,15 +186,15 @@ impl Catalog {
         self.store_token(caller, new, false).await
     }
 
-    /// Makes a token for somebody who asks over the network: it ends within a year, and not after the token that it was
-    /// asked for with, because one that leaked would never end otherwise. It speaks for the caller. Only
-    /// the administrator makes one for another user, who must exist: whoever could act as another would go on doing so
-    /// after being suspended.
+    /// Creates a token over the network: it expires within a year, and not after the token that
+    /// authenticated the caller, because a leaked one would never end otherwise. It acts for the
+    /// caller. Only the administrator creates one for another user, who must exist: otherwise a
+    /// suspended user could go on acting as another.
     pub async fn issue_token(&self, caller: &Caller, new: NewToken) -> Result<CreatedToken, Error> {
         if new.ttl_ms.is_none_or(|ttl_ms| ttl_ms > MAX_ISSUED_TTL_MS) {
             return Err(Error::invalid(
-                "a token made over the network lives 365 days at most: choose a shorter time, or use \
-                 'docent token create' on the server",
+                "a token created over the network lives at most 365 days: choose a shorter lifetime, or have an operator \
+                 create it at the server",
             ));
         }
         let ends_at = |ttl_ms| self.now_ms().saturating_add(ttl_ms);
@@ -191,15 +202,15 @@ impl Catalog {
         if let Some(until_ms) = caller.until_ms().filter(|until_ms| outlives(*until_ms)) {
             let until = Timestamp::from_millisecond(until_ms).unwrap_or(Timestamp::MAX);
             return Err(Error::forbidden(format!(
-                "a token does not outlive the one it is made with, which ends at {until:.0}: choose a shorter time, sign in \
-                 with a password, or use 'docent token create' on the server"
+                "a token cannot outlive the one that creates it, which expires at {until:.0}: choose a shorter lifetime, or \
+                 sign in with a password"
             )));
         }
         let must_exist = new.actor != *caller.actor();
         if must_exist && !Self::is_administrator(caller) {
             return Err(Error::forbidden(format!(
-                "only {ADMINISTRATOR} makes tokens for other users over the network: make one for {}, or use 'docent \
-                 token create' on the server",
+                "only {ADMINISTRATOR} creates tokens for other users over the network: create one for {}, or have an \
+                 operator do it at the server",
                 caller.actor()
             )));
         }
@@ -216,28 +227,26 @@ impl Catalog {
         let user = Registry::get().check_urn(&new.actor)?;
         if new.name.trim().is_empty() {
             return Err(Error::invalid(
-                "a token needs a name that says what it is for",
+                "a token needs a name that describes its purpose",
             ));
         }
         if new.ttl_ms.is_some_and(|ttl_ms| ttl_ms <= 0) {
-            return Err(Error::invalid(
-                "a token must live longer than no time at all",
-            ));
+            return Err(Error::invalid("the lifetime of a token must be positive"));
         }
-        let standing = self.standing(&new.actor).await?;
+        let status = self.account_status(&new.actor).await?;
         let name = new.actor.key();
-        match standing {
-            Standing::Suspended => {
+        match status {
+            AccountStatus::Suspended => {
                 return Err(account_inactive(format!(
-                    "{name} is suspended, so a token would not work: 'docent user resume {name}' comes first"
+                    "{name} is suspended, so a token would not work: resume the user first"
                 )));
             }
-            Standing::Removed => {
+            AccountStatus::Removed => {
                 return Err(account_inactive(format!(
-                    "{name} was removed, so a token would not work: 'docent user add {name}' lets the user in again"
+                    "{name} was removed, so a token would not work: add the user again first"
                 )));
             }
-            Standing::Unknown | Standing::Active => {}
+            AccountStatus::Unknown | AccountStatus::Active => {}
         }
         let secret = new_secret()?;
         let id = hex(&hash_of(&secret));
@@ -279,31 +288,27 @@ impl Catalog {
                 info,
                 last_used_at: None,
             },
-            user_is_new: standing == Standing::Unknown,
+            user_is_new: status == AccountStatus::Unknown,
         })
     }
 
-    /// The tokens that match, those that live longest first.
+    /// The matching tokens, those that expire last first.
     pub async fn list_tokens(
         &self,
-        _caller: &Caller,
         filter: &TokenFilter,
         start: usize,
         count: usize,
     ) -> Result<ListPage<Token>, Error> {
-        let urns = self.token_urns(None, MAX_LISTED).await?;
-        let tokens = self.tokens_read(&urns).await?;
-        let wanted =
-            |found: &Urn, asked: &Option<Urn>| asked.as_ref().is_none_or(|asked| asked == found);
-        let mut tokens: Vec<Token> = tokens
-            .into_iter()
-            .flatten()
-            .filter(|Token { id, info, .. }| {
-                !is_session(id)
-                    && wanted(&info.actor_urn, &filter.actor)
-                    && wanted(&info.owner_urn, &filter.owner)
-            })
-            .collect();
+        let urns = match &filter.actor {
+            Some(actor) => self.tokens_of(actor).await?,
+            None => self.token_urns(None, MAX_LISTED).await?,
+        };
+        let tokens = self.read_tokens(&urns).await?.into_iter().flatten();
+        let is_owned = |token: &Token| {
+            let owner = filter.owner.as_ref();
+            owner.is_none_or(|owner| *owner == token.info.owner_urn)
+        };
+        let mut tokens: Vec<Token> = tokens.filter(is_owned).collect();
         tokens.sort_by_key(|token| {
             std::cmp::Reverse(token.info.expires_at.unwrap_or(EpochMillis::MAX))
         });
@@ -313,15 +318,15 @@ impl Catalog {
         })
     }
 
-    /// The token with this secret, whether it still lives or not.
-    pub async fn find_token(&self, _caller: &Caller, secret: &str) -> Result<Option<Token>, Error> {
+    /// The token with this secret, expired ones included.
+    pub async fn find_token(&self, secret: &str) -> Result<Option<Token>, Error> {
         self.token_by_id(&hex(&hash_of(secret))).await
     }
 
-    /// Ends a token at once.
+    /// Revokes a token at once.
     pub async fn revoke_token(&self, caller: &Caller, id: &str) -> Result<(), Error> {
-        // What cannot be an id is not the id of any token.
-        let Some(urn) = token_urn(id).ok().filter(|_| !is_session(id)) else {
+        // An invalid id belongs to no token.
+        let Ok(urn) = token_urn(id) else {
             return Err(unknown(id));
         };
         let key = AspectKey::new(&urn, AspectName::ACCESS_TOKEN_INFO);
@@ -334,7 +339,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Ends the token whose id begins like this, if there is exactly one: for people who type.
+    /// Revokes the token whose id has this prefix, if there is exactly one.
     pub async fn revoke_token_by_prefix(&self, caller: &Caller, prefix: &str) -> Result<(), Error> {
         if prefix.is_empty() {
             return Err(unknown(prefix));
@@ -343,11 +348,11 @@ impl Catalog {
         let mut after = None;
         loop {
             let urns = self.token_urns(after.as_ref(), PAGE).await?;
-            let matching = |urn: &&Urn| urn.key().starts_with(prefix) && !is_session(urn.key());
+            let matching = |urn: &&Urn| urn.key().starts_with(prefix);
             for urn in urns.iter().filter(matching) {
                 if found.replace(urn.clone()).is_some() {
                     return Err(Error::invalid(format!(
-                        "several tokens have ids that begin with {prefix}: give more of it"
+                        "several token ids begin with {prefix}: send a longer prefix"
                     )));
                 }
             }
@@ -360,9 +365,9 @@ impl Catalog {
         self.revoke_token(caller, urn.key()).await
     }
 
-    /// Tokens that ended long ago. Looks at a page of tokens behind `from`: as ids are random, every token
-    /// has its turn sooner or later.
-    pub(crate) async fn long_ended(&self, from: &Urn) -> Result<Vec<Urn>, Error> {
+    /// Tokens that expired a while ago, of a page behind `from`: ids are random, so every token
+    /// gets its turn.
+    async fn long_ended(&self, from: &Urn) -> Result<Vec<Urn>, Error> {
         let mut urns = self.token_urns(Some(from), PAGE).await?;
         if urns.len() < PAGE {
             let first = self.token_urns(None, PAGE - urns.len()).await?;
@@ -380,59 +385,37 @@ impl Catalog {
             .collect())
     }
 
-    /// Proposals that end all tokens and sessions of these users.
-    pub(crate) async fn token_removals(&self, users: &[Urn]) -> Result<Vec<Proposal>, Error> {
-        let tokens = self.tokens_of(users).await?.into_iter();
-        Ok(tokens
-            .map(|token| Proposal::new(token.urn, Change::DeleteEntity))
-            .collect())
+    /// The tokens that act for a user, by the edges that point at the user.
+    async fn tokens_of(&self, user: &Urn) -> Result<Vec<Urn>, Error> {
+        let mut pages = self
+            .store()
+            .edges_list(
+                std::slice::from_ref(user),
+                false,
+                &[TOKEN_OF],
+                0,
+                MAX_LISTED,
+            )
+            .await?;
+        let edges = pages.pop().map(|page| page.items).unwrap_or_default();
+        Ok(edges.into_iter().map(|edge| edge.urn).collect())
     }
 
-    /// All tokens and sessions of these users.
-    pub(crate) async fn tokens_of(&self, users: &[Urn]) -> Result<Vec<HeldToken>, Error> {
-        let mut found = Vec::new();
-        if users.is_empty() {
-            return Ok(found);
-        }
-        let users: HashSet<&Urn> = users.iter().collect();
-        let mut after = None;
-        loop {
-            let urns = self.token_urns(after.as_ref(), PAGE).await?;
-            let infos = self.token_infos(&urns).await?;
-            after = urns.last().cloned().filter(|_| urns.len() == PAGE);
-            let tokens = urns.into_iter().zip(infos);
-            found.extend(tokens.filter_map(|(urn, info)| {
-                let user = info?.actor_urn;
-                users.contains(&user).then_some(HeldToken { urn, user })
-            }));
-            if after.is_none() {
-                return Ok(found);
-            }
-        }
-    }
-
-    pub(crate) async fn token_urns(
-        &self,
-        after: Option<&Urn>,
-        limit: usize,
-    ) -> Result<Vec<Urn>, Error> {
+    async fn token_urns(&self, after: Option<&Urn>, limit: usize) -> Result<Vec<Urn>, Error> {
         Ok(self
             .store()
             .urns_list(ENTITY, AspectName::ACCESS_TOKEN_INFO, after, limit)
             .await?)
     }
 
-    /// What is stored about each token; `None` where it is gone or cannot be read.
-    pub(crate) async fn token_infos(
-        &self,
-        urns: &[Urn],
-    ) -> Result<Vec<Option<AccessTokenInfo>>, Error> {
-        let tokens = self.tokens_read(urns).await?.into_iter();
+    /// The stored data of each token; `None` for one that does not exist or cannot be read.
+    async fn token_infos(&self, urns: &[Urn]) -> Result<Vec<Option<AccessTokenInfo>>, Error> {
+        let tokens = self.read_tokens(urns).await?.into_iter();
         Ok(tokens.map(|token| Some(token?.info)).collect())
     }
 
-    /// The tokens; `None` where one is gone or cannot be read.
-    async fn tokens_read(&self, urns: &[Urn]) -> Result<Vec<Option<Token>>, Error> {
+    /// The tokens with these URNs; `None` for one that does not exist or cannot be read.
+    pub async fn read_tokens(&self, urns: &[Urn]) -> Result<Vec<Option<Token>>, Error> {
         let keys: Vec<AspectKey> = urns
             .iter()
             .map(|urn| AspectKey::new(urn, AspectName::ACCESS_TOKEN_INFO))
@@ -453,7 +436,7 @@ impl Catalog {
     }
 
     async fn token_by_id(&self, id: &str) -> Result<Option<Token>, Error> {
-        Ok(self.tokens_read(&[token_urn(id)?]).await?.pop().flatten())
+        Ok(self.read_tokens(&[token_urn(id)?]).await?.pop().flatten())
     }
 }
 
@@ -461,25 +444,13 @@ fn unknown(id: &str) -> Error {
     Error::not_found(format!("there is no token with the id {id}"))
 }
 
-pub(crate) fn token_urn(id: &str) -> Result<Urn, Error> {
+fn token_urn(id: &str) -> Result<Urn, Error> {
     Ok(Urn::new(ENTITY, id)?)
 }
 
-/// Prefix, 256 random bits, and a short checksum by which a scanner tells a real token from a look-alike.
+/// Prefix, 256 random bits, and a short checksum by which a scanner recognises a real token.
 fn new_secret() -> Result<String, Error> {
     let body = hex(&random::<32>()?);
     let checksum = hex(&Sha256::digest(body.as_bytes())[..4]);
     Ok(format!("{PREFIX}{body}{checksum}"))
-}
-
-pub(crate) fn hash_of(secret: &str) -> [u8; 32] {
-    Sha256::digest(secret.as_bytes()).into()
-}
-
-pub(crate) fn random<const BYTES: usize>() -> Result<[u8; BYTES], Error> {
-    let mut random = [0; BYTES];
-    getrandom::fill(&mut random).map_err(|error| {
-        Error::unavailable(format!("the system gives no random numbers: {error}"))
-    })?;
-    Ok(random)
 }

@@ -1,4 +1,4 @@
-//! How a dataset is used: buckets of time, kept as points of its time series `datasetUsageStatistics`.
+//! Usage of datasets in time buckets, stored as points of the time series `datasetUsageStatistics`.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::search::Filter;
-use crate::timeseries::Wanted;
+use crate::timeseries::TimeseriesQuery;
 use crate::{Caller, Catalog, Error, ErrorSubject, Proposal};
 
 const ASPECT: &str = "datasetUsageStatistics";
 const MAX_BUCKETS: usize = 10_000;
 const DAY_MS: EpochMillis = 24 * 60 * 60 * 1000;
 
-/// The use of a dataset in one bucket of time.
+/// The usage of a dataset in one time bucket.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(
     rename_all = "camelCase",
     expecting = "a bucket with bucket, duration, resource and metrics"
 )]
 pub struct Bucket {
-    /// When it begins.
+    /// When the bucket begins.
     pub bucket: EpochMillis,
     /// YEAR, MONTH, WEEK, DAY or HOUR.
     pub duration: String,
@@ -62,14 +62,14 @@ pub struct FieldCount {
     pub count: i64,
 }
 
-/// Buckets of a dataset, and what they come to together.
+/// Buckets of a dataset, and their totals.
 #[derive(Debug, Serialize)]
 pub struct Usage {
     pub buckets: Vec<Bucket>,
     pub aggregations: Metrics,
 }
 
-/// Which buckets are wanted.
+/// Which buckets to read.
 #[derive(Debug)]
 pub struct Period {
     pub duration: String,
@@ -98,13 +98,8 @@ impl Catalog {
     }
 
     /// The buckets of a period, newest first.
-    pub async fn usage(
-        &self,
-        caller: &Caller,
-        resource: &Urn,
-        period: &Period,
-    ) -> Result<Usage, Error> {
-        let wanted = Wanted {
+    pub async fn usage(&self, resource: &Urn, period: &Period) -> Result<Usage, Error> {
+        let query = TimeseriesQuery {
             key: AspectKey::new(resource, aspect()?),
             range: PointRange {
                 from_ms: period.from_ms,
@@ -115,7 +110,7 @@ impl Catalog {
             sort: None,
             limit: MAX_BUCKETS,
         };
-        let points = self.timeseries(caller, &wanted).await?;
+        let points = self.timeseries(&query).await?;
         let values = points
             .iter()
             .filter_map(|point| serde_json::from_str::<Value>(&point.metadata).ok());
@@ -172,7 +167,7 @@ fn proposal(bucket: Bucket, aspect: AspectName) -> Result<Proposal, Error> {
     Ok(Proposal::upsert(resource, aspect, text))
 }
 
-/// The point of the time series that a bucket is. Members that are not known are left out.
+/// The point of a bucket. Unknown members are left out.
 fn point(bucket: Bucket) -> Result<Value, Error> {
     let Metrics {
         unique_user_count,
@@ -203,14 +198,14 @@ fn point(bucket: Bucket) -> Result<Value, Error> {
     Ok(point)
 }
 
-/// Somebody known only by an address is the user of that name.
+/// A user known only by an e-mail address is the user of that name.
 fn user(it: UserCount) -> Result<Value, Error> {
     let named = it.user_email.as_deref().and_then(|email| {
         let name = email.split('@').next().filter(|name| !name.is_empty())?;
         Some(format!("urn:li:corpuser:{name}"))
     });
     let user = it.user.or(named).ok_or_else(|| {
-        Error::invalid("metrics.users has somebody with neither a user nor a userEmail")
+        Error::invalid("an entry of metrics.users has neither a user nor a userEmail")
     })?;
     Ok(json!({"user": user, "count": it.count, "userEmail": it.user_email}))
 }

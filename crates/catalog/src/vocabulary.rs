@@ -1,5 +1,5 @@
-//! Tags, glossary terms and glossary nodes themselves: creating, changing and deleting them. Who carries them
-//! is in [`crate::labels`].
+//! Tags, glossary terms and glossary nodes: creation, changes and deletion. [`crate::labels`]
+//! assigns them.
 
 use docent_model::{AspectName, Urn};
 use serde_json::{Map, Value, json};
@@ -8,28 +8,28 @@ use crate::owners::{self, NewOwner};
 use crate::proposal::{Proposal, Requirement};
 use crate::{Caller, Catalog, Change, Error};
 
-/// A tag, a term or a node to be created.
+/// A tag, a term or a node to create.
 #[derive(Debug, Clone, Default)]
 pub struct NewWord {
-    /// A chosen id; without one a random id is made.
+    /// Without an id, a random one is made.
     pub id: Option<String>,
     pub name: String,
     pub description: Option<String>,
-    /// The node that a term or a node is put into.
+    /// The parent node of a term or a node.
     pub parent: Option<Urn>,
 }
 
-/// What a tag is to say about itself.
+/// New properties of a tag.
 #[derive(Debug, Clone)]
 pub struct TagUpdate {
     pub name: String,
-    /// Stays as it is when `None`.
+    /// `None` leaves it unchanged.
     pub description: Option<String>,
     /// Replaces all owners.
     pub owners: Option<Vec<NewOwner>>,
 }
 
-/// The kinds of word.
+/// The kinds of vocabulary entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordKind {
     Tag,
@@ -54,7 +54,7 @@ impl WordKind {
         }
     }
 
-    /// The aspect that a new word gets, and its value.
+    /// The aspect of a new entry, and its value.
     fn aspect(self, new: &NewWord) -> (AspectName, Value) {
         let (aspect, mut value) = match self {
             Self::Tag => {
@@ -110,7 +110,7 @@ impl Catalog {
         Ok(urn)
     }
 
-    /// Gives a tag another name, and another description and other owners where they are given.
+    /// Renames a tag, and sets its description and owners where they are given.
     pub async fn update_tag(
         &self,
         caller: &Caller,
@@ -134,7 +134,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Sets the colour that a tag is shown in.
+    /// Sets the colour of a tag.
     pub async fn set_tag_color(
         &self,
         caller: &Caller,
@@ -154,7 +154,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Deletes a tag and takes it off everything that carries it.
+    /// Deletes a tag and removes it from everything that has it.
     pub async fn delete_tag(&self, caller: &Caller, tag: &Urn) -> Result<(), Error> {
         tag.expect_type("tag")?;
         let proposal = Proposal::new(tag.clone(), Change::DeleteEntity).requires_existing(
@@ -169,14 +169,14 @@ impl Catalog {
 fn check_name(label: &str, name: &str) -> Result<(), Error> {
     if name.trim().is_empty() {
         return Err(Error::invalid(format!(
-            "a {} needs a name: input.name is empty",
+            "the name is empty: a {} needs one",
             label.to_lowercase()
         )));
     }
     Ok(())
 }
 
-/// An edit of what a tag says about itself. One that was only ever named by its URN is called by its id.
+/// An edit of a tag's properties. A tag without any has its id as its name.
 fn edit_tag<F>(tag: &Urn, edit: F) -> Proposal
 where
     F: Fn(&mut Map<String, Value>) + Send + Sync + 'static,

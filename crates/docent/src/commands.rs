@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand};
-use docent_catalog::{Caller, Catalog, SYSTEM_ACTOR};
+use docent_catalog::Catalog;
 use docent_model::{SystemClock, Urn};
 use std::sync::Arc;
 
@@ -103,11 +103,6 @@ async fn catalog(flags: &StoreFlags, mode: OpenMode) -> Result<Catalog> {
         note(format!("created a new store at {url}"));
     }
     Ok(Catalog::new(store, Arc::new(SystemClock)))
-}
-
-/// Commands act as the system user.
-pub(crate) fn operator() -> Result<Caller> {
-    Ok(Caller::new(Urn::parse(SYSTEM_ACTOR)?))
 }
 
 /// A single-threaded runtime for commands.

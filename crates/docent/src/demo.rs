@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use docent_catalog::tokens::{MAX_LISTED, NewToken, Token, TokenFilter};
-use docent_catalog::{Caller, Catalog, Proposal, SYSTEM_ACTOR};
+use docent_catalog::{Caller, Catalog, Proposal};
 use docent_model::{Registry, SystemMetadata, Urn};
 use serde::Deserialize;
 use serde_json::Value;
@@ -28,8 +28,8 @@ const TOKEN_DESCRIPTION: &str = "created by docent serve --demo";
 /// Loads the sample catalog into an empty store. Creates a token, and revokes the one of the
 /// previous start.
 pub(crate) async fn prepare(catalog: &Catalog) -> Result<String> {
-    let system = Caller::new(Urn::parse(SYSTEM_ACTOR)?);
-    if catalog.has_none(&system, "dataset").await? {
+    let system = Caller::system();
+    if catalog.has_none("dataset").await? {
         catalog
             .ingest(&system, proposals()?)
             .await
@@ -42,7 +42,7 @@ pub(crate) async fn prepare(catalog: &Catalog) -> Result<String> {
         actor: Some(actor.clone()),
         owner: None,
     };
-    let tokens = catalog.list_tokens(&system, &filter, 0, MAX_LISTED).await?;
+    let tokens = catalog.list_tokens(&filter, 0, MAX_LISTED).await?;
     let is_previous = |token: &Token| {
         token.info.name == TOKEN_NAME
             && token.info.description.as_deref() == Some(TOKEN_DESCRIPTION)

@@ -8,13 +8,12 @@
 use std::fmt::{self, Display};
 
 use anyhow::{Context as _, Result, bail};
-use docent_catalog::{Catalog, Change, Proposal};
+use docent_catalog::{Caller, Catalog, Change, Proposal};
 use docent_model::{Clock as _, Registry, SystemClock, Urn};
 use docent_store::{AspectKey, ReadRequest, Store};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::commands::operator;
 use crate::engine;
 
 const ASPECT: &str = "dataHubUpgradeResult";
@@ -157,7 +156,7 @@ pub(crate) async fn finish(catalog: &Catalog, import: Import, from: &str) -> Res
 pub(crate) async fn remove(catalog: &Catalog, import: Import) -> Result<()> {
     let urn = Urn::parse(import.urn())?;
     let proposal = Proposal::new(urn, Change::DeleteEntity);
-    catalog.apply(&operator()?, vec![proposal]).await?;
+    catalog.ingest(&Caller::system(), vec![proposal]).await?;
     Ok(())
 }
 
@@ -169,6 +168,6 @@ async fn write(catalog: &Catalog, import: Import, from: &str, state: &str) -> Re
         "result": { "from": from },
     });
     let proposal = Proposal::upsert(urn, aspect, value.to_string());
-    catalog.apply(&operator()?, vec![proposal]).await?;
+    catalog.ingest(&Caller::system(), vec![proposal]).await?;
     Ok(())
 }

@@ -41,7 +41,7 @@ async fn run() -> Result<(), Failure> {
     let urn = Urn::parse(DATASET)?;
     let text = r#"{"description":"A description of some forty characters.","customProperties":{},"tags":[]}"#;
     catalog
-        .apply(
+        .ingest(
             &caller,
             vec![Proposal::upsert(urn.clone(), aspect, text.to_owned())],
         )
@@ -85,7 +85,7 @@ async fn run() -> Result<(), Failure> {
             .collect();
         measure(name, async || {
             catalog
-                .read(&caller, ReadRequest::rows(&keys))
+                .read(ReadRequest::rows(&keys))
                 .await
                 .map_or(0, |reply| reply.rows.len())
         })

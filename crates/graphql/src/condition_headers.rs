@@ -4,7 +4,7 @@
 //! `docent-http` uses this module for the latter two, so that all of them have the same names,
 //! formats and errors.
 
-use docent_catalog::{Conditions, Error, NOT_THERE};
+use docent_catalog::{Conditions, Error, MISSING_VERSION};
 use docent_model::EpochMillis;
 use jiff::Timestamp;
 
@@ -35,7 +35,7 @@ pub fn set_condition(conditions: &mut Conditions, name: &str, text: &str) -> Res
         VERSION_MATCH => {
             let version = text.trim().parse().map_err(|_| {
                 Error::invalid(format!(
-                    "{name} is '{text}': send a version number, or {NOT_THERE} for an aspect that must not exist"
+                    "{name} is '{text}': send a version number, or {MISSING_VERSION} for an aspect that must not exist"
                 ))
             })?;
             conditions.version = Some(version);

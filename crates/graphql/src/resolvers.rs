@@ -13,6 +13,7 @@ mod ownership;
 mod queries;
 mod relationships;
 mod search;
+mod tokens;
 
 use crate::Resolvers;
 
@@ -65,7 +66,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .computed("entityPrivileges", entities::entity_privileges)
         .computed("incidentAssignees", entities::incident_assignees)
         .computed("querySubjects", entities::query_subjects)
-        .computed("isNativeUser", entities::is_native_user)
+        .entity_field("isNativeUser", tokens::is_native_user)
         .computed("schemaFieldPath", entities::schema_field_path)
         .computed("valueEntities", entities::value_entities)
         .entity_field("parentContainers", hierarchy::parent_containers)
@@ -74,7 +75,13 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .computed("createdOn", metadata::created_on)
         .computed("lastIngested", metadata::last_ingested)
         .entity_field("rawAspects", metadata::raw_aspects)
-        .entity_field("tokenLastUsed", metadata::token_last_used)
+        .entity_field("tokenName", tokens::name)
+        .entity_field("tokenDescription", tokens::description)
+        .entity_field("tokenActorUrn", tokens::actor_urn)
+        .entity_field("tokenOwnerUrn", tokens::owner_urn)
+        .entity_field("tokenCreatedAt", tokens::created_at)
+        .entity_field("tokenExpiresAt", tokens::expires_at)
+        .entity_field("tokenLastUsedAt", tokens::last_used_at)
         .computed("ownershipType", ownership::ownership_type)
         .entity_field("relationships", relationships::relationships)
         .entity_field("assertions", relationships::assertions)

@@ -76,7 +76,7 @@ pub(crate) async fn log_in(
             let cookies = cookies(&headers, &secret, &actor, max_age);
             Ok((cookies, Json(json!({"actor": user}))).into_response())
         }
-        SignIn::Refused => Err(ErrorResponse::new(
+        SignIn::Rejected => Err(ErrorResponse::new(
             StatusCode::UNAUTHORIZED,
             "The user name or the password is wrong, or the account is suspended. \
              'docent user list' shows the accounts, 'docent user passwd' sets a new password.",

@@ -3,8 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use docent_catalog::{Caller, SYSTEM_ACTOR};
-use docent_model::Urn;
+use docent_catalog::Caller;
 use serde_json::{Value, json};
 
 use crate::AppState;
@@ -36,13 +35,10 @@ pub(crate) async fn detailed(State(state): State<AppState>) -> Json<Value> {
 }
 
 async fn is_ready(state: &AppState) -> bool {
-    let Ok(system) = Urn::parse(SYSTEM_ACTOR) else {
-        return false;
-    };
-    let caller = Caller::new(system.clone());
+    let system = Caller::system().actor().clone();
     let catalog = state.catalog();
     // In front of a database pair, requests must go to the server that can write.
-    catalog.exists(&caller, &[system]).await.is_ok() && catalog.is_writable().await.unwrap_or(false)
+    catalog.exists(&[system]).await.is_ok() && catalog.is_writable().await.unwrap_or(false)
 }
 
 /// The first request of DataHub's clients. They stop unless `noCode` is the string "true". They

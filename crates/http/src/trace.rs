@@ -70,7 +70,7 @@ fn is_id(text: &str) -> bool {
 /// The write status of each aspect in the request.
 pub(crate) async fn write_status(
     State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated(_): Authenticated,
     Path(trace): Path<String>,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
@@ -94,8 +94,7 @@ pub(crate) async fn write_status(
             keys.push(AspectKey::new(&urn, parse_aspect(name)?));
         }
     }
-    let rows = state.catalog().read_current(&caller, &keys).await?;
-    let mut stored = rows.iter().map(Option::is_some);
+    let mut stored = state.catalog().are_stored(&keys).await?.into_iter();
     let mut statuses: BTreeMap<&str, BTreeMap<&str, Value>> = BTreeMap::new();
     for (text, names) in &requested {
         let mut of_entity = BTreeMap::new();

@@ -283,6 +283,15 @@ impl std::fmt::Debug for CorpUserCredentials {
     }
 }
 
+/// A session: who signed in, and until when. The hash of its secret is the id of its entity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionInfo {
+    pub user: Urn,
+    pub created_at: EpochMillis,
+    pub expires_at: EpochMillis,
+}
+
 /// The profile of a user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -14,6 +14,7 @@ impl AspectName {
     pub const ASSERTION_INFO: Self = Self("assertionInfo");
     pub const ASSERTION_RUN_EVENT: Self = Self("assertionRunEvent");
     pub const BROWSE_PATHS_V2: Self = Self("browsePathsV2");
+    pub const CONNECTION_DETAILS: Self = Self("dataHubConnectionDetails");
     pub const CONTAINER: Self = Self("container");
     pub const CORP_USER_CREDENTIALS: Self = Self("corpUserCredentials");
     pub const CORP_USER_INFO: Self = Self("corpUserInfo");
@@ -38,6 +39,8 @@ impl AspectName {
     pub const PROPERTY_DEFINITION: Self = Self("propertyDefinition");
     pub const ROLE_MEMBERSHIP: Self = Self("roleMembership");
     pub const SCHEMA_METADATA: Self = Self("schemaMetadata");
+    pub const SECRET_VALUE: Self = Self("dataHubSecretValue");
+    pub const SESSION_INFO: Self = Self("docentSessionInfo");
     pub const SIBLINGS: Self = Self("siblings");
     pub const STATUS: Self = Self("status");
     pub const STRUCTURED_PROPERTIES: Self = Self("structuredProperties");

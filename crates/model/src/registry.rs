@@ -3,6 +3,10 @@
 //! To add an aspect, add its record and its name there and list it under its entities. This module
 //! resolves names and keys; [`crate::validate`], [`mod@crate::derive`] and [`crate::searchable`]
 //! walk the records. It must not know any aspect by name.
+//!
+//! `internal.json` has the types of Docent's own records. The store keeps them like all others
+//! ([`Registry::stored_entity`], [`Registry::stored_aspect`]); for every other function they do not
+//! exist, so no API accepts, shows or describes them.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -27,6 +31,8 @@ pub use schemas::json_schemas;
 pub(crate) use shape::{Record, RecordId, Relationship, Shape};
 
 const SOURCE: &str = include_str!("../registry.json");
+/// Docent's own types, in the same form.
+const INTERNAL_SOURCE: &str = include_str!("../internal.json");
 
 /// The limit on URNs nested in URNs. A column of a dataset of a platform has three levels; no
 /// entity type needs more than twice that.
@@ -40,6 +46,7 @@ pub struct Registry {
     /// Sorted by name.
     entities: Vec<&'static EntitySpec>,
     entities_by_name: HashMap<&'static str, &'static EntitySpec>,
+    internal_entities: HashMap<&'static str, &'static EntitySpec>,
     aspects: HashMap<&'static str, AspectSpec>,
     records: Vec<Record>,
     /// The names of all relationships.
@@ -75,6 +82,7 @@ struct AspectSpec {
     record_name: &'static str,
     record: RecordId,
     is_timeseries: bool,
+    internal: bool,
 }
 
 /// How an external name is compared with the registry's.
@@ -95,9 +103,15 @@ impl Registry {
         self.find_entity(name, NameMatch::IgnoreCase)
     }
 
+    /// The entity type of this name that a store may hold, internal ones included.
+    pub fn stored_entity(&self, name: &str) -> Option<&'static EntitySpec> {
+        let internal = self.internal_entities.get(name).copied();
+        internal.or_else(|| self.entity(name))
+    }
+
     /// Whether an aspect is the key aspect of the entity.
     pub fn is_key_aspect(&self, urn: &Urn, aspect: AspectName) -> bool {
-        self.entity(urn.entity_type())
+        self.stored_entity(urn.entity_type())
             .is_some_and(|entity| entity.key_aspect == aspect)
     }
 
@@ -108,12 +122,21 @@ impl Registry {
 
     /// Returns the aspect with this name, preferring an exact match over a case-insensitive one.
     pub fn aspect(&self, name: &str) -> Option<AspectName> {
-        let found = self.aspects.get(name).or_else(|| {
+        let found = self.find_aspect(name).filter(|aspect| !aspect.internal);
+        found.map(|aspect| aspect.name)
+    }
+
+    /// The aspect of this name that a store may hold, internal ones included.
+    pub fn stored_aspect(&self, name: &str) -> Option<AspectName> {
+        self.find_aspect(name).map(|aspect| aspect.name)
+    }
+
+    fn find_aspect(&self, name: &str) -> Option<&AspectSpec> {
+        self.aspects.get(name).or_else(|| {
             self.aspects
                 .values()
                 .find(|aspect| aspect.name.as_str().eq_ignore_ascii_case(name))
-        });
-        found.map(|aspect| aspect.name)
+        })
     }
 
     /// The qualified name of the aspect's record, such as `com.linkedin.dataset.DatasetProperties`.
@@ -138,14 +161,27 @@ impl Registry {
             .is_some_and(|aspect| aspect.is_timeseries)
     }
 
-    /// The relationship with exactly this name, if any aspect defines it.
+    /// The public relationship with exactly this name, if any aspect defines it.
     pub fn relationship(&self, name: &str) -> Option<&'static str> {
         self.relationships.get(name).copied()
+    }
+
+    /// The names of all public relationships.
+    pub fn relationships(&self) -> impl Iterator<Item = &'static str> {
+        self.relationships.iter().copied()
     }
 
     /// Checks that a URN has a known entity type and the key parts of that type.
     pub fn check_urn(&self, urn: &Urn) -> Result<&'static EntitySpec, UrnError> {
         self.check(urn.as_split(), NameMatch::Exact, 1)
+    }
+
+    /// Like [`Registry::check_urn`], and accepts internal entity types.
+    pub fn check_stored_urn(&self, urn: &Urn) -> Result<&'static EntitySpec, UrnError> {
+        match self.internal_entities.get(urn.entity_type()) {
+            Some(entity) => self.check_key(entity, urn.as_split(), NameMatch::Exact, 1),
+            None => self.check_urn(urn),
+        }
     }
 
     /// Parses a URN and checks it with [`Registry::check_urn`].
@@ -158,7 +194,7 @@ impl Registry {
     /// The key aspect of a URN, such as `{"platform": …, "name": …, "origin": …}`; `None` if the URN is
     /// not valid.
     pub fn key_aspect_value(&self, urn: &Urn) -> Option<Value> {
-        let entity = self.check_urn(urn).ok()?;
+        let entity = self.check_stored_urn(urn).ok()?;
         let members: Map<String, Value> = entity
             .key_fields
             .iter()
@@ -201,13 +237,23 @@ impl Registry {
         name_match: NameMatch,
         level: usize,
     ) -> Result<&'static EntitySpec, UrnError> {
-        let text = || shorten(&urn.to_string());
         let Some(entity) = self.find_entity(urn.entity_type, name_match) else {
             return Err(UrnError::UnknownEntityType {
-                text: text(),
+                text: shorten(&urn.to_string()),
                 entity_type: urn.entity_type.to_owned(),
             });
         };
+        self.check_key(entity, urn, name_match, level)
+    }
+
+    fn check_key(
+        &self,
+        entity: &'static EntitySpec,
+        urn: UrnText<'_>,
+        name_match: NameMatch,
+        level: usize,
+    ) -> Result<&'static EntitySpec, UrnError> {
+        let text = || shorten(&urn.to_string());
         if level > MAX_NESTED_URNS {
             return Err(UrnError::Nesting { text: text() });
         }
@@ -285,10 +331,10 @@ impl fmt::Debug for Registry {
 
 #[expect(
     clippy::expect_used,
-    reason = "the text is embedded in the binary, and a test loads it"
+    reason = "both texts are embedded in the binary, and a test loads them"
 )]
 fn embedded() -> Registry {
-    load::load(SOURCE).expect("invariant: registry.json is consistent")
+    load::load(SOURCE, INTERNAL_SOURCE).expect("invariant: registry.json is consistent")
 }
 
 #[cfg(test)]

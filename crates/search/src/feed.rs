@@ -31,9 +31,9 @@ pub(crate) enum FeedAmount {
     Entities(usize),
 }
 
-/// Access tokens must not be searchable.
+/// Access tokens and internal entities are not searchable.
 fn is_indexed(entity_type: &str) -> bool {
-    entity_type != "dataHubAccessToken"
+    entity_type != "dataHubAccessToken" && Registry::get().entity(entity_type).is_some()
 }
 
 /// Indexes every entity of the store into a new index.

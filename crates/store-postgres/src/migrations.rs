@@ -54,6 +54,13 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../migrations/0003_pending_writers.sql"),
         additive: true,
     },
+    Migration {
+        number: 4,
+        name: "token_users",
+        sql: include_str!("../migrations/0004_token_users.sql"),
+        // A server that does not know the edges would write tokens without them.
+        additive: false,
+    },
 ];
 
 /// Serialises migrations.
@@ -323,6 +330,45 @@ pub(crate) mod tests {
         .unwrap();
     }
 
+    #[tokio::test]
+    async fn old_sessions_end_and_old_tokens_point_at_their_users() {
+        let database = Database::empty().unwrap();
+        let mut old = lease(&database).await;
+        migrate_with(&mut old, &MIGRATIONS[..3], true)
+            .await
+            .unwrap();
+        let info = r#"{"name":"n","actorUrn":"urn:li:corpuser:ada","ownerUrn":"urn:li:corpuser:x","createdAt":1}"#;
+        for (id, aspect, metadata) in [
+            ("aa", "dataHubAccessTokenInfo", info),
+            ("aa", "dataHubAccessTokenKey", r#"{"id":"aa"}"#),
+            ("session-1-2", "dataHubAccessTokenInfo", info),
+            (
+                "session-1-2",
+                "dataHubAccessTokenKey",
+                r#"{"id":"session-1-2"}"#,
+            ),
+        ] {
+            old.execute(&format!(
+                "INSERT INTO metadata_aspect_v2 (urn, aspect, version, metadata, createdon, createdby) \
+                 VALUES ('urn:li:dataHubAccessToken:{id}', '{aspect}', 0, '{metadata}', now(), 'x')"
+            ))
+            .await
+            .unwrap();
+        }
+        migrate(&mut old, false).await.unwrap();
+        let store = serve(&database).await.unwrap();
+        let ada = Urn::parse("urn:li:corpuser:ada").unwrap();
+        let tokens = store.edges_list(&[ada], false, &["TokenOf"], 0, 10).await;
+        let tokens: Vec<String> = tokens.unwrap()[0]
+            .items
+            .iter()
+            .map(|token| token.urn.to_string())
+            .collect();
+        assert_eq!(tokens, ["urn:li:dataHubAccessToken:aa"]);
+        assert_eq!(store.aspects_export(None, 10).await.unwrap().len(), 2);
+        assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+    }
+
     #[tokio::test(flavor = "multi_thread")]
     async fn servers_keep_running_and_start_beside_an_unknown_additive_step() {
         let database = postgres_database().unwrap();
@@ -387,7 +433,7 @@ pub(crate) mod tests {
         }
         let rejection = serve(&database).await.unwrap_err().to_string();
         assert!(
-            rejection.contains("written by a newer docent (step 4, later)"),
+            rejection.contains("written by a newer docent (step 5, later)"),
             "{rejection}"
         );
     }

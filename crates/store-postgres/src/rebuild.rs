@@ -117,7 +117,10 @@ async fn repair_page(
     let mut repaired = DerivedRows::default();
     for (it, _) in known.iter().zip(differ).filter(|(_, differs)| *differs) {
         // Aspects missing from the registry have no derived rows.
-        if let (Some(aspect), Ok(urn)) = (Registry::get().aspect(&it.aspect), Urn::parse(&it.urn)) {
+        if let (Some(aspect), Ok(urn)) = (
+            Registry::get().stored_aspect(&it.aspect),
+            Urn::parse(&it.urn),
+        ) {
             repaired.push(&AspectKey { urn, aspect }, &it.derived, false);
             report.repaired += 1;
         }

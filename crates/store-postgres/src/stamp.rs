@@ -131,7 +131,7 @@ impl Stamp {
         for name in changed {
             match types.known.get_mut(name) {
                 Some(stamp) => *stamp = value,
-                None if Registry::get().entity(name).is_some() => {
+                None if Registry::get().stored_entity(name).is_some() => {
                     types.known.insert(name.to_owned(), value);
                 }
                 None => types.any = value,

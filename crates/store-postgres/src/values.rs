@@ -64,7 +64,7 @@ pub(crate) fn stored_aspect(row: &Row, first: usize) -> Result<StoredAspect, Eng
 
 /// `None` if the aspect is not in the registry.
 pub(crate) fn aspect_name(row: &Row, index: usize) -> Result<Option<AspectName>, EngineError> {
-    Ok(Registry::get().aspect(row.try_get(index)?))
+    Ok(Registry::get().stored_aspect(row.try_get(index)?))
 }
 
 pub(crate) fn urn_at(row: &Row, index: usize, table: &'static str) -> Result<Urn, EngineError> {

@@ -41,6 +41,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "point_ids",
         sql: include_str!("../migrations/0004_point_ids.sql"),
     },
+    Migration {
+        number: 5,
+        name: "token_users",
+        sql: include_str!("../migrations/0005_token_users.sql"),
+    },
 ];
 
 const TABLE: &str = "
@@ -288,6 +293,49 @@ mod tests {
             .map(|run| (run.id.as_str(), run.rows, run.time_ms))
             .collect();
         assert_eq!(found, [("r", 1, 7)]);
+    }
+
+    #[test]
+    fn old_sessions_end_and_old_tokens_point_at_their_users() {
+        let connection = memory();
+        migrate_with(&connection, path(), &MIGRATIONS[..4]).unwrap();
+        let info = r#"{"name":"n","actorUrn":"urn:li:corpuser:ada","ownerUrn":"urn:li:corpuser:x","createdAt":1}"#;
+        let rows = [
+            ("aa", "dataHubAccessTokenInfo", 0, info),
+            ("aa", "dataHubAccessTokenInfo", 1, info),
+            ("aa", "dataHubAccessTokenKey", 0, r#"{"id":"aa"}"#),
+            ("bb", "dataHubAccessTokenInfo", 0, "no JSON"),
+            ("session-1-2", "dataHubAccessTokenInfo", 0, info),
+            ("session-1-2", "dataHubAccessTokenKey", 0, "{}"),
+        ];
+        for (id, aspect, version, metadata) in rows {
+            let urn = format!("urn:li:dataHubAccessToken:{id}");
+            connection
+                .execute(
+                    "INSERT INTO metadata_aspect_v2 VALUES (?1,?2,?3,?4,NULL,0,'x',NULL)",
+                    (urn, aspect, version, metadata),
+                )
+                .unwrap();
+        }
+        migrate(&connection, path()).unwrap();
+        let texts = |sql: &str| -> Vec<String> {
+            let mut statement = connection.prepare(sql).unwrap();
+            let rows = statement.query_map([], |row| row.get(0)).unwrap();
+            rows.map(Result::unwrap).collect()
+        };
+        assert_eq!(
+            texts("SELECT DISTINCT urn FROM metadata_aspect_v2 ORDER BY urn"),
+            [
+                "urn:li:dataHubAccessToken:aa",
+                "urn:li:dataHubAccessToken:bb"
+            ]
+        );
+        let edges =
+            "SELECT source || ' ' || aspect || ' ' || relationship || ' ' || destination FROM edge";
+        assert_eq!(
+            texts(edges),
+            ["urn:li:dataHubAccessToken:aa dataHubAccessTokenInfo TokenOf urn:li:corpuser:ada"]
+        );
     }
 
     #[test]

@@ -457,7 +457,7 @@ pub(crate) fn aspect_name(
     table: &'static str,
     key: &str,
 ) -> Result<Option<AspectName>, EngineError> {
-    Ok(Registry::get().aspect(text_at(row, index, table, "aspect", key)?))
+    Ok(Registry::get().stored_aspect(text_at(row, index, table, "aspect", key)?))
 }
 
 pub(crate) fn urn_at(

@@ -19,7 +19,7 @@ pub const MAX_FINDINGS: usize = 100;
 pub fn expected_rows(urn: &str, aspect: &str, metadata: &str) -> Option<Derived> {
     let urn = Urn::parse(urn).ok()?;
     let value: Value = serde_json::from_str(metadata).ok()?;
-    Some(match Registry::get().aspect(aspect) {
+    Some(match Registry::get().stored_aspect(aspect) {
         Some(aspect) => derive(&urn, aspect, &value),
         None => Derived::default(),
     })
@@ -78,7 +78,7 @@ impl Audit {
             if self.missing_key == Some(aspect) {
                 self.missing_key = None;
             }
-            Registry::get().aspect(aspect)?;
+            Registry::get().stored_aspect(aspect)?;
             return expected_rows(urn, aspect, metadata);
         }
         match self.logical_version {
@@ -118,7 +118,7 @@ impl Audit {
         urn.clone_into(&mut self.urn);
         match Urn::parse(urn) {
             Ok(urn) => {
-                let entity = Registry::get().entity(urn.entity_type());
+                let entity = Registry::get().stored_entity(urn.entity_type());
                 self.missing_key = entity.map(|entity| entity.key_aspect.as_str());
             }
             Err(error) => self.findings.push(format!("invalid stored URN: {error}")),

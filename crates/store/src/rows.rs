@@ -24,7 +24,7 @@ impl AspectKey {
     /// The key aspect of an entity, which every existing entity has; `None` if the registry does
     /// not know the type.
     pub fn of_entity(urn: &Urn) -> Option<Self> {
-        let entity = Registry::get().entity(urn.entity_type())?;
+        let entity = Registry::get().stored_entity(urn.entity_type())?;
         Some(Self::new(urn, entity.key_aspect))
     }
 }

@@ -39,18 +39,35 @@ pub struct NewAspect {
 
 /// Returns the write that replaces `previous` by `new`; `None` if nothing changes.
 pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> Option<AspectWrite> {
-    let previous_metadata = previous.map(system_metadata_of);
-    if let (Some(previous), Some(previous_metadata)) = (previous, &previous_metadata)
-        && same_content(&previous.metadata, &new.metadata)
-    {
-        let observed = with_observation_time(new.system_metadata?, &new.stamp);
-        return Some(AspectWrite {
-            key,
-            effect: Effect::Touch {
-                system_metadata: to_json(&confirmed(previous_metadata, observed)),
-            },
-        });
+    match previous {
+        Some(previous) if same_content(&previous.metadata, &new.metadata) => {
+            confirm(key, previous, new.system_metadata, &new.stamp)
+        }
+        _ => Some(replace(key, previous, new)),
     }
+}
+
+/// Returns the write for a value that equals the latest version: it only records the ingestion run. `None` for edits
+/// through our own API, which record nothing.
+pub fn confirm(
+    key: AspectKey,
+    latest: &StoredAspect,
+    system_metadata: Option<SystemMetadata>,
+    stamp: &AuditStamp,
+) -> Option<AspectWrite> {
+    let observed = with_observation_time(system_metadata?, stamp);
+    let touched = confirmed(&system_metadata_of(latest), observed);
+    Some(AspectWrite {
+        key,
+        effect: Effect::Touch {
+            system_metadata: to_json(&touched),
+        },
+    })
+}
+
+/// Returns the write of a new version, whose value differs from `previous`.
+pub fn replace(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> AspectWrite {
+    let previous_metadata = previous.map(system_metadata_of);
     let previous_version = previous_metadata.as_ref().map(logical_version);
     let logical_version = previous_version
         .or(new.retired_version)
@@ -72,7 +89,7 @@ pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> O
         version: previous_version.unwrap_or(LogicalVersion::FIRST).into(),
         ..previous.clone()
     });
-    Some(AspectWrite {
+    AspectWrite {
         key,
         effect: Effect::Put {
             row: StoredAspect {
@@ -89,7 +106,7 @@ pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> O
             derived: new.derived,
             logical_version,
         },
-    })
+    }
 }
 
 /// Returns the write that deletes an aspect. With `retired`, its latest row, a later write

@@ -113,6 +113,7 @@ pub fn postgres_database() -> Result<Database> {
         include_str!("../../store-postgres/migrations/0001_aspects.sql"),
         include_str!("../../store-postgres/migrations/0002_retired_versions.sql"),
         include_str!("../../store-postgres/migrations/0003_pending_writers.sql"),
+        include_str!("../../store-postgres/migrations/0004_token_users.sql"),
     );
     Database::from_template(schema, |url| {
         on_own_thread(async move {

@@ -1,27 +1,33 @@
 //! A list of proposals inside its transaction.
 //!
-//! Each item sees what the items before it did. Aspects are looked up among those that the list has changed;
-//! questions that only the store can answer (children, members, names, counts) come after [`Batch::flush`].
+//! Each item sees the changes of the items before it. Aspects come from the batch's own state;
+//! queries that only the store can answer (children, members, names, counts) run after
+//! [`Batch::flush`].
 
+mod access;
+mod account_status;
 mod budget;
 mod columns;
 mod conditions;
+mod create;
+mod current;
 mod delete;
 mod domains;
 mod labels;
+mod load;
 mod release;
 mod revert;
-mod standing;
-mod take_back;
+mod rollback;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use budget::Budget;
 use columns::KnownColumns;
+use current::Current;
 use docent_model::aspects::AuditStamp;
 use docent_model::patch::Patch;
-use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, defaults, point_id};
+use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, point_id};
 use docent_store::version::{self, NewAspect};
 use docent_store::{
     AspectKey, AspectWrite, Effect, LogicalVersion, RowVersion, StoredAspect, TimeseriesRow,
@@ -29,35 +35,34 @@ use docent_store::{
 };
 use serde_json::Value;
 
+use load::touched_keys;
+
 use super::Applied;
 use super::prepare::{Payload, Prepared, about_proposal};
-use crate::proposal::{Change, Edit, Proposal, Requirement, unreadable};
+use crate::proposal::{Change, Edit, Proposal, Requirement};
 use crate::{ConflictReason, Error, ErrorSubject, hooks};
 
-/// Patches add to what is there, so the bound on a request's body alone would not hold: this is the same.
+/// The limit of a request body. Patches need it too, because they add to the stored value.
 const MAX_PATCHED_BYTES: usize = 16 * 1024 * 1024;
-/// How many aspects are read at once: they may be large, and [`Budget`] has its say after each of these.
-const LOADED_AT_ONCE: usize = 500;
-
 pub(super) struct Batch<'t> {
     tx: &'t mut dyn Transaction,
-    /// Aspects as the list leaves them so far; read from the store on first sight.
+    /// Aspects as the list has left them so far, read from the store on first use.
     known: HashMap<AspectKey, Option<Arc<StoredAspect>>>,
-    /// The last versions of aspects that were taken back before, or are by the list.
+    /// The last versions of aspects that a rollback deleted, earlier or in this list.
     retired: HashMap<AspectKey, LogicalVersion>,
-    /// Aspects that the list itself writes: no defaults are made for them.
+    /// Aspects that the list itself writes; they get no defaults.
     proposed: HashSet<AspectKey>,
     /// Entities that did not exist before the list.
     created: HashSet<Urn>,
     columns: KnownColumns,
-    /// Not yet carried out.
+    /// Not yet handed to the store.
     writes: Vec<AspectWrite>,
     budget: Budget,
     is_resumable: bool,
-    /// How many references to deleted entities were taken out.
+    /// How many references to deleted entities were removed.
     released: usize,
     /// Entities that a dry run would delete.
-    would_go: HashSet<Urn>,
+    would_delete: HashSet<Urn>,
     stamp: AuditStamp,
     applied: Applied,
 }
@@ -85,7 +90,7 @@ impl<'t> Batch<'t> {
             budget: Budget::default(),
             is_resumable: is_resumable(prepared),
             released: 0,
-            would_go: HashSet::new(),
+            would_delete: HashSet::new(),
             stamp,
             applied: Applied::default(),
         };
@@ -100,7 +105,7 @@ impl<'t> Batch<'t> {
         Ok(batch.applied)
     }
 
-    /// Carries out what has been decided so far, so that the transaction's own reads see it.
+    /// Hands the pending writes to the store, so that the transaction's own reads see them.
     async fn flush(&mut self) -> Result<(), Error> {
         if !self.writes.is_empty() {
             self.tx.write(&self.writes).await?;
@@ -110,7 +115,7 @@ impl<'t> Batch<'t> {
         Ok(())
     }
 
-    /// Decides about a write. It is carried out with the others; before that if they are many bytes by now.
+    /// Adds a write to the pending ones, and flushes them if they have become large.
     async fn push(&mut self, write: AspectWrite) -> Result<(), Error> {
         let is_full = self.budget.produce(&write)?;
         self.writes.push(write);
@@ -125,13 +130,12 @@ impl<'t> Batch<'t> {
         for requirement in requirements {
             self.require(item, requirement).await?;
         }
-        let guard = |requirement: &Requirement| match requirement {
-            Requirement::SameStanding { has_tokens } => Some(*has_tokens),
-            _ => None,
-        };
-        match requirements.iter().find_map(guard) {
-            Some(has_tokens) => self.change_but_standing(item, has_tokens).await,
-            None => self.change(item).await,
+        let keeps_status =
+            |requirement: &Requirement| matches!(requirement, Requirement::AccountStatusUnchanged);
+        if requirements.iter().any(keeps_status) {
+            self.change_keeping_status(item).await
+        } else {
+            self.change(item).await
         }
     }
 
@@ -177,17 +181,26 @@ impl<'t> Batch<'t> {
                 }
                 Ok(())
             }
-            Change::TakeBack { run, all, dry_run } => {
-                self.take_back(item, run, *all, *dry_run).await
+            Change::RollbackRun {
+                run_id,
+                hard,
+                dry_run,
+            } => self.rollback_run(item, run_id, *hard, *dry_run).await,
+            Change::RemoveReferences { aspect, target } => {
+                self.remove_references(item, *aspect, target).await
             }
-            Change::TakeOut { aspect, target } => self.take_out(item, *aspect, target).await,
-            Change::Note {
+            Change::SetSystemProperty {
                 aspect,
                 property,
                 value,
-            } => self.note(urn, *aspect, property, value).await,
+            } => {
+                self.set_system_property(urn, *aspect, property, value)
+                    .await
+            }
             Change::DeletePoints { aspect, range } => self.delete_points(urn, *aspect, range).await,
             Change::DeleteEntity => self.delete_entity(urn, false).await.map(drop),
+            Change::EndSessions { keep } => self.end_sessions(urn, *keep).await,
+            Change::RevokeAccess => self.revoke_access(urn).await,
         }
     }
 
@@ -226,32 +239,39 @@ impl<'t> Batch<'t> {
                 let schema = self.get(dataset, AspectName::SCHEMA_METADATA).await?;
                 self.columns.check(dataset, schema.as_ref(), field_paths)?;
             }
-            // Looked at when the new value is known.
-            Requirement::UniqueSiblingName { .. } | Requirement::SameStanding { .. } => {}
+            Requirement::Holds { key, check } => {
+                let row = self.get(&key.urn, key.aspect).await?;
+                check.run(Current::new(row).value(key.aspect)?)?;
+            }
+            // Checked when the new value is known.
+            Requirement::UniqueSiblingName { .. } | Requirement::AccountStatusUnchanged => {}
         }
         Ok(())
     }
 
-    /// A whole aspect, sent directly.
+    /// A whole aspect, written directly.
     async fn put(&mut self, item: &Prepared, aspect: AspectName) -> Result<(), Error> {
         let Some(payload) = &item.payload else {
             return Ok(());
         };
         let urn = &item.proposal.urn;
-        let noted = item.proposal.system_metadata.as_ref();
-        self.ensure_entity(urn, item.entity, noted).await?;
+        let system_metadata = item.proposal.system_metadata.as_ref();
+        self.ensure_entity(urn, item.entity, system_metadata)
+            .await?;
         if aspect == item.entity.key_aspect {
             return Ok(());
         }
         if Registry::get().is_timeseries(aspect) {
-            let row = timeseries_row(payload, noted, &self.stamp);
+            let row = timeseries_row(payload, system_metadata, &self.stamp);
             let write = AspectWrite {
                 key: AspectKey::new(urn, aspect),
                 effect: Effect::Timeseries(row),
             };
             return self.push(write).await;
         }
-        self.store(&item.proposal, aspect, payload, true).await
+        let current = Current::new(self.get(urn, aspect).await?);
+        self.store(&item.proposal, aspect, payload, true, &current)
+            .await
     }
 
     async fn edit(
@@ -261,19 +281,19 @@ impl<'t> Batch<'t> {
         aspect: AspectName,
         edit: &Edit,
     ) -> Result<(), Error> {
-        let current = self.get(&proposal.urn, aspect).await?;
-        self.budget.parse(current.as_deref())?;
-        let current = current.as_ref().map(|row| row.metadata.as_str());
-        let Some(text) = edit.run(current, &self.stamp)? else {
+        let current = Current::new(self.get(&proposal.urn, aspect).await?);
+        self.budget.parse(current.row())?;
+        let Some(value) = edit.run(current.value(aspect)?, &self.stamp)? else {
             return Ok(());
         };
-        let payload = Payload::parse(proposal, entity, aspect, &text)?;
+        let payload = Payload::check(entity, aspect, value, None)?;
         self.ensure_entity(&proposal.urn, entity, proposal.system_metadata.as_ref())
             .await?;
-        self.store(proposal, aspect, &payload, false).await
+        self.store(proposal, aspect, &payload, false, &current)
+            .await
     }
 
-    /// A part of an aspect, sent directly.
+    /// A part of an aspect, written directly.
     async fn patch(
         &mut self,
         item: &Prepared,
@@ -283,26 +303,22 @@ impl<'t> Batch<'t> {
         let Prepared {
             proposal, entity, ..
         } = item;
-        let current = self.get(&proposal.urn, aspect).await?;
-        if current.is_none() && patch.only_removes() {
+        let current = Current::new(self.get(&proposal.urn, aspect).await?);
+        if current.row().is_none() && patch.only_removes() {
             return Ok(());
         }
-        self.budget.parse(current.as_deref())?;
-        let current = current
-            .map(|row| serde_json::from_str::<Value>(&row.metadata))
-            .transpose()
-            .map_err(|error| unreadable(aspect, &error))?;
-        let value = patch.apply(aspect, current, &self.stamp)?;
-        let payload = Payload::check(proposal, entity, aspect, value, None)?;
-        if payload.text.len() > MAX_PATCHED_BYTES {
+        self.budget.parse(current.row())?;
+        let value = patch.apply(aspect, current.value(aspect)?.cloned(), &self.stamp)?;
+        let payload = Payload::check(entity, aspect, value, None)?;
+        let bytes = payload.text().len();
+        if bytes > MAX_PATCHED_BYTES {
             return Err(Error::invalid_aspect(format!(
-                "{aspect} would have {} bytes after the patch, and {MAX_PATCHED_BYTES} are the most",
-                payload.text.len()
+                "{aspect} would have {bytes} bytes after the patch: at most {MAX_PATCHED_BYTES} are allowed"
             )));
         }
         self.ensure_entity(&proposal.urn, entity, proposal.system_metadata.as_ref())
             .await?;
-        self.store(proposal, aspect, &payload, true).await
+        self.store(proposal, aspect, &payload, true, &current).await
     }
 
     /// The last steps of every value: hooks, checks on the result, versions.
@@ -312,57 +328,66 @@ impl<'t> Batch<'t> {
         aspect: AspectName,
         payload: &Payload,
         direct: bool,
+        current: &Current,
     ) -> Result<(), Error> {
         let urn = &proposal.urn;
-        let current = self.get(urn, aspect).await?;
-        let stored = current.as_ref().map(|row| row.metadata.as_str());
+        let stored = || current.readable();
         let normalised = hooks::normalise(urn, aspect, direct, stored, &payload.value)?;
-        let normalised = normalised.map(|value| Payload::of(urn, aspect, value));
+        let normalised = normalised.map(Payload::of);
         let payload = normalised.as_ref().unwrap_or(payload);
         if aspect == AspectName::DOMAIN_PROPERTIES {
-            self.check_domain(proposal, stored, &payload.value).await?;
+            self.check_domain(proposal, current.readable(), &payload.value)
+                .await?;
         }
-        self.write(urn, aspect, payload, proposal.system_metadata.clone())
-            .await
+        let key = AspectKey::new(urn, aspect);
+        let system_metadata = proposal.system_metadata.clone();
+        self.write(&key, payload, system_metadata, current).await
     }
 
     async fn write(
         &mut self,
-        urn: &Urn,
-        aspect: AspectName,
+        key: &AspectKey,
         payload: &Payload,
         system_metadata: Option<SystemMetadata>,
+        current: &Current,
     ) -> Result<(), Error> {
-        let mut current = self.get(urn, aspect).await?;
-        let key = AspectKey::new(urn, aspect);
-        if let Some(row) = &current
+        let mut previous = current.row().cloned();
+        if let Some(row) = &previous
             && !version::has_logical_version(row)
         {
-            // From a database that another server filled: its history goes on where it ends.
-            let history = self.tx.aspect_history(&key).await?;
+            // A row of another server without a version: its history continues where it ends.
+            let history = self.tx.aspect_history(key).await?;
             let newest = history
                 .first()
                 .map_or(RowVersion::LATEST, |former| former.version);
-            current = Some(Arc::new(version::with_version_after(row, newest)));
+            previous = Some(Arc::new(version::with_version_after(row, newest)));
         }
-        let new = NewAspect {
-            metadata: payload.text.clone(),
-            system_metadata,
-            stamp: self.stamp.clone(),
-            derived: payload.derived.clone(),
-            retired_version: self.retired.get(&key).copied(),
+        let write = match &previous {
+            Some(previous) if current.is_same(payload) => {
+                version::confirm(key.clone(), previous, system_metadata, &self.stamp)
+            }
+            _ => {
+                let new = NewAspect {
+                    metadata: payload.text().to_owned(),
+                    system_metadata,
+                    stamp: self.stamp.clone(),
+                    derived: payload.derived(key).clone(),
+                    retired_version: self.retired.get(key).copied(),
+                };
+                Some(version::replace(key.clone(), previous.as_deref(), new))
+            }
         };
-        if let Some(write) = version::put(key.clone(), current.as_deref(), new) {
-            if let Some(row) = row_after(current.as_deref(), &write.effect) {
-                self.known.insert(key, Some(Arc::new(row)));
+        if let Some(write) = write {
+            if let Some(row) = row_after(previous.as_deref(), &write.effect) {
+                self.known.insert(key.clone(), Some(Arc::new(row)));
             }
             self.push(write).await?;
         }
         Ok(())
     }
 
-    /// Something beside the value of an aspect.
-    async fn note(
+    /// Sets a property of the system metadata of an aspect.
+    async fn set_system_property(
         &mut self,
         urn: &Urn,
         aspect: AspectName,
@@ -378,153 +403,16 @@ impl<'t> Batch<'t> {
         self.known.insert(key, row.map(Arc::new));
         self.push(write).await
     }
-
-    /// Makes the key aspect and the default aspects of an entity that is not there yet.
-    async fn ensure_entity(
-        &mut self,
-        urn: &Urn,
-        entity: &'static EntitySpec,
-        noted: Option<&SystemMetadata>,
-    ) -> Result<(), Error> {
-        if self.exists(urn, entity).await? {
-            return Ok(());
-        }
-        self.created.insert(urn.clone());
-        let is_new = !self
-            .retired
-            .contains_key(&AspectKey::new(urn, entity.key_aspect));
-        let key_value = Registry::get().key_aspect_value(urn);
-        let delimiter = self.name_delimiter(urn).await?;
-        let defaults = defaults::default_aspects(urn, entity, delimiter.as_deref());
-        let key_aspect = key_value.map(|value| (entity.key_aspect, value));
-        for (aspect, value) in key_aspect.into_iter().chain(defaults) {
-            let key = AspectKey::new(urn, aspect);
-            if aspect != entity.key_aspect && self.proposed.contains(&key) {
-                continue;
-            }
-            let payload = Payload::of(urn, aspect, value);
-            if is_new {
-                // An entity that never was has no aspects; saying so saves a look for each default.
-                self.known.insert(key, None);
-            }
-            self.write(urn, aspect, &payload, noted.cloned()).await?;
-        }
-        Ok(())
-    }
-
-    /// What separates the parts of a dataset's name on its platform.
-    async fn name_delimiter(&mut self, urn: &Urn) -> Result<Option<String>, Error> {
-        let Some(platform) = platform_of(urn) else {
-            return Ok(None);
-        };
-        let info = self.get(&platform, AspectName::DATA_PLATFORM_INFO).await?;
-        self.budget.parse(info.as_deref())?;
-        let delimiter = info
-            .and_then(|row| serde_json::from_str::<Value>(&row.metadata).ok())
-            .and_then(|info| Some(info.get("datasetNameDelimiter")?.as_str()?.to_owned()));
-        Ok(delimiter)
-    }
-
-    async fn exists(&mut self, urn: &Urn, entity: &EntitySpec) -> Result<bool, Error> {
-        Ok(self.get(urn, entity.key_aspect).await?.is_some())
-    }
-
-    async fn get(
-        &mut self,
-        urn: &Urn,
-        aspect: AspectName,
-    ) -> Result<Option<Arc<StoredAspect>>, Error> {
-        let key = AspectKey::new(urn, aspect);
-        if let Some(row) = self.known.get(&key) {
-            return Ok(row.clone());
-        }
-        self.load(std::iter::once(key.clone())).await?;
-        Ok(self.known.get(&key).cloned().flatten())
-    }
-
-    /// Reads what is not known yet, in one call.
-    async fn load(&mut self, keys: impl Iterator<Item = AspectKey>) -> Result<(), Error> {
-        let mut wanted: Vec<AspectKey> = keys.filter(|key| !self.known.contains_key(key)).collect();
-        // One order for all writers, so that two lists never wait for each other's rows.
-        wanted.sort_unstable();
-        wanted.dedup();
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        let mut missing = Vec::new();
-        for some in wanted.chunks(LOADED_AT_ONCE) {
-            let rows = self.tx.aspects_get(some).await?;
-            for (key, row) in some.iter().zip(rows) {
-                match &row {
-                    Some(row) => self.budget.load(row)?,
-                    None => missing.push(key.clone()),
-                }
-                self.known.insert(key.clone(), row.map(Arc::new));
-            }
-        }
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let versions = self.tx.retired_versions(&missing).await?;
-        let retired = missing.into_iter().zip(versions);
-        self.retired
-            .extend(retired.filter_map(|(key, version)| Some((key, version?))));
-        Ok(())
-    }
 }
 
-/// Whether the list may be carried out in several transactions, each going on where the one before stopped. A list of
-/// different changes may not: its caller was promised all or nothing.
+/// Whether the list may run in several transactions, each continuing where the one before stopped.
+/// A list of different changes may not: it promises all or nothing.
 fn is_resumable(prepared: &[Prepared]) -> bool {
-    let takes_back = |item: &Prepared| matches!(item.proposal.change, Change::TakeBack { .. });
-    prepared.len() == 1 || prepared.iter().all(takes_back)
+    let is_rollback = |item: &Prepared| matches!(item.proposal.change, Change::RollbackRun { .. });
+    prepared.len() == 1 || prepared.iter().all(is_rollback)
 }
 
-/// What a proposal looks at, as far as it is known before.
-fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
-    let urn = &item.proposal.urn;
-    let mut keys = vec![AspectKey::new(urn, item.entity.key_aspect)];
-    let versioned = |aspect: &AspectName| !Registry::get().is_timeseries(*aspect);
-    if let Some(aspect) = item.proposal.change.aspect().filter(versioned) {
-        keys.push(AspectKey::new(urn, aspect));
-    }
-    if let Change::Upsert { .. }
-    | Change::Create { .. }
-    | Change::CreateEntity { .. }
-    | Change::Patch { .. } = &item.proposal.change
-        && let Some(platform) = platform_of(urn)
-    {
-        // A new dataset's defaults depend on it.
-        keys.push(AspectKey::new(&platform, AspectName::DATA_PLATFORM_INFO));
-    }
-    for requirement in &item.proposal.requirements {
-        match requirement {
-            Requirement::Exists { urn, .. } => {
-                keys.extend(AspectKey::of_entity(urn));
-            }
-            Requirement::HasColumns { dataset, .. } => {
-                keys.push(AspectKey::new(dataset, AspectName::SCHEMA_METADATA));
-            }
-            Requirement::IsNew { .. }
-            | Requirement::UniqueSiblingName { .. }
-            | Requirement::SameStanding { .. }
-            | Requirement::Version { .. }
-            | Requirement::ModifiedSince { .. }
-            | Requirement::UnmodifiedSince { .. } => {}
-        }
-    }
-    keys
-}
-
-/// The platform of a dataset.
-fn platform_of(urn: &Urn) -> Option<Urn> {
-    if urn.entity_type() != "dataset" {
-        return None;
-    }
-    Urn::parse(urn.key_parts().first()?).ok()
-}
-
-/// Row 0 as a write leaves it.
+/// AspectRow 0 after a write.
 fn row_after(current: Option<&StoredAspect>, effect: &Effect) -> Option<StoredAspect> {
     match effect {
         Effect::Put { row, .. } | Effect::Revert { row, .. } => Some(row.clone()),
@@ -538,16 +426,17 @@ fn row_after(current: Option<&StoredAspect>, effect: &Effect) -> Option<StoredAs
 
 fn timeseries_row(
     payload: &Payload,
-    noted: Option<&SystemMetadata>,
+    system_metadata: Option<&SystemMetadata>,
     stamp: &AuditStamp,
 ) -> TimeseriesRow {
-    let noted = noted.map(|noted| version::with_observation_time(noted.clone(), stamp));
+    let system_metadata =
+        system_metadata.map(|metadata| version::with_observation_time(metadata.clone(), stamp));
     let time = payload.value.get("timestampMillis");
     TimeseriesRow {
         time_ms: time.and_then(Value::as_i64).unwrap_or_default(),
         id: point_id(&payload.value),
-        metadata: payload.text.clone(),
-        system_metadata: noted.and_then(|noted| serde_json::to_string(&noted).ok()),
+        metadata: payload.text().to_owned(),
+        system_metadata: system_metadata.and_then(|metadata| serde_json::to_string(&metadata).ok()),
     }
 }
 

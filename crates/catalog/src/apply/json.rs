@@ -1,4 +1,4 @@
-//! JSON texts as clients send them.
+//! Conversion between JSON texts and values. All of the write path goes through here.
 
 use std::cell::Cell;
 use std::fmt;
@@ -6,9 +6,46 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Parses a text, and says whether a member stands twice in an object of it. Then the last one counts, and the text
-/// says more than the value.
+/// Parses the text of a stored aspect.
+pub(super) fn parse_stored(text: &str) -> Result<Value, serde_json::Error> {
+    #[cfg(test)]
+    conversions::count(text);
+    serde_json::from_str(text)
+}
+
+/// The text of a value.
+pub(super) fn write(value: &Value) -> String {
+    let text = value.to_string();
+    #[cfg(test)]
+    conversions::count(&text);
+    text
+}
+
+/// How often each text was parsed or written, for the test that counts both.
+#[cfg(test)]
+pub(super) mod conversions {
+    use std::collections::HashMap;
+    use std::sync::{LazyLock, Mutex, PoisonError};
+
+    static COUNTS: LazyLock<Mutex<HashMap<String, usize>>> = LazyLock::new(Mutex::default);
+
+    pub(super) fn count(text: &str) {
+        let mut counts = COUNTS.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts.entry(text.to_owned()).or_default() += 1;
+    }
+
+    /// How often this text was parsed or written so far.
+    pub(in crate::apply) fn of(text: &str) -> usize {
+        let counts = COUNTS.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.get(text).copied().unwrap_or(0)
+    }
+}
+
+/// Parses a text; also returns whether an object in it repeats a member. Then the last one counts,
+/// and the text holds more than the value.
 pub(super) fn parse(text: &str) -> Result<(Value, bool), serde_json::Error> {
+    #[cfg(test)]
+    conversions::count(text);
     let repeated = Cell::new(false);
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = Build {
@@ -19,7 +56,8 @@ pub(super) fn parse(text: &str) -> Result<(Value, bool), serde_json::Error> {
     Ok((value, repeated.get()))
 }
 
-/// Builds a value as `serde_json` does by itself, which overwrites a repeated member and says nothing.
+/// Builds a value as `serde_json` does, and detects repeated members, which `serde_json` silently
+/// overwrites.
 #[derive(Clone, Copy)]
 struct Build<'r> {
     repeated: &'r Cell<bool>,

@@ -1,13 +1,16 @@
-//! What can be said about a proposal by looking at it alone.
+//! Checks of a proposal that need no stored state.
 
-use docent_model::{AspectName, Derived, EntitySpec, Registry, Urn, derive};
+use std::sync::OnceLock;
+
+use docent_model::{AspectName, Derived, EntitySpec, Registry, derive};
+use docent_store::AspectKey;
 use serde_json::Value;
 
 use super::json;
 use crate::proposal::{Change, Proposal, Requirement};
 use crate::{Catalog, Error, ErrorSubject};
 
-/// A proposal whose URN, aspect and payload are right in themselves.
+/// A proposal with a valid URN, aspect and payload.
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) proposal: Proposal,
@@ -16,57 +19,61 @@ pub(super) struct Prepared {
     pub(super) payload: Option<Payload>,
 }
 
-/// A valid value of an aspect, with what follows from it.
+/// A valid value of an aspect. Its text and the rows derived from it are made at most once, when they are needed.
 #[derive(Debug)]
 pub(super) struct Payload {
-    pub(super) text: String,
     pub(super) value: Value,
-    pub(super) derived: Derived,
+    text: OnceLock<String>,
+    derived: OnceLock<Derived>,
 }
 
 impl Payload {
-    /// A value that we made ourselves.
-    pub(super) fn of(urn: &Urn, aspect: AspectName, value: Value) -> Self {
+    /// A value that the server made.
+    pub(super) fn of(value: Value) -> Self {
         Self {
-            text: value.to_string(),
-            derived: derive(urn, aspect, &value),
             value,
+            text: OnceLock::new(),
+            derived: OnceLock::new(),
         }
     }
 
-    /// Checks a JSON text against the registry. The text is kept as it is unless members that the registry
-    /// does not know had to be removed, or members stand in it several times: only the last is checked and may be read.
-    pub(super) fn parse(
-        proposal: &Proposal,
-        entity: &EntitySpec,
-        aspect: AspectName,
-        text: &str,
-    ) -> Result<Self, Error> {
+    /// Checks a JSON text against the registry. The text is stored unchanged, unless it has members that the registry
+    /// does not know, or the same member several times: only the last of those is checked and read.
+    fn parse(entity: &EntitySpec, aspect: AspectName, text: &str) -> Result<Self, Error> {
         let (value, repeated) = json::parse(text).map_err(|error| {
             Error::invalid_aspect(format!("the value of {aspect} is not JSON: {error}"))
         })?;
         let text = (!repeated).then_some(text);
-        Self::check(proposal, entity, aspect, value, text)
+        Self::check(entity, aspect, value, text)
     }
 
-    /// Checks a value against the registry. `text` is what it was parsed from, if it came as a text that says the same.
+    /// Checks a value against the registry. `text` is its exact JSON text, if the client sent one.
     pub(super) fn check(
-        proposal: &Proposal,
         entity: &EntitySpec,
         aspect: AspectName,
         mut value: Value,
         text: Option<&str>,
     ) -> Result<Self, Error> {
         let trimmed = Registry::get().validate(entity, aspect, &mut value)?;
-        let text = match text {
-            Some(text) if !trimmed => text.to_owned(),
-            _ => value.to_string(),
-        };
-        Ok(Self {
-            derived: derive(&proposal.urn, aspect, &value),
-            text,
-            value,
-        })
+        let payload = Self::of(value);
+        if let Some(text) = text.filter(|_| !trimmed) {
+            payload.text.get_or_init(|| text.to_owned());
+        }
+        Ok(payload)
+    }
+
+    pub(super) fn text(&self) -> &str {
+        self.text.get_or_init(|| json::write(&self.value))
+    }
+
+    /// Whether the payload has this text. If it has no text yet, compare the values.
+    pub(super) fn has_text(&self, text: &str) -> bool {
+        self.text.get().is_some_and(|own| own == text)
+    }
+
+    pub(super) fn derived(&self, key: &AspectKey) -> &Derived {
+        let derive = || derive(&key.urn, key.aspect, &self.value);
+        self.derived.get_or_init(derive)
     }
 }
 
@@ -83,7 +90,7 @@ impl Prepared {
 
     fn parts(proposal: &Proposal) -> Result<(&'static EntitySpec, Option<Payload>), Error> {
         let registry = Registry::get();
-        let entity = registry.check_urn(&proposal.urn)?;
+        let entity = registry.check_stored_urn(&proposal.urn)?;
         if let Some(aspect) = proposal.change.aspect() {
             entity.check_aspect(aspect)?;
         }
@@ -91,12 +98,14 @@ impl Prepared {
             Change::Upsert { aspect, text }
             | Change::Create { aspect, text }
             | Change::CreateEntity { aspect, text } => {
-                let payload = Payload::parse(proposal, entity, *aspect, text)?;
+                let payload = Payload::parse(entity, *aspect, text)?;
+                // Derived here, while no other writer waits for the transaction.
+                payload.derived(&AspectKey::new(&proposal.urn, *aspect));
                 if *aspect == entity.key_aspect
                     && registry.key_aspect_value(&proposal.urn).as_ref() != Some(&payload.value)
                 {
                     let message = format!(
-                        "the {aspect} aspect does not say the same as the URN {}",
+                        "the {aspect} aspect does not match the URN {}",
                         proposal.urn
                     );
                     return Err(Error::invalid_aspect(message).naming(&proposal.urn));
@@ -108,13 +117,15 @@ impl Prepared {
                 None
             }
             Change::Edit { .. }
-            | Change::TakeBack { .. }
-            | Change::TakeOut { .. }
-            | Change::Note { .. }
+            | Change::RollbackRun { .. }
+            | Change::RemoveReferences { .. }
+            | Change::SetSystemProperty { .. }
             | Change::DeletePoints { .. }
             | Change::DeleteAspect { .. }
             | Change::Clear
-            | Change::DeleteEntity => None,
+            | Change::DeleteEntity
+            | Change::EndSessions { .. }
+            | Change::RevokeAccess => None,
         };
         check_versioned(proposal)?;
         Ok((entity, payload))
@@ -123,9 +134,9 @@ impl Prepared {
 
 fn check_patchable(aspect: AspectName, entity: &EntitySpec) -> Result<(), Error> {
     if Catalog::is_secret(aspect) {
-        // A patch can test what is stored.
+        // A patch can test the stored value.
         return Err(Error::invalid_aspect(format!(
-            "{aspect} holds secrets, so it can only be written whole"
+            "{aspect} holds secrets, so it can only be replaced as a whole"
         )));
     }
     if aspect == entity.key_aspect {
@@ -135,19 +146,19 @@ fn check_patchable(aspect: AspectName, entity: &EntitySpec) -> Result<(), Error>
     }
     if Registry::get().is_timeseries(aspect) {
         return Err(Error::invalid_aspect(format!(
-            "{aspect} is a time series: its points are added, and cannot be patched"
+            "{aspect} is a time series: points can be added but not patched"
         )));
     }
     Ok(())
 }
 
-/// Conditions on versions and times need an aspect that has them.
+/// Preconditions on versions and times need a versioned aspect.
 fn check_versioned(proposal: &Proposal) -> Result<(), Error> {
     let aspect = proposal.change.aspect();
     match aspect.filter(|aspect| Registry::get().is_timeseries(*aspect)) {
         Some(aspect) if proposal.requirements.iter().any(Requirement::is_condition) => {
             Err(Error::invalid_aspect(format!(
-                "{aspect} is a time series, which has no versions: write it without conditions"
+                "{aspect} is a time series, which has no versions: write it without preconditions"
             )))
         }
         _ => Ok(()),

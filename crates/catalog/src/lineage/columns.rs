@@ -1,8 +1,8 @@
 //! Lineage of columns.
 //!
-//! It stands in lists of "these columns flow into those", in the `fineGrainedLineages` of tables and jobs. The edges lead to
-//! the aspects that may have an entry for a column: its table's own, those of the tables that name it, those of the jobs
-//! that read or write its table.
+//! The `fineGrainedLineages` of tables and jobs list which columns flow into which. The edges lead
+//! to the aspects that may have an entry for a column: those of its table, of the tables that name
+//! it, and of the jobs that read or write its table.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,14 +16,14 @@ use crate::{Catalog, Error};
 const COLUMN: &str = "schemaField";
 const TABLE_ASPECT: &str = "upstreamLineage";
 const JOB_ASPECT: &str = "dataJobInputOutput";
-/// What the neighbours are called: an entry is a table's edge to a column, read the way it is meant.
+/// The relationship of column neighbours.
 const RELATIONSHIP: &str = "DownstreamOf";
 
 pub(super) fn is_column(urn: &Urn) -> bool {
     urn.entity_type() == COLUMN
 }
 
-/// What a column is a column of.
+/// The table of a column.
 pub(super) fn parent(urn: &Urn) -> Option<Urn> {
     if !is_column(urn) {
         return None;
@@ -31,7 +31,7 @@ pub(super) fn parent(urn: &Urn) -> Option<Urn> {
     Urn::parse(urn.key_parts().first()?).ok()
 }
 
-/// The part of both aspects that is of interest here.
+/// The relevant part of both aspects.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ColumnLineage {
@@ -45,7 +45,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// (where one comes from, where one gets to)
+    /// (source, destination)
     fn ends(&self, direction: LineageDirection) -> (&[String], &[String]) {
         let upstreams = self.upstreams.as_deref().unwrap_or_default();
         let downstreams = self.downstreams.as_deref().unwrap_or_default();
@@ -81,7 +81,7 @@ impl Catalog {
         let rows = self.store().read(ReadRequest::rows(&sources)).await?.rows;
         for (key, row) in sources.iter().zip(rows) {
             let Some(row) = row else { continue };
-            // What other servers stored may not fit; then it says nothing about columns.
+            // A value of another server may have another shape; it then has no column lineage.
             let Ok(lineage) = serde_json::from_str::<ColumnLineage>(&row.metadata) else {
                 continue;
             };
@@ -119,7 +119,7 @@ impl Catalog {
         let parents: BTreeSet<Urn> = columns.iter().filter_map(parent).collect();
         let parents: Vec<Urn> = parents.into_iter().collect();
         let mut sources = BTreeSet::new();
-        // A job stands upstream of what it produces and downstream of what it consumes.
+        // A job is upstream of its outputs and downstream of its inputs.
         for (urn, adjacent) in parents
             .iter()
             .zip(self.entity_step(&parents, direction).await?)

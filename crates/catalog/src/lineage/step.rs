@@ -1,4 +1,4 @@
-//! One step along the lineage of many entities at once.
+//! One step along the lineage of many entities.
 
 use docent_model::{LineageDirection, Registry, Urn};
 use docent_store::{ListPage, RelatedEntity};
@@ -10,13 +10,13 @@ use crate::{Catalog, Error};
 #[derive(Debug, Default)]
 pub(super) struct Adjacent {
     pub(super) neighbours: Vec<RelatedEntity>,
-    /// There are more than are looked at.
+    /// There are more than the limit.
     pub(super) is_cut: bool,
 }
 
 impl Catalog {
-    /// The neighbours of each entity, in the order of the URNs: two calls of the store for every
-    /// [`ENTITIES_AT_ONCE`], and some more where there are columns.
+    /// The neighbours of each entity, in the order of the URNs: two store calls per
+    /// [`ENTITIES_AT_ONCE`], and some more for columns.
     pub(super) async fn lineage_step(
         &self,
         urns: &[Urn],
@@ -39,7 +39,7 @@ impl Catalog {
             }
         }
         for (urn, step) in urns.iter().zip(&mut steps) {
-            // What flows into itself is no neighbour of itself.
+            // An entity that flows into itself is not its own neighbour.
             step.neighbours.retain(|related| related.urn != *urn);
             once_each(&mut step.neighbours);
         }

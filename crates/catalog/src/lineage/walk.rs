@@ -1,26 +1,26 @@
-//! Everything that can be reached along the lineage of one entity.
+//! Everything reachable along the lineage of one entity.
 
 use std::collections::HashMap;
 
 use docent_model::{LineageDirection, Urn};
 
 use super::{ENTITIES_AT_ONCE, MAX_ENTITIES, MAX_HOPS};
-use crate::{Caller, Catalog, Error};
+use crate::{Catalog, Error};
 
-/// How many edges one walk looks at: a graph in which everything leads to everything has too many of them.
+/// The most edges that one walk reads: in a dense graph there are too many.
 const MAX_EDGES: usize = 1_000_000;
-/// How many ways are followed at once when the paths of one entity are put together.
+/// The most paths followed at once when the paths to one entity are collected.
 const MAX_OPEN_PATHS: usize = 1_000;
 
-/// How far a walk goes, within [`MAX_HOPS`] and [`MAX_ENTITIES`].
+/// The limits of a walk, within [`MAX_HOPS`] and [`MAX_ENTITIES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WalkLimits {
     pub hops: usize,
-    /// How many entities are found at most, those included that are passed through only.
+    /// The most entities to find, including those that are only traversed.
     pub entities: usize,
-    /// Of how many entities of each step the walk goes on.
+    /// The most entities of each step from which the walk continues.
     pub explored_per_hop: usize,
-    /// Also give entities that are soft-deleted.
+    /// Includes soft-deleted entities.
     pub include_removed: bool,
 }
 
@@ -39,20 +39,20 @@ impl Default for WalkLimits {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reached {
     pub urn: Urn,
-    /// How many steps away it is, by the shortest way.
+    /// The length of the shortest path.
     pub degree: usize,
     pub is_removed: bool,
-    /// Whether the walk went on from here.
+    /// Whether the walk continued from here.
     pub is_explored: bool,
-    /// Whether there is more behind it than the walk could take.
+    /// Whether the walk left out entities behind it.
     pub is_cut: bool,
     node: usize,
 }
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Debug)]
 pub struct Walk {
-    /// The start first.
+    /// The start comes first.
     nodes: Vec<Node>,
     reached: Vec<Reached>,
     is_partial: bool,
@@ -62,7 +62,7 @@ pub struct Walk {
 struct Node {
     urn: Urn,
     degree: usize,
-    /// Those from which it was reached by a shortest way.
+    /// The predecessors on shortest paths.
     before: Vec<usize>,
     is_explored: bool,
     is_cut: bool,
@@ -74,12 +74,12 @@ impl Walk {
         &self.reached
     }
 
-    /// Whether there is more than the walk could take.
+    /// Whether the walk reached a limit.
     pub fn is_partial(&self) -> bool {
         self.is_partial
     }
 
-    /// Shortest ways to an entity, both ends included; at most so many.
+    /// At most so many shortest paths to an entity, both ends included.
     pub fn paths(&self, reached: &Reached, max: usize) -> Vec<Vec<Urn>> {
         let mut open = vec![vec![reached.node]];
         for _ in 0..reached.degree {
@@ -107,16 +107,16 @@ impl Walk {
 }
 
 impl Catalog {
-    /// Walks along the lineage of an entity, step by step, and finds each entity once, whatever circles there are.
+    /// Walks along the lineage of an entity step by step and finds each entity once, whatever
+    /// cycles there are.
     pub async fn lineage_walk(
         &self,
-        _caller: &Caller,
         start: &Urn,
         direction: LineageDirection,
         limits: WalkLimits,
     ) -> Result<Walk, Error> {
-        let standings = self.standings(std::iter::once(start)).await?;
-        if !standings.of(start).exists {
+        let existence = self.existence_of(std::iter::once(start)).await?;
+        if !existence.of(start).exists {
             return Err(Error::not_found(format!("{start} does not exist")));
         }
         let mut walking = Walking::from(start, limits);
@@ -125,7 +125,7 @@ impl Catalog {
         while !frontier.is_empty() && hops < limits.hops.min(MAX_HOPS) && !walking.is_full {
             frontier.truncate(limits.explored_per_hop);
             let mut next = Vec::new();
-            // In portions, so that a walk that is full looks no further.
+            // In portions, so that a full walk reads no further.
             for some in frontier.chunks(ENTITIES_AT_ONCE) {
                 let urns = walking.urns(some);
                 let steps = self.lineage_step(&urns, direction).await?;
@@ -145,21 +145,19 @@ impl Catalog {
             is_partial = self.leads_on(&walking, &frontier, direction).await?;
         }
         let nodes = walking.nodes;
-        let standings = self
-            .standings(nodes.iter().skip(1).map(|node| &node.urn))
+        let existence = self
+            .existence_of(nodes.iter().skip(1).map(|node| &node.urn))
             .await?;
         let mut reached: Vec<Reached> = nodes
             .iter()
             .enumerate()
             .skip(1)
-            .map(|(at, node)| (at, node, standings.of(&node.urn)))
-            .filter(|(_, _, standing)| {
-                standing.exists && (limits.include_removed || !standing.is_removed)
-            })
-            .map(|(at, node, standing)| Reached {
+            .map(|(at, node)| (at, node, existence.of(&node.urn)))
+            .filter(|(_, _, found)| found.exists && (limits.include_removed || !found.is_removed))
+            .map(|(at, node, found)| Reached {
                 urn: node.urn.clone(),
                 degree: node.degree,
-                is_removed: standing.is_removed,
+                is_removed: found.is_removed,
                 is_explored: node.is_explored,
                 is_cut: node.is_cut,
                 node: at,
@@ -173,7 +171,7 @@ impl Catalog {
         })
     }
 
-    /// Whether there is anything behind the last step that was not found before.
+    /// Whether there are unvisited entities behind the last step.
     async fn leads_on(
         &self,
         walking: &Walking,
@@ -192,7 +190,7 @@ impl Catalog {
     }
 }
 
-/// A walk under way.
+/// A walk in progress.
 struct Walking {
     nodes: Vec<Node>,
     known: HashMap<Urn, usize>,
@@ -224,7 +222,7 @@ impl Walking {
         }
     }
 
-    /// Takes the neighbours of a node; those that are new are also put into `next`.
+    /// Adds the neighbours of a node; new ones also to `next`.
     fn take(
         &mut self,
         from: usize,
@@ -248,7 +246,7 @@ impl Walking {
                 }
                 continue;
             }
-            // Node 0 is the start, which is none of the entities found.
+            // Node 0 is the start, which is not among the found entities.
             if self.nodes.len() > self.entities {
                 self.is_full = true;
                 self.nodes[from].is_cut = true;

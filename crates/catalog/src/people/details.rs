@@ -1,20 +1,20 @@
-//! What a person may be called, and how an e-mail address looks.
+//! Rules for user names and e-mail addresses.
 //!
-//! Only what would surely be a mistake is refused: names of people have any characters.
+//! They reject obvious mistakes only: names may have any printable characters.
 
 use crate::Error;
 
-/// Longer than names are, and short enough for a line of a list.
+/// Longer than real names, and short enough for one line of a list.
 const MAX_NAME_CHARACTERS: usize = 200;
-/// The longest address that mail can be sent to (RFC 5321).
+/// The longest valid address (RFC 5321).
 const MAX_EMAIL_BYTES: usize = 254;
 
-/// The name that somebody signs in with.
+/// The name to sign in with.
 pub(super) fn check_sign_in_name(name: &str) -> Result<(), Error> {
     check_name("the name to sign in with", name)
 }
 
-/// The name that others see.
+/// The display name.
 pub(super) fn check_display_name(name: &str) -> Result<(), Error> {
     check_name("the display name", name)
 }
@@ -24,19 +24,19 @@ fn check_name(what: &str, name: &str) -> Result<(), Error> {
     let count = name.chars().count();
     if count > MAX_NAME_CHARACTERS {
         return Err(Error::invalid(format!(
-            "{what} has {count} characters: {MAX_NAME_CHARACTERS} are the most"
+            "{what} has {count} characters: at most {MAX_NAME_CHARACTERS} are allowed"
         )));
     }
     Ok(())
 }
 
-/// An address has one `@` with something on both sides of it. Whether anybody reads there only a letter can tell.
+/// Requires one `@` between a name and a host. Only a message can tell whether the address works.
 pub(super) fn check_email(address: &str) -> Result<(), Error> {
     let what = "the e-mail address";
     check_text(what, address)?;
     if address.len() > MAX_EMAIL_BYTES {
         return Err(Error::invalid(format!(
-            "{what} has {} bytes: {MAX_EMAIL_BYTES} are the most",
+            "{what} has {} bytes: at most {MAX_EMAIL_BYTES} are allowed",
             address.len()
         )));
     }
@@ -56,7 +56,7 @@ pub(super) fn check_email(address: &str) -> Result<(), Error> {
 fn check_text(what: &str, text: &str) -> Result<(), Error> {
     if text.trim().is_empty() {
         return Err(Error::invalid(format!(
-            "{what} is empty: give one or leave it out"
+            "{what} is empty: send one or omit it"
         )));
     }
     if text.trim() != text {

@@ -1,10 +1,11 @@
-//! Passwords: what one must be, and what is kept of it.
+//! Password rules and hashes.
 //!
-//! A password is kept as an argon2id hash in PHC notation, which names its own parameters. Computing one takes a core
-//! and [`MEMORY_KIB`] of memory for some time on purpose, so it is done on threads that may block, a few at a time.
+//! A password is stored as an argon2id hash in PHC notation, which includes its parameters. Hashing
+//! takes a core and [`MEMORY_KIB`] of memory on purpose, so it runs on blocking threads, a few at a
+//! time.
 //!
-//! To change the parameters: the constants below, and [`NOBODYS_HASH`], which must cost the same. Hashes that are
-//! stored stay valid.
+//! To change the parameters: change the constants below, and [`NOBODYS_HASH`], which must cost the
+//! same. Stored hashes stay valid.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,23 +18,24 @@ use docent_model::hex;
 use tokio::sync::Semaphore;
 
 use crate::Error;
-use crate::tokens::random;
+use crate::secret::random;
 
 /// OWASP's advice for argon2id: 19 MiB, two passes, one lane.
 const MEMORY_KIB: u32 = 19 * 1024;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
 
-/// Nobody's password: what the attempt of an unknown user is checked against, so that it takes as long as any other.
+/// The hash that attempts of unknown users are checked against, so that they take as long as any
+/// other.
 const NOBODYS_HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5c3NhbHRzYWx0cw$bm9ib2R5J3MgaGFzaCwgd2hpY2ggbm9uZSBjYW4gYmU";
 
 const MIN_CHARACTERS: usize = 8;
 pub(crate) const MAX_BYTES: usize = 1024;
 
-/// How many may wait for a hash; the next is asked to come back.
+/// The queue length; beyond it callers get [`crate::ErrorKind::Unavailable`].
 const MAX_WAITING: usize = 64;
 
-/// A password that follows the rules. It never shows itself by accident.
+/// A password that follows the rules. Its `Debug` output does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
 
@@ -50,7 +52,7 @@ impl Password {
         }
         if text.chars().count() < MIN_CHARACTERS {
             return Err(Error::invalid(format!(
-                "the password is too short: it needs {MIN_CHARACTERS} characters at least"
+                "the password is too short: it needs at least {MIN_CHARACTERS} characters"
             )));
         }
         if text.len() > MAX_BYTES {
@@ -82,17 +84,17 @@ impl fmt::Debug for Password {
 
 pub(crate) fn too_long() -> Error {
     Error::invalid(format!(
-        "the password is too long: it has {MAX_BYTES} bytes at most"
+        "the password is too long: at most {MAX_BYTES} bytes are allowed"
     ))
 }
 
-/// Whether these credentials are a hash of ours. A catalog that was taken over may hold others, which nobody can be
-/// checked against.
+/// Whether these credentials are our hash. An adopted catalog may have others, which cannot be
+/// checked.
 pub(crate) fn is_ours(credentials: &CorpUserCredentials) -> bool {
     credentials.hashed_password.starts_with("$argon2id$")
 }
 
-/// The bounded place where hashes are computed.
+/// Bounds the number of concurrent hashes.
 #[derive(Debug)]
 pub(crate) struct Hashing {
     waiting: Arc<Semaphore>,
@@ -104,14 +106,14 @@ impl Default for Hashing {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             waiting: Arc::new(Semaphore::new(MAX_WAITING)),
-            // The other half of the cores goes on answering.
+            // The other half of the cores keeps serving requests.
             running: Arc::new(Semaphore::new((cores / 2).clamp(1, 8))),
         }
     }
 }
 
 impl Hashing {
-    /// What is to be stored for a password.
+    /// The credentials to store for a password.
     pub(crate) async fn credentials(
         &self,
         password: &Password,
@@ -133,7 +135,7 @@ impl Hashing {
         })
     }
 
-    /// Whether a text is the password of these credentials. Without credentials it is not, and finding that out
+    /// Whether the password matches the credentials. Without credentials it does not, and that
     /// takes as long.
     pub(crate) async fn verify(
         &self,
@@ -158,13 +160,15 @@ impl Hashing {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
         let busy = || {
-            Error::unavailable("too many people are signing in: try again in a moment".to_owned())
+            Error::unavailable(
+                "too many sign-ins are in progress: try again in a moment".to_owned(),
+            )
         };
         let _place = self.waiting.try_acquire().map_err(|_| busy())?;
         let running = Arc::clone(&self.running);
         let turn = running.acquire_owned().await.map_err(|_| busy())?;
         let done = tokio::task::spawn_blocking(move || {
-            // Kept until the work is done, even if nobody waits for it any more.
+            // Held until the hash is done, even if the caller has gone.
             let _turn = turn;
             work()
         });

@@ -1,8 +1,8 @@
-//! How often a password may be tried.
+//! Rate limits for password attempts.
 //!
-//! Each user and each address has a number of attempts, which come back one by one. Both are counted in tables of a
-//! fixed size: whoever falls into the same slot shares it. Slots are chosen by a key of this process, so nobody can
-//! aim at another's. A server counts for itself.
+//! Each user and each address has a number of attempts, which come back one by one. Both are
+//! counted in tables of a fixed size, where several may share a slot. A key of this process chooses
+//! the slots, so nobody can aim at the slot of another. Each server counts on its own.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::IpAddr;
@@ -12,14 +12,14 @@ use docent_model::{EpochMillis, Urn};
 
 const SLOTS: usize = 16 * 1024;
 
-/// How many attempts at once, and after how long one comes back.
+/// The burst size, and the time after which one attempt comes back.
 #[derive(Debug, Clone, Copy)]
 struct Limit {
     attempts: i64,
     comes_back_ms: EpochMillis,
 }
 
-/// Nobody mistypes a password more often than this.
+/// More than any user mistypes a password.
 const PER_USER: Limit = Limit {
     attempts: 10,
     comes_back_ms: 30_000,
@@ -36,7 +36,7 @@ pub(crate) struct Throttle {
     addresses: Table,
 }
 
-/// An attempt that was let through; a right password gives it back.
+/// An admitted attempt; a correct password gives it back.
 #[derive(Debug)]
 pub(crate) struct Attempt {
     user: usize,
@@ -44,7 +44,7 @@ pub(crate) struct Attempt {
 }
 
 impl Throttle {
-    /// Takes one attempt, or says after how many milliseconds there is one.
+    /// Takes one attempt, or returns in how many milliseconds there is one.
     pub(crate) fn take(
         &self,
         user: Option<&Urn>,
@@ -77,7 +77,7 @@ impl Throttle {
     }
 }
 
-/// Who has one address of version 6 has a whole network of them.
+/// The owner of an IPv6 address has a whole network of them.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -89,10 +89,11 @@ fn network(address: IpAddr) -> IpAddr {
 }
 
 impl Limit {
-    /// A slot holds the time at which all attempts are back. Each attempt moves it on, up to a point.
+    /// A slot holds the time at which all attempts are back. Each attempt moves it on, up to a
+    /// limit.
     fn next(self, back_at: EpochMillis, now_ms: EpochMillis) -> Result<EpochMillis, EpochMillis> {
         let last = now_ms.saturating_add(self.attempts * self.comes_back_ms);
-        // A clock that was set back must not lock anybody out for longer.
+        // A clock that was set back must not block anyone for longer.
         let next = back_at.clamp(now_ms, last) + self.comes_back_ms;
         if next > last {
             Err(next - last)
@@ -119,7 +120,8 @@ impl Default for Table {
 
 impl Table {
     fn slot(&self, name: &impl Hash) -> usize {
-        (self.key.hash_one(name) % SLOTS as u64) as usize
+        let slot = self.key.hash_one(name) % SLOTS as u64;
+        usize::try_from(slot).unwrap_or_default()
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<EpochMillis>> {
@@ -151,7 +153,7 @@ mod tests {
         assert_eq!(take(10, 1_020_000).unwrap_err(), 10_000);
         assert!(take(10, 1_030_000).is_ok());
         assert!(take(10, 1_030_000).is_err());
-        // Refused attempts do not count.
+        // Rejected attempts do not count.
         assert!(take(10, 1_060_000).is_ok());
     }
 

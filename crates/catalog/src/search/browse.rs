@@ -1,7 +1,7 @@
-//! Walking down the tree that browse paths make: what is below a path, group by group.
+//! Browsing the tree of browse paths, group by group.
 //!
-//! The index has for each entity its whole path as one text, `␟prod␟hive`; the groups below a path are counted from
-//! the paths that begin with it.
+//! The index has the whole path of each entity as one text, `␟prod␟hive`; the groups below a path
+//! are counted from the paths that begin with it.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use docent_search::BROWSE_PATH as FIELD;
 pub use docent_search::BROWSE_PATH_SEPARATOR as STEP;
 
 use super::{Criterion, FacetValue, Facets, Filter, Operator, SearchPage, SearchRequest};
-use crate::{Caller, Catalog, Error};
+use crate::{Catalog, Error};
 
-/// More different paths below one are not looked at: nobody walks through a level that large.
+/// The most distinct paths below one that are counted.
 const MAX_PATHS: usize = 50_000;
 
-/// The kinds of entity that people walk to, unless they say otherwise.
+/// The entity types to browse by default.
 pub const DEFAULT_TYPES: &[&str] = &[
     "dataset",
     "dashboard",
@@ -29,34 +29,30 @@ pub const DEFAULT_TYPES: &[&str] = &[
     "document",
 ];
 
-/// What is below a path.
+/// The groups below a path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Below {
-    /// The largest first.
+    /// Largest first.
     pub groups: Vec<Group>,
     /// Entities in any of the groups.
     pub entities: u64,
 }
 
-/// A step that leads on from a path.
+/// A group directly below a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
     /// Its name, or the URN of a container.
     pub name: String,
     /// Entities below it, at any depth.
     pub entities: u64,
-    /// Whether there are groups in it.
+    /// Whether it has subgroups.
     pub leads_on: bool,
 }
 
 impl Catalog {
-    /// The groups directly below a path among the entities that `request` finds; its page and facets do not matter.
-    pub async fn browse(
-        &self,
-        caller: &Caller,
-        path: &[String],
-        request: &SearchRequest,
-    ) -> Result<Below, Error> {
+    /// The groups directly below a path among the entities that `request` matches; its page and
+    /// facets are ignored.
+    pub async fn browse(&self, path: &[String], request: &SearchRequest) -> Result<Below, Error> {
         let prefix = format!("{}{STEP}", text(path)?);
         let request = SearchRequest {
             types: types(&request.types),
@@ -75,12 +71,12 @@ impl Catalog {
             explain_matches: false,
             ..request.clone()
         };
-        let found = self.search(caller, &request).await?;
+        let found = self.search(&request).await?;
         let paths = found.facets.into_iter().flat_map(|facet| facet.values);
         Ok(grouped(&prefix, paths))
     }
 
-    /// The condition of being at a path itself, not below it.
+    /// The condition that an entity is at a path itself, not below it.
     pub fn at_path(filter: Filter, path: &[String]) -> Result<Filter, Error> {
         let mut filter = filter.and(Criterion::equal(FIELD, text(path)?));
         filter = filter.and(Criterion {
@@ -93,25 +89,25 @@ impl Catalog {
     }
 }
 
-fn types(asked: &[String]) -> Vec<String> {
-    if asked.is_empty() {
+fn types(requested: &[String]) -> Vec<String> {
+    if requested.is_empty() {
         DEFAULT_TYPES
             .iter()
             .map(|name| (*name).to_owned())
             .collect()
     } else {
-        asked.to_vec()
+        requested.to_vec()
     }
 }
 
-/// A path as the index has it.
+/// A path in the notation of the index.
 fn text(path: &[String]) -> Result<String, Error> {
     if let Some(step) = path
         .iter()
         .find(|step| step.is_empty() || step.contains(STEP))
     {
         return Err(Error::invalid(format!(
-            "'{step}' is no step of a path: give the steps one by one, as the groups above are named"
+            "'{step}' is not a step of a path: send the names of the groups one by one"
         )));
     }
     Ok(path

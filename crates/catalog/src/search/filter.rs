@@ -1,7 +1,6 @@
-//! What a filter means, whoever sends it.
-//!
+//! The meaning of a filter, for every API.
 //! - Operators have DataHub's names.
-//! - A field may be a pair, `_entityType␞typeNames`, with pairs as values: both must hold together.
+//! - A field may be a pair, `_entityType␞typeNames`, with pairs as values: both must match.
 //! - An entity without a status is not removed, so `removed` is compared with true only.
 
 use docent_model::searchable::strip_keyword_suffix;
@@ -10,11 +9,11 @@ use docent_search::REMOVED;
 use super::{Criterion, Filter, Operator, PAIR_SEPARATOR};
 use crate::Error;
 
-/// Pairs make more alternatives out of one; a filter that grows beyond this is a mistake.
+/// Pairs multiply alternatives; a filter that grows beyond this is a mistake.
 const MAX_ALTERNATIVES: usize = 1000;
 const MAX_CONDITIONS: usize = 10_000;
 
-/// A condition as clients write it: the operator by its name, equality when there is none.
+/// A condition as clients write it: the operator by its name, equality by default.
 pub fn criterion(
     field: String,
     values: Vec<String>,
@@ -38,7 +37,7 @@ pub fn criterion(
         "RELATED_INCL" => (Operator::RelatedIncluded, negated),
         other => {
             return Err(Error::invalid(format!(
-                "the filter on {field} has the condition '{other}', which there is none of: use EQUAL, IEQUAL, IN, \
+                "the filter on {field} has the unknown condition '{other}': use EQUAL, IEQUAL, IN, \
                  CONTAIN, START_WITH, END_WITH, EXISTS, GREATER_THAN, LESS_THAN or DESCENDANTS_INCL"
             )));
         }
@@ -51,9 +50,9 @@ pub fn criterion(
     })
 }
 
-/// Alternatives, and conditions that must hold whichever of them does.
+/// Alternatives, and conditions that every alternative gets.
 pub fn joined(any: Vec<Vec<Criterion>>, always: Vec<Criterion>) -> Result<Filter, Error> {
-    // Each condition is repeated in each alternative, so a request could ask for far more than it says.
+    // Each condition is repeated in each alternative, so a small request could ask for very many.
     let repeated = always.len().saturating_mul(any.len().max(1));
     let conditions = any.iter().map(Vec::len).sum::<usize>();
     if any.len() > MAX_ALTERNATIVES {
@@ -61,7 +60,7 @@ pub fn joined(any: Vec<Vec<Criterion>>, always: Vec<Criterion>) -> Result<Filter
     }
     if conditions.saturating_add(repeated) > MAX_CONDITIONS {
         return Err(Error::invalid(format!(
-            "the filter comes to {} conditions: at most {MAX_CONDITIONS} are looked at; give several values to one \
+            "the filter has {} conditions: at most {MAX_CONDITIONS} are allowed; send several values in one \
              condition instead",
             conditions.saturating_add(repeated)
         )));
@@ -78,8 +77,8 @@ pub(super) fn removed(removed: bool) -> Criterion {
     }
 }
 
-/// Resolves pairs, and what the filter says about removed entities. If it says anything, that stands in the place of
-/// leaving them out; alternatives that do not speak of it still leave them out.
+/// Resolves pairs, and conditions on `removed`. Those replace the default of leaving removed
+/// entities out; alternatives without such a condition still leave them out.
 pub(super) fn prepare(filter: &mut Filter, include_removed: &mut bool) -> Result<(), Error> {
     let mut any = Vec::with_capacity(filter.any.len());
     for alternative in std::mem::take(&mut filter.any) {
@@ -91,12 +90,12 @@ pub(super) fn prepare(filter: &mut Filter, include_removed: &mut bool) -> Result
     let speaks = any.iter().flatten().any(is_about_removal);
     if speaks {
         for alternative in &mut any {
-            let said = alternative.iter().any(is_about_removal);
+            let names_removal = alternative.iter().any(is_about_removal);
             *alternative = std::mem::take(alternative)
                 .into_iter()
                 .filter_map(removal)
                 .collect();
-            if !said && !*include_removed {
+            if !names_removal && !*include_removed {
                 alternative.push(removed(false));
             }
         }
@@ -120,9 +119,9 @@ fn removal(criterion: Criterion) -> Option<Criterion> {
     {
         return Some(criterion);
     }
-    let names = |wanted: &str| {
+    let names = |expected: &str| {
         let mut values = criterion.values.iter();
-        values.any(|value| value.eq_ignore_ascii_case(wanted))
+        values.any(|value| value.eq_ignore_ascii_case(expected))
     };
     match (names("true"), names("false")) {
         (true, true) if !criterion.negated => None,
@@ -161,7 +160,7 @@ fn without_pairs(criteria: Vec<Criterion>) -> Result<Vec<Vec<Criterion>>, Error>
     Ok(any)
 }
 
-/// A condition on a pair as choices that must all be made, each between lists of conditions.
+/// A condition on a pair as a conjunction of choices, each between lists of conditions.
 fn choices(criterion: &Criterion) -> Vec<Vec<Vec<Criterion>>> {
     let parts = criterion.values.iter().map(|value| {
         let part = |(field, value): (&str, &str)| Criterion {
@@ -177,7 +176,7 @@ fn choices(criterion: &Criterion) -> Vec<Vec<Vec<Criterion>>> {
             .collect::<Vec<Criterion>>()
     });
     if criterion.negated {
-        // Each pair must fail, and it does when one half of it does.
+        // Each pair must fail, and it does if one half of it does.
         parts
             .map(|pair| pair.into_iter().map(|half| vec![half]).collect())
             .collect()
@@ -217,16 +216,16 @@ mod tests {
     #[test]
     fn every_way_to_ask_for_what_is_not_removed_includes_entities_without_a_status() {
         for (values, negated) in [(["true"], true), (["false"], false), (["FALSE"], false)] {
-            let asked = equal("removed.keyword", &values, negated);
+            let condition = equal("removed.keyword", &values, negated);
             assert_eq!(
-                prepared(vec![vec![asked]]),
+                prepared(vec![vec![condition]]),
                 (vec![vec![removed(false)]], true)
             );
         }
         for (values, negated) in [(["true"], false), (["false"], true)] {
-            let asked = equal("removed", &values, negated);
+            let condition = equal("removed", &values, negated);
             assert_eq!(
-                prepared(vec![vec![asked]]),
+                prepared(vec![vec![condition]]),
                 (vec![vec![removed(true)]], true)
             );
         }
@@ -237,12 +236,12 @@ mod tests {
     #[test]
     fn an_alternative_that_is_silent_about_removal_still_leaves_removed_entities_out() {
         let platform = equal("platform", &["hive"], false);
-        let asked = vec![
+        let condition = vec![
             vec![equal("removed", &["true"], false)],
             vec![platform.clone()],
         ];
         assert_eq!(
-            prepared(asked),
+            prepared(condition),
             (
                 vec![vec![removed(true)], vec![platform, removed(false)]],
                 true

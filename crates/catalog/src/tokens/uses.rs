@@ -1,10 +1,9 @@
-//! When tokens were used last.
+//! When tokens were last used.
 //!
-//! People revoke what nobody uses, so a use is worth noting; but not worth a write for each request. A use is noted
-//! when the one before is a minute old, in memory, and [`Catalog::store_token_uses`] puts what has come
-//! together into the store now and then. It stands in what the server notes beside the token (its system
-//! metadata), which makes no version and no entry in the log, and goes with the token. A crash loses a minute of it, and
-//! a store that cannot be written to loses nothing else.
+//! Users revoke unused tokens, so a use is worth recording, but not worth a write per request. A
+//! use is recorded in memory once a minute, and [`Catalog::store_token_uses`] writes the recorded
+//! uses now and then. They are in the system metadata of the token, which makes no version and no
+//! log entry. A crash loses a minute; a read-only store loses nothing else.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -13,23 +12,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use docent_model::{AspectName, EpochMillis, Urn, hex};
 use docent_store::{StoredAspect, version};
 
-use super::{KnownToken, token_urn};
+use super::{KnownSecret, token_urn};
 use crate::proposal::{Change, Proposal};
 use crate::{Caller, Catalog, Error};
 
-/// How much later a use must be to be noted, too.
+/// The resolution of recorded uses.
 const PRECISION_MS: EpochMillis = 60_000;
-/// How many uses wait for the store; those of more tokens are noted later.
+/// How many uses wait for the store; uses of further tokens are recorded later.
 const MAX_WAITING: usize = 4096;
 /// The property of a token's system metadata.
 const PROPERTY: &str = "lastUsed";
 
-/// Uses that are not stored yet, by the ids of the tokens.
+/// Uses that are not stored yet, by token id.
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
     waiting: Mutex<HashMap<String, EpochMillis>>,
-    /// Whether the store refused them the last time: that is said once.
-    refused: AtomicBool,
+    /// Whether the last write failed, so that the log says it once.
+    failed: AtomicBool,
 }
 
 impl Uses {
@@ -45,80 +44,80 @@ impl Uses {
     }
 }
 
-/// When the use of a token was noted last; the same one for all who hold it.
+/// When a use was last recorded, shared by all clones.
 #[derive(Debug, Default)]
-pub(crate) struct Noted(AtomicI64);
+pub(crate) struct LastUse(AtomicI64);
 
-impl Noted {
+impl LastUse {
     pub(super) fn at(time_ms: Option<EpochMillis>) -> Self {
         Self(AtomicI64::new(time_ms.unwrap_or(EpochMillis::MIN)))
     }
 
-    /// Whether a use at this time is to be noted; the first who asks does it.
+    /// Whether to record a use at this time; only the first of several callers gets `true`.
     fn take(&self, now_ms: EpochMillis) -> bool {
-        let noted = self.0.load(Ordering::Relaxed);
-        now_ms.saturating_sub(noted) >= PRECISION_MS
+        let last = self.0.load(Ordering::Relaxed);
+        now_ms.saturating_sub(last) >= PRECISION_MS
             && self
                 .0
-                .compare_exchange(noted, now_ms, Ordering::Relaxed, Ordering::Relaxed)
+                .compare_exchange(last, now_ms, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok()
     }
 }
 
 impl Catalog {
-    /// Notes that a token is being used.
-    pub(super) fn note_use(&self, hash: &[u8; 32], token: &KnownToken) {
+    /// Records a use of a token.
+    pub(super) fn record_use(&self, hash: &[u8; 32], token: &KnownSecret) {
         let now_ms = self.now_ms();
-        if token.noted.take(now_ms) {
+        if token.last_use.take(now_ms) {
             self.inner.uses.add(hex(hash), now_ms);
         }
     }
 
-    /// When a token was last used, to the minute: what its row says, or what is known here and not stored yet.
-    pub fn token_last_used(&self, urn: &Urn, row: &StoredAspect) -> Option<EpochMillis> {
-        let noted = version::system_metadata_of(row);
-        let stored = noted
+    /// When a token was last used, to the minute, including uses that are not stored yet.
+    pub(super) fn token_last_used(&self, urn: &Urn, row: &StoredAspect) -> Option<EpochMillis> {
+        let system_metadata = version::system_metadata_of(row);
+        let stored = system_metadata
             .properties
             .and_then(|properties| properties.get(PROPERTY)?.as_str()?.parse().ok());
         stored.max(self.inner.uses.waiting().get(urn.key()).copied())
     }
 
-    /// Stores what has been noted since the last time, in one transaction. What cannot be stored waits for the next time.
+    /// Stores the recorded uses in one transaction. On failure they wait for the next call.
     pub async fn store_token_uses(&self, caller: &Caller) {
         let uses = self.inner.uses.waiting().clone();
         if uses.is_empty() {
             return;
         }
-        let refused = &self.inner.uses.refused;
-        match self.note_uses(caller, &uses).await {
+        let failed = &self.inner.uses.failed;
+        match self.write_uses(caller, &uses).await {
             Ok(()) => {
-                refused.store(false, Ordering::Relaxed);
+                failed.store(false, Ordering::Relaxed);
                 let mut waiting = self.inner.uses.waiting();
                 waiting.retain(|id, time_ms| uses.get(id) != Some(time_ms));
             }
-            Err(error) if !refused.swap(true, Ordering::Relaxed) => tracing::warn!(
+            Err(error) if !failed.swap(true, Ordering::Relaxed) => tracing::warn!(
                 %error,
-                "when tokens were last used could not be stored ({error}); it is tried again, and nothing else depends on it"
+                "cannot store when tokens were last used ({error}); it is retried, and nothing else depends on it"
             ),
-            Err(error) => tracing::debug!(%error, "uses of tokens could still not be stored"),
+            Err(error) => tracing::debug!(%error, "still cannot store when tokens were last used"),
         }
     }
 
-    async fn note_uses(
+    async fn write_uses(
         &self,
         caller: &Caller,
         uses: &HashMap<String, EpochMillis>,
     ) -> Result<(), Error> {
-        let note = |(id, time_ms): (&String, &EpochMillis)| {
-            let change = Change::Note {
+        let write = |(id, time_ms): (&String, &EpochMillis)| {
+            let change = Change::SetSystemProperty {
                 aspect: AspectName::ACCESS_TOKEN_INFO,
                 property: PROPERTY,
                 value: time_ms.to_string(),
             };
             Ok(Proposal::new(token_urn(id)?, change))
         };
-        let notes = uses.iter().map(note).collect::<Result<_, Error>>()?;
-        self.apply(caller, notes).await?;
+        let proposals = uses.iter().map(write).collect::<Result<_, Error>>()?;
+        self.apply(caller, proposals).await?;
         Ok(())
     }
 }
@@ -129,12 +128,12 @@ mod tests {
 
     #[test]
     fn a_use_is_noted_once_a_minute() {
-        let noted = Noted::at(None);
-        assert!(noted.take(1_000_000));
-        assert!(!noted.take(1_000_001));
-        assert!(!noted.take(1_059_999));
-        assert!(noted.take(1_060_000));
-        assert!(!Noted::at(Some(1_000_000)).take(1_000_001));
+        let last_use = LastUse::at(None);
+        assert!(last_use.take(1_000_000));
+        assert!(!last_use.take(1_000_001));
+        assert!(!last_use.take(1_059_999));
+        assert!(last_use.take(1_060_000));
+        assert!(!LastUse::at(Some(1_000_000)).take(1_000_001));
     }
 
     #[test]

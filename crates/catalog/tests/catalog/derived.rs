@@ -6,7 +6,7 @@ use docent_test_store::Engine;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::{House, dataset, domain};
+use crate::{Fixture, dataset, domain};
 
 /// Few enough that items of a list meet each other.
 const ENTITIES: u8 = 3;
@@ -78,15 +78,15 @@ proptest! {
         lists in prop::collection::vec(prop::collection::vec(proposals(), 1..10), 1..8),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let house = runtime.block_on(House::new());
+        let fixture = runtime.block_on(Fixture::new());
         let (written, findings, rebuilt) = runtime.block_on(async {
             let mut written = 0;
             for list in &lists {
-                // Some lists are refused, as they should be; they must leave nothing behind.
-                written += usize::from(house.catalog.apply(&house.caller, list.clone()).await.is_ok());
+                // Some lists are rejected by design; they must leave nothing behind.
+                written += usize::from(fixture.catalog.ingest(&fixture.caller, list.clone()).await.is_ok());
             }
-            let findings = house.store.check().await.unwrap();
-            (written, findings, house.store.rebuild(Box::new(|_, _| {})).await.unwrap())
+            let findings = fixture.store.check().await.unwrap();
+            (written, findings, fixture.store.rebuild(Box::new(|_, _| {})).await.unwrap())
         });
         prop_assert_eq!(findings, Vec::<String>::new());
         prop_assert_eq!((rebuilt.repaired, rebuilt.orphans), (0, 0), "{} lists were written", written);
@@ -97,20 +97,20 @@ proptest! {
         list in prop::collection::vec(proposals(), 1..24),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let (whole, parts) = (runtime.block_on(House::new()), runtime.block_on(House::new()));
+        let (whole, parts) = (runtime.block_on(Fixture::new()), runtime.block_on(Fixture::new()));
         runtime.block_on(async {
             let mut done = Vec::new();
             for proposal in list {
-                let alone = parts.catalog.apply(&parts.caller, vec![proposal.clone()]).await;
+                let alone = parts.catalog.ingest(&parts.caller, vec![proposal.clone()]).await;
                 if alone.is_ok() {
                     done.push(proposal);
                 }
             }
-            whole.catalog.apply(&whole.caller, done).await.unwrap();
+            whole.catalog.ingest(&whole.caller, done).await.unwrap();
         });
         let urns: Vec<Urn> = (0..ENTITIES).flat_map(|at| [dataset(at), domain(at)]).collect();
-        let values = |house: &House| {
-            let entities = runtime.block_on(house.catalog.read_entities(&house.caller, &urns));
+        let values = |fixture: &Fixture| {
+            let entities = runtime.block_on(fixture.catalog.read_entities(&urns));
             let values = |aspects: Vec<(AspectName, docent_store::StoredAspect)>| {
                 let values = aspects.into_iter().map(|(aspect, row)| (aspect, row.metadata));
                 values.collect::<Vec<_>>()

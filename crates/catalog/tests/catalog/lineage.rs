@@ -6,14 +6,14 @@ use docent_model::LineageDirection::{self, Downstream, Upstream};
 use docent_model::{Registry, Urn};
 use serde_json::{Value, json};
 
-use crate::{House, dataset};
+use crate::{Fixture, dataset};
 
-impl House {
+impl Fixture {
     async fn write(&self, urn: &Urn, aspect: &str, value: Value) {
         let aspect = Registry::get().aspect(aspect).unwrap();
         let proposal = Proposal::upsert(urn.clone(), aspect, value.to_string());
         self.catalog
-            .apply(&self.caller, vec![proposal])
+            .ingest(&self.caller, vec![proposal])
             .await
             .unwrap();
     }
@@ -54,7 +54,7 @@ impl House {
     ) -> (Vec<(String, usize)>, bool) {
         let walk = self
             .catalog
-            .lineage_walk(&self.caller, from, direction, limits)
+            .lineage_walk(from, direction, limits)
             .await
             .unwrap();
         let found = walk.reached().iter();
@@ -66,7 +66,7 @@ impl House {
         let limits = WalkLimits::default();
         let walk = self
             .catalog
-            .lineage_walk(&self.caller, from, direction, limits)
+            .lineage_walk(from, direction, limits)
             .await
             .unwrap();
         let reached = walk.reached().iter().find(|it| it.urn == *to).unwrap();
@@ -77,7 +77,7 @@ impl House {
     async fn neighbours(&self, of: &Urn, query: NeighbourQuery) -> (Vec<String>, usize, usize) {
         let pages = self
             .catalog
-            .lineage(&self.caller, std::slice::from_ref(of), query)
+            .lineage(std::slice::from_ref(of), query)
             .await
             .unwrap();
         let [page] = pages.as_slice() else { panic!() };
@@ -124,36 +124,36 @@ fn query(direction: LineageDirection) -> NeighbourQuery {
 
 #[tokio::test]
 async fn a_chain_of_tables_is_walked_both_ways() {
-    let house = House::new().await;
-    house.chain(&["a", "b", "c"]).await;
+    let fixture = Fixture::new().await;
+    fixture.chain(&["a", "b", "c"]).await;
     assert_eq!(
-        house.walk(&dataset("c"), Upstream).await,
+        fixture.walk(&dataset("c"), Upstream).await,
         found(&[("b", 1), ("a", 2)])
     );
     assert_eq!(
-        house.walk(&dataset("a"), Downstream).await,
+        fixture.walk(&dataset("a"), Downstream).await,
         found(&[("b", 1), ("c", 2)])
     );
-    assert_eq!(house.walk(&dataset("a"), Upstream).await, found(&[]));
+    assert_eq!(fixture.walk(&dataset("a"), Upstream).await, found(&[]));
     assert_eq!(
-        house.paths(&dataset("c"), Upstream, &dataset("a")).await,
+        fixture.paths(&dataset("c"), Upstream, &dataset("a")).await,
         [["c", "b", "a"]]
     );
 }
 
 #[tokio::test]
 async fn a_job_stands_between_what_it_reads_and_what_it_writes() {
-    let house = House::new().await;
-    house.chain(&["in"]).await;
-    house.chain(&["out"]).await;
-    house
+    let fixture = Fixture::new().await;
+    fixture.chain(&["in"]).await;
+    fixture.chain(&["out"]).await;
+    fixture
         .write(
             &job("load"),
             "dataJobInputOutput",
             json!({"inputDatasets": [dataset("in")], "outputDatasets": [dataset("out")]}),
         )
         .await;
-    house
+    fixture
         .write(
             &job("after"),
             "dataJobInputOutput",
@@ -161,39 +161,39 @@ async fn a_job_stands_between_what_it_reads_and_what_it_writes() {
         )
         .await;
     assert_eq!(
-        house.walk(&dataset("out"), Upstream).await,
+        fixture.walk(&dataset("out"), Upstream).await,
         found(&[("load", 1), ("in", 2)])
     );
     assert_eq!(
-        house.walk(&dataset("in"), Downstream).await,
+        fixture.walk(&dataset("in"), Downstream).await,
         found(&[("load", 1), ("after", 2), ("out", 2)])
     );
     assert_eq!(
-        house.walk(&job("load"), Downstream).await,
+        fixture.walk(&job("load"), Downstream).await,
         found(&[("after", 1), ("out", 1)])
     );
     assert_eq!(
-        house.walk(&job("load"), Upstream).await,
+        fixture.walk(&job("load"), Upstream).await,
         found(&[("in", 1)])
     );
 }
 
 #[tokio::test]
 async fn charts_and_dashboards_stand_downstream_of_what_they_show() {
-    let house = House::new().await;
-    house.chain(&["t"]).await;
+    let fixture = Fixture::new().await;
+    fixture.chain(&["t"]).await;
     let chart = Urn::parse("urn:li:chart:(looker,c)").unwrap();
     let board = Urn::parse("urn:li:dashboard:(looker,d)").unwrap();
     let stamp = json!({"time": 0, "actor": "urn:li:corpuser:x"});
     let stamps = json!({"created": stamp, "lastModified": stamp});
-    house
+    fixture
         .write(
             &chart,
             "chartInfo",
             json!({"title": "c", "description": "", "lastModified": stamps, "inputs": [{"string": dataset("t")}]}),
         )
         .await;
-    house
+    fixture
         .write(
             &board,
             "dashboardInfo",
@@ -201,22 +201,22 @@ async fn charts_and_dashboards_stand_downstream_of_what_they_show() {
         )
         .await;
     assert_eq!(
-        house.walk(&dataset("t"), Downstream).await,
+        fixture.walk(&dataset("t"), Downstream).await,
         found(&[(chart.as_str(), 1), (board.as_str(), 2)])
     );
     assert_eq!(
-        house.walk(&board, Upstream).await,
+        fixture.walk(&board, Upstream).await,
         found(&[(chart.as_str(), 1), ("t", 2)])
     );
 }
 
 #[tokio::test]
 async fn a_circle_is_walked_once_and_the_start_is_not_found() {
-    let house = House::new().await;
-    house.chain(&["a", "b", "c", "a"]).await;
-    house.flow(&["c", "d"], "d").await;
+    let fixture = Fixture::new().await;
+    fixture.chain(&["a", "b", "c", "a"]).await;
+    fixture.flow(&["c", "d"], "d").await;
     for direction in [Upstream, Downstream] {
-        let mut names = house.walk(&dataset("a"), direction).await;
+        let mut names = fixture.walk(&dataset("a"), direction).await;
         names.sort();
         let names: Vec<_> = names.iter().map(|(name, _)| name.as_str()).collect();
         let expected: &[&str] = match direction {
@@ -226,42 +226,46 @@ async fn a_circle_is_walked_once_and_the_start_is_not_found() {
         assert_eq!(names, expected);
     }
     assert_eq!(
-        house.neighbours(&dataset("d"), query(Downstream)).await.1,
+        fixture.neighbours(&dataset("d"), query(Downstream)).await.1,
         0
     );
 }
 
 #[tokio::test]
 async fn of_several_ways_the_shortest_counts_and_all_shortest_are_paths() {
-    let house = House::new().await;
-    house.chain(&["a", "b", "d"]).await;
-    house.chain(&["a", "c"]).await;
-    house.flow(&["b", "c"], "d").await;
-    house.flow(&["d", "a"], "e").await;
+    let fixture = Fixture::new().await;
+    fixture.chain(&["a", "b", "d"]).await;
+    fixture.chain(&["a", "c"]).await;
+    fixture.flow(&["b", "c"], "d").await;
+    fixture.flow(&["d", "a"], "e").await;
     assert_eq!(
-        house.walk(&dataset("a"), Downstream).await,
+        fixture.walk(&dataset("a"), Downstream).await,
         found(&[("b", 1), ("c", 1), ("e", 1), ("d", 2)])
     );
     assert_eq!(
-        house.paths(&dataset("a"), Downstream, &dataset("d")).await,
+        fixture
+            .paths(&dataset("a"), Downstream, &dataset("d"))
+            .await,
         [["a", "b", "d"], ["a", "c", "d"]]
     );
     assert_eq!(
-        house.paths(&dataset("a"), Downstream, &dataset("e")).await,
+        fixture
+            .paths(&dataset("a"), Downstream, &dataset("e"))
+            .await,
         [["a", "e"]]
     );
 }
 
 #[tokio::test]
 async fn what_is_removed_or_was_never_written_is_passed_through_but_not_found() {
-    let house = House::new().await;
-    house.chain(&["a", "b", "c", "d"]).await;
-    house
+    let fixture = Fixture::new().await;
+    fixture.chain(&["a", "b", "c", "d"]).await;
+    fixture
         .write(&dataset("b"), "status", json!({"removed": true}))
         .await;
-    house.flow(&["b", "ghost"], "c").await;
+    fixture.flow(&["b", "ghost"], "c").await;
     assert_eq!(
-        house.walk(&dataset("d"), Upstream).await,
+        fixture.walk(&dataset("d"), Upstream).await,
         found(&[("c", 1), ("a", 3)])
     );
     let limits = WalkLimits {
@@ -269,12 +273,12 @@ async fn what_is_removed_or_was_never_written_is_passed_through_but_not_found() 
         ..WalkLimits::default()
     };
     assert_eq!(
-        house.limited(&dataset("d"), Upstream, limits).await.0,
+        fixture.limited(&dataset("d"), Upstream, limits).await.0,
         found(&[("c", 1), ("b", 2), ("a", 3)])
     );
     let nothing = (Vec::new(), 0, 2);
     assert_eq!(
-        house.neighbours(&dataset("c"), query(Upstream)).await,
+        fixture.neighbours(&dataset("c"), query(Upstream)).await,
         nothing
     );
     let ghosts = NeighbourQuery {
@@ -282,64 +286,67 @@ async fn what_is_removed_or_was_never_written_is_passed_through_but_not_found() 
         ..query(Upstream)
     };
     assert_eq!(
-        house.neighbours(&dataset("c"), ghosts).await,
+        fixture.neighbours(&dataset("c"), ghosts).await,
         (vec!["b".to_owned(), "ghost".to_owned()], 2, 0)
     );
 }
 
 #[tokio::test]
 async fn lineage_goes_with_the_aspect_that_says_it() {
-    let house = House::new().await;
-    house.chain(&["a", "b", "c"]).await;
-    house.flow(&[], "c").await;
+    let fixture = Fixture::new().await;
+    fixture.chain(&["a", "b", "c"]).await;
+    fixture.flow(&[], "c").await;
     assert_eq!(
-        house.walk(&dataset("a"), Downstream).await,
+        fixture.walk(&dataset("a"), Downstream).await,
         found(&[("b", 1)])
     );
     let gone = Proposal::new(dataset("b"), Change::DeleteEntity);
-    house
+    fixture
         .catalog
-        .apply(&house.caller, vec![gone])
+        .ingest(&fixture.caller, vec![gone])
         .await
         .unwrap();
-    assert_eq!(house.walk(&dataset("a"), Downstream).await, found(&[]));
+    assert_eq!(fixture.walk(&dataset("a"), Downstream).await, found(&[]));
 }
 
 #[tokio::test]
 async fn neighbours_come_in_pages_with_an_exact_total() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     for name in ["u1", "u2", "u3"] {
-        house.chain(&[name]).await;
+        fixture.chain(&[name]).await;
     }
-    house.flow(&["u1", "u2", "u3"], "t").await;
+    fixture.flow(&["u1", "u2", "u3"], "t").await;
     let page = NeighbourQuery {
         start: 1,
         count: 1,
         ..query(Upstream)
     };
     assert_eq!(
-        house.neighbours(&dataset("t"), page).await,
+        fixture.neighbours(&dataset("t"), page).await,
         (vec!["u2".to_owned()], 3, 0)
     );
     let beyond = NeighbourQuery { start: 9, ..page };
     assert_eq!(
-        house.neighbours(&dataset("t"), beyond).await,
+        fixture.neighbours(&dataset("t"), beyond).await,
         (Vec::new(), 3, 0)
     );
 }
 
 #[tokio::test]
 async fn the_neighbours_of_siblings_count_as_ones_own_unless_they_are_kept_apart() {
-    let house = House::new().await;
-    house.chain(&["raw", "model"]).await;
-    house.chain(&["table", "report"]).await;
-    house.flow(&["model"], "table").await;
+    let fixture = Fixture::new().await;
+    fixture.chain(&["raw", "model"]).await;
+    fixture.chain(&["table", "report"]).await;
+    fixture.flow(&["model"], "table").await;
     let siblings = |name| json!({"siblings": [dataset(name)], "primary": false});
-    house
+    fixture
         .write(&dataset("table"), "siblings", siblings("model"))
         .await;
     assert_eq!(
-        house.neighbours(&dataset("table"), query(Upstream)).await.0,
+        fixture
+            .neighbours(&dataset("table"), query(Upstream))
+            .await
+            .0,
         ["raw"]
     );
     let apart = NeighbourQuery {
@@ -347,19 +354,19 @@ async fn the_neighbours_of_siblings_count_as_ones_own_unless_they_are_kept_apart
         ..query(Upstream)
     };
     assert_eq!(
-        house.neighbours(&dataset("table"), apart).await.0,
+        fixture.neighbours(&dataset("table"), apart).await.0,
         ["model"]
     );
 }
 
 #[tokio::test]
 async fn columns_are_followed_through_tables_and_jobs() {
-    let house = House::new().await;
-    house.chain(&["a"]).await;
-    house.chain(&["d"]).await;
-    house.chain(&["e"]).await;
+    let fixture = Fixture::new().await;
+    fixture.chain(&["a"]).await;
+    fixture.chain(&["d"]).await;
+    fixture.chain(&["e"]).await;
     let entry = |from: &[Urn], to: &[Urn]| json!({"upstreamType": "FIELD_SET", "downstreamType": "FIELD", "upstreams": from, "downstreams": to});
-    house
+    fixture
         .write(
             &dataset("b"),
             "upstreamLineage",
@@ -372,7 +379,7 @@ async fn columns_are_followed_through_tables_and_jobs() {
             }),
         )
         .await;
-    house
+    fixture
         .write(
             &job("load"),
             "dataJobInputOutput",
@@ -384,32 +391,35 @@ async fn columns_are_followed_through_tables_and_jobs() {
         )
         .await;
     assert_eq!(
-        house.walk(&column("d", "key"), Upstream).await,
+        fixture.walk(&column("d", "key"), Upstream).await,
         found(&[("b.key", 1), ("a.day", 2), ("a.id", 2)])
     );
     assert_eq!(
-        house.walk(&column("a", "id"), Downstream).await,
+        fixture.walk(&column("a", "id"), Downstream).await,
         found(&[("b.key", 1), ("d.key", 2)])
     );
-    assert_eq!(house.walk(&column("e", "key"), Upstream).await, found(&[]));
+    assert_eq!(
+        fixture.walk(&column("e", "key"), Upstream).await,
+        found(&[])
+    );
     // Tables know nothing of it: their lineage is one of tables and jobs.
     assert_eq!(
-        house.walk(&dataset("b"), Upstream).await,
+        fixture.walk(&dataset("b"), Upstream).await,
         found(&[("a", 1)])
     );
 }
 
 #[tokio::test]
 async fn a_walk_ends_at_its_limits_and_says_so() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let names: Vec<String> = (0..=22).map(|number| format!("t{number:02}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    house.chain(&names).await;
-    let (all, is_partial) = house
+    fixture.chain(&names).await;
+    let (all, is_partial) = fixture
         .limited(&dataset("t00"), Downstream, WalkLimits::default())
         .await;
     assert_eq!((all.len(), is_partial), (20, true));
-    let (all, is_partial) = house
+    let (all, is_partial) = fixture
         .limited(&dataset("t02"), Downstream, WalkLimits::default())
         .await;
     assert_eq!((all.len(), is_partial), (20, false));
@@ -418,7 +428,7 @@ async fn a_walk_ends_at_its_limits_and_says_so() {
         ..WalkLimits::default()
     };
     assert_eq!(
-        house.limited(&dataset("t00"), Downstream, hops).await,
+        fixture.limited(&dataset("t00"), Downstream, hops).await,
         (found(&[("t01", 1), ("t02", 2)]), false)
     );
     let entities = WalkLimits {
@@ -426,33 +436,33 @@ async fn a_walk_ends_at_its_limits_and_says_so() {
         ..WalkLimits::default()
     };
     assert_eq!(
-        house.limited(&dataset("t00"), Downstream, entities).await,
+        fixture.limited(&dataset("t00"), Downstream, entities).await,
         (found(&[("t01", 1), ("t02", 2), ("t03", 3)]), true)
     );
 }
 
 #[tokio::test]
 async fn only_so_many_of_a_step_are_explored_when_that_is_asked_for() {
-    let house = House::new().await;
-    house.chain(&["a", "b", "bb"]).await;
-    house.chain(&["a", "c", "cc"]).await;
+    let fixture = Fixture::new().await;
+    fixture.chain(&["a", "b", "bb"]).await;
+    fixture.chain(&["a", "c", "cc"]).await;
     let limits = WalkLimits {
         explored_per_hop: 1,
         ..WalkLimits::default()
     };
     assert_eq!(
-        house.limited(&dataset("a"), Downstream, limits).await,
+        fixture.limited(&dataset("a"), Downstream, limits).await,
         (found(&[("b", 1), ("c", 1), ("bb", 2)]), false)
     );
 }
 
 #[tokio::test]
 async fn the_lineage_of_what_does_not_exist_is_an_error() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     for urn in [dataset("nowhere"), column("nowhere", "id")] {
-        let walk = house
+        let walk = fixture
             .catalog
-            .lineage_walk(&house.caller, &urn, Upstream, WalkLimits::default())
+            .lineage_walk(&urn, Upstream, WalkLimits::default())
             .await;
         let error = walk.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);

@@ -1,4 +1,4 @@
-//! The catalog over a real store, past the doors that people use.
+//! The catalog over a real store, without an API.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -16,14 +16,14 @@ use docent_model::{FixedClock, Urn};
 use docent_store::Store;
 use docent_test_store::TestStore;
 
-struct House {
+struct Fixture {
     store: Arc<dyn Store>,
     catalog: Catalog,
     caller: Caller,
     _test_store: TestStore,
 }
 
-impl House {
+impl Fixture {
     async fn new() -> Self {
         let test_store = TestStore::open().await.unwrap();
         let store = test_store.store();

@@ -1,4 +1,4 @@
-//! The first user, where the store is not what was expected; and users of whom a rollback takes something back.
+//! User accounts: the first user, sign-in during changes of the account, tokens, and rollbacks.
 
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
@@ -6,12 +6,12 @@ use std::task::Poll;
 
 use docent_catalog::people::{Administrator, NewUser, Password};
 use docent_catalog::sessions::SignIn;
-use docent_catalog::tokens::NewToken;
-use docent_catalog::{AspectKey, Caller, ConflictReason, ErrorKind, Proposal};
+use docent_catalog::tokens::{NewToken, TokenFilter};
+use docent_catalog::{AspectKey, Caller, Change, ConflictReason, ErrorKind, Proposal};
 use docent_model::{AspectName, SystemMetadata, Urn};
 use serde_json::{Value, json};
 
-use crate::House;
+use crate::Fixture;
 use crate::writing::write_raw;
 
 const PASSWORD: &str = "a long password";
@@ -21,29 +21,33 @@ fn datahub() -> Urn {
 }
 
 #[tokio::test]
-async fn a_conflict_that_lets_nobody_in_is_not_taken_for_another_server_s_user() {
-    let house = House::new().await;
+async fn a_conflict_without_a_password_is_an_error() {
+    let fixture = Fixture::new().await;
     let info = AspectKey::new(&datahub(), AspectName::CORP_USER_INFO);
-    write_raw(&*house.store, info, r#"{"active":"perhaps"}"#).await;
-    let made = house.catalog.ensure_administrator(&house.caller, None);
+    write_raw(&*fixture.store, info, r#"{"active":"perhaps"}"#).await;
+    let made = fixture.catalog.ensure_administrator(&fixture.caller, None);
     let error = made.await.unwrap_err();
     assert_eq!(
         error.kind(),
-        ErrorKind::Conflict(ConflictReason::PasswordExists)
+        ErrorKind::Conflict(ConflictReason::UnexpectedValue)
     );
     assert!(error.to_string().contains("corpUserInfo"), "{error}");
 }
 
 #[tokio::test]
-async fn of_two_servers_that_start_at_once_one_makes_the_first_user() {
-    let house = House::new().await;
+async fn one_of_two_starting_servers_creates_the_first_user() {
+    let fixture = Fixture::new().await;
     let given = || Some(Password::new("one and the same").unwrap());
     let (first, second) = tokio::join!(
-        house.catalog.ensure_administrator(&house.caller, given()),
-        house.catalog.ensure_administrator(&house.caller, given()),
+        fixture
+            .catalog
+            .ensure_administrator(&fixture.caller, given()),
+        fixture
+            .catalog
+            .ensure_administrator(&fixture.caller, given()),
     );
     let made = [first.unwrap(), second.unwrap()];
-    let count = |wanted: fn(&Administrator) -> bool| made.iter().filter(|it| wanted(it)).count();
+    let count = |matches: fn(&Administrator) -> bool| made.iter().filter(|it| matches(it)).count();
     assert_eq!(count(|it| matches!(it, Administrator::Created(_))), 1);
     assert_eq!(count(|it| matches!(it, Administrator::Exists)), 1);
     let again = NewUser {
@@ -52,17 +56,17 @@ async fn of_two_servers_that_start_at_once_one_makes_the_first_user() {
         email: None,
         password: Password::new("something else").unwrap(),
     };
-    let refused = house.catalog.add_user(&house.caller, again).await;
-    let kind = refused.unwrap_err().kind();
-    assert_eq!(kind, ErrorKind::Conflict(ConflictReason::AccountInactive));
+    let rejected = fixture.catalog.add_user(&fixture.caller, again).await;
+    let kind = rejected.unwrap_err().kind();
+    assert_eq!(kind, ErrorKind::Conflict(ConflictReason::PasswordExists));
 }
 
 #[tokio::test]
-async fn the_administrator_is_made_whoever_else_can_sign_in_and_stays_removed() {
-    let house = House::new().await;
-    add(&house, "ada").await;
+async fn the_administrator_is_created_besides_other_users_and_stays_removed() {
+    let fixture = Fixture::new().await;
+    add(&fixture, "ada").await;
     let ensure = async || {
-        let made = house.catalog.ensure_administrator(&house.caller, None);
+        let made = fixture.catalog.ensure_administrator(&fixture.caller, None);
         made.await.unwrap()
     };
     assert!(matches!(ensure().await, Administrator::Created(_)));
@@ -70,15 +74,15 @@ async fn the_administrator_is_made_whoever_else_can_sign_in_and_stays_removed() 
     let removed = json!({"removed": true}).to_string();
     let removal = Proposal::upsert(datahub(), AspectName::STATUS, removed);
     let administrator = Caller::new(datahub());
-    let ingested = house.catalog.ingest(&administrator, vec![removal]);
+    let ingested = fixture.catalog.ingest(&administrator, vec![removal]);
     ingested.await.unwrap();
     assert!(matches!(ensure().await, Administrator::KeptOut));
-    let users = house.catalog.list_users(&house.caller, false, None, 10);
+    let users = fixture.catalog.list_users(false, None, 10);
     let removed: Vec<bool> = users.await.unwrap().iter().map(|it| it.removed).collect();
     assert_eq!(removed, [false, true]);
 }
 
-async fn add(house: &House, name: &str) -> Urn {
+async fn add(fixture: &Fixture, name: &str) -> Urn {
     let user = Urn::new("corpuser", name).unwrap();
     let new = NewUser {
         user: user.clone(),
@@ -86,31 +90,105 @@ async fn add(house: &House, name: &str) -> Urn {
         email: None,
         password: Password::new(PASSWORD).unwrap(),
     };
-    house.catalog.add_user(&house.caller, new).await.unwrap();
+    fixture
+        .catalog
+        .add_user(&fixture.caller, new)
+        .await
+        .unwrap();
     user
 }
 
 #[tokio::test]
-async fn who_is_suspended_or_removed_while_the_password_is_checked_gets_no_session() {
-    let house = House::new().await;
+async fn a_user_suspended_or_removed_during_the_password_check_gets_no_session() {
+    let fixture = Fixture::new().await;
     let administrator = Caller::new(datahub());
     for how in ["suspended", "removed"] {
-        let user = add(&house, how).await;
-        let mut attempt = pin!(house.catalog.sign_in(how, PASSWORD, None));
+        let user = add(&fixture, how).await;
+        let mut attempt = pin!(fixture.catalog.sign_in(how, PASSWORD, None));
         let begun = poll_fn(|context| Poll::Ready(attempt.as_mut().poll(context))).await;
         assert!(begun.is_pending(), "it waits for the hash");
         if how == "suspended" {
-            let suspended = house.catalog.suspend_user(&administrator, &user);
+            let suspended = fixture.catalog.suspend_user(&administrator, &user);
             suspended.await.unwrap();
         } else {
             let removed = json!({"removed": true}).to_string();
             let removal = Proposal::upsert(user.clone(), AspectName::STATUS, removed);
-            let ingested = house.catalog.ingest(&administrator, vec![removal]);
+            let ingested = fixture.catalog.ingest(&administrator, vec![removal]);
             ingested.await.unwrap();
         }
         let ended = attempt.await.unwrap();
-        assert!(matches!(ended, SignIn::Refused), "{how}: {ended:?}");
+        assert!(matches!(ended, SignIn::Rejected), "{how}: {ended:?}");
     }
+}
+
+/// Whichever comes first, the change of the password or the session: none of the old password survives.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_begins_while_the_password_changes_does_not_survive() {
+    let fixture = Fixture::new().await;
+    let ada = add(&fixture, "ada").await;
+    let mut old = PASSWORD.to_owned();
+    for round in 0..4 {
+        let next = format!("password number {round}");
+        let password = Password::new(next.as_str()).unwrap();
+        let (first, changed, second) = tokio::join!(
+            fixture.catalog.sign_in("ada", &old, None),
+            fixture
+                .catalog
+                .set_password(&fixture.caller, &ada, &password),
+            fixture.catalog.sign_in("ada", &old, None),
+        );
+        changed.unwrap();
+        for attempt in [first, second] {
+            if let Ok(SignIn::Welcome { secret, .. }) = attempt {
+                let session = fixture.catalog.authenticate_session(&secret).await;
+                assert_eq!(session.unwrap(), None);
+            }
+        }
+        old = next;
+    }
+    let welcome = fixture.catalog.sign_in("ada", &old, None).await.unwrap();
+    let SignIn::Welcome { secret, user } = welcome else {
+        panic!("{welcome:?}")
+    };
+    let session = fixture.catalog.authenticate_session(&secret).await.unwrap();
+    assert_eq!(session, Some(Caller::new(user)));
+}
+
+#[tokio::test]
+async fn tokens_of_a_user_are_found_by_the_user_and_go_with_the_user() {
+    let fixture = Fixture::new().await;
+    let administrator = Caller::new(datahub());
+    for (name, actor) in [("one", "ada"), ("two", "ada"), ("three", "grace")] {
+        let new = NewToken {
+            name: name.to_owned(),
+            description: None,
+            actor: Urn::new("corpuser", actor).unwrap(),
+            ttl_ms: None,
+        };
+        fixture
+            .catalog
+            .create_token(&administrator, new)
+            .await
+            .unwrap();
+    }
+    let ada = Urn::new("corpuser", "ada").unwrap();
+    let listed = async |actor: Option<&Urn>| {
+        let filter = TokenFilter {
+            actor: actor.cloned(),
+            owner: None,
+        };
+        let page = fixture.catalog.list_tokens(&filter, 0, 10).await.unwrap();
+        let mut names: Vec<String> = page.items.into_iter().map(|it| it.info.name).collect();
+        names.sort_unstable();
+        names
+    };
+    assert_eq!(listed(Some(&ada)).await, ["one", "two"]);
+    let delete = Proposal::new(ada.clone(), Change::DeleteEntity);
+    let deleted = fixture.catalog.ingest(&administrator, vec![delete]);
+    deleted.await.unwrap();
+    assert!(listed(Some(&ada)).await.is_empty());
+    assert_eq!(listed(None).await, ["three"]);
+    assert_eq!(fixture.store.check().await.unwrap(), Vec::<String>::new());
 }
 
 fn by_run(user: &Urn, aspect: AspectName, value: &Value) -> Proposal {
@@ -122,11 +200,11 @@ fn by_run(user: &Urn, aspect: AspectName, value: &Value) -> Proposal {
 }
 
 #[tokio::test]
-async fn a_user_who_goes_with_a_run_leaves_no_token_behind() {
-    let house = House::new().await;
+async fn the_rollback_of_a_user_revokes_the_tokens() {
+    let fixture = Fixture::new().await;
     let ada = Urn::new("corpuser", "ada").unwrap();
     let info = by_run(&ada, AspectName::CORP_USER_INFO, &json!({"active": true}));
-    let ingested = house.catalog.ingest(&house.caller, vec![info.clone()]);
+    let ingested = fixture.catalog.ingest(&fixture.caller, vec![info.clone()]);
     ingested.await.unwrap();
     let new = NewToken {
         name: "ci".to_owned(),
@@ -134,28 +212,35 @@ async fn a_user_who_goes_with_a_run_leaves_no_token_behind() {
         actor: ada.clone(),
         ttl_ms: None,
     };
-    let token = house.catalog.create_token(&house.caller, new).await;
+    let token = fixture.catalog.create_token(&fixture.caller, new).await;
     let secret = token.unwrap().secret;
-    let lets_in = async || house.catalog.authenticate(&secret).await.unwrap().is_some();
-    assert!(lets_in().await);
-    let dry = house.catalog.roll_back(&house.caller, "r", true, true);
+    let is_valid = async || {
+        fixture
+            .catalog
+            .authenticate(&secret)
+            .await
+            .unwrap()
+            .is_some()
+    };
+    assert!(is_valid().await);
+    let dry = fixture.catalog.roll_back(&fixture.caller, "r", true, true);
     assert_eq!(dry.await.unwrap().entities_affected, 1);
-    assert!(lets_in().await, "nothing happens in a dry run");
-    let refused = house.catalog.roll_back(&house.caller, "r", false, true);
-    let refused = refused.await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Forbidden);
-    assert!(lets_in().await, "nobody else ends the token");
+    assert!(is_valid().await, "nothing happens in a dry run");
+    let rejected = fixture.catalog.roll_back(&fixture.caller, "r", false, true);
+    let rejected = rejected.await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::Forbidden);
+    assert!(is_valid().await, "only the administrator revokes the token");
     let administrator = Caller::new(datahub());
-    let done = house.catalog.roll_back(&administrator, "r", false, true);
+    let done = fixture.catalog.roll_back(&administrator, "r", false, true);
     done.await.unwrap();
-    let again = house.catalog.ingest(&house.caller, vec![info]);
+    let again = fixture.catalog.ingest(&fixture.caller, vec![info]);
     again.await.unwrap();
-    assert!(!lets_in().await, "somebody else has the name now");
+    assert!(!is_valid().await, "another user may have the name now");
 }
 
 #[tokio::test]
-async fn a_rollback_lifts_no_suspension_for_others() {
-    let house = House::new().await;
+async fn a_rollback_by_others_does_not_lift_a_suspension() {
+    let fixture = Fixture::new().await;
     let ada = Urn::new("corpuser", "ada").unwrap();
     let info = Proposal::upsert(
         ada.clone(),
@@ -165,15 +250,15 @@ async fn a_rollback_lifts_no_suspension_for_others() {
     let status = json!({"status": "SUSPENDED", "lastModified": {"time": 1, "actor": datahub()}});
     let suspended = by_run(&ada, AspectName::CORP_USER_STATUS, &status);
     let administrator = Caller::new(datahub());
-    let written = house
+    let written = fixture
         .catalog
         .ingest(&administrator, vec![info, suspended])
         .await;
     written.unwrap();
     let other = Caller::new(Urn::new("corpuser", "eve").unwrap());
-    let refused = house.catalog.roll_back(&other, "r", false, false).await;
-    assert_eq!(refused.unwrap_err().kind(), ErrorKind::Forbidden);
-    let lifted = house
+    let rejected = fixture.catalog.roll_back(&other, "r", false, false).await;
+    assert_eq!(rejected.unwrap_err().kind(), ErrorKind::Forbidden);
+    let lifted = fixture
         .catalog
         .roll_back(&administrator, "r", false, false)
         .await;

@@ -1,10 +1,10 @@
-//! Taking back and taking away: runs while others write, and what many refer to.
+//! Rollbacks during other writes, and deletion of entities with many references.
 
 use docent_catalog::{AspectKey, Change, ErrorKind, Proposal, ReadRequest};
 use docent_model::{AspectName, Registry, SystemMetadata, Urn};
 use serde_json::json;
 
-use crate::{House, dataset};
+use crate::{Fixture, dataset};
 
 const ENTITIES: usize = 240;
 
@@ -21,29 +21,37 @@ fn description(urn: &Urn, aspect: AspectName, text: &str, run: Option<&str>) -> 
     Proposal::upsert(urn.clone(), aspect, value).with_system_metadata(noted)
 }
 
-/// Whatever was acknowledged while a run is taken back is there afterwards: the entity stays with it, or is made again.
+/// Writes acknowledged during a rollback survive it: the entity stays, or is created again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn an_edit_made_while_its_entity_is_about_to_go_is_not_lost() {
-    let house = House::new().await;
+async fn an_edit_during_the_rollback_of_its_entity_is_not_lost() {
+    let fixture = Fixture::new().await;
     let urns: Vec<Urn> = (0..ENTITIES).map(dataset).collect();
     let ingested = urns
         .iter()
         .map(|urn| description(urn, properties(), "run", Some("r")))
         .collect();
-    house.catalog.apply(&house.caller, ingested).await.unwrap();
+    fixture
+        .catalog
+        .ingest(&fixture.caller, ingested)
+        .await
+        .unwrap();
     let editor = tokio::spawn({
-        let (catalog, caller, urns) = (house.catalog.clone(), house.caller.clone(), urns.clone());
+        let (catalog, caller, urns) = (
+            fixture.catalog.clone(),
+            fixture.caller.clone(),
+            urns.clone(),
+        );
         async move {
             for urn in urns.iter().rev() {
                 let aspect = AspectName::EDITABLE_DATASET_PROPERTIES;
                 let edit = description(urn, aspect, "by hand", None);
-                catalog.apply(&caller, vec![edit]).await.unwrap();
+                catalog.ingest(&caller, vec![edit]).await.unwrap();
             }
         }
     });
-    let rolled_back = house
+    let rolled_back = fixture
         .catalog
-        .roll_back(&house.caller, "r", false, false)
+        .roll_back(&fixture.caller, "r", false, false)
         .await
         .unwrap();
     editor.await.unwrap();
@@ -51,21 +59,21 @@ async fn an_edit_made_while_its_entity_is_about_to_go_is_not_lost() {
         .iter()
         .map(|urn| AspectKey::new(urn, AspectName::EDITABLE_DATASET_PROPERTIES))
         .collect();
-    let rows = house
+    let rows = fixture
         .catalog
-        .read(&house.caller, ReadRequest::rows(&keys))
+        .read(ReadRequest::rows(&keys))
         .await
         .unwrap()
         .rows;
     let lost = rows.iter().filter(|row| row.is_none()).count();
     assert_eq!(lost, 0, "{rolled_back:?}");
-    let gone: Vec<AspectKey> = urns
+    let deleted: Vec<AspectKey> = urns
         .iter()
         .map(|urn| AspectKey::new(urn, properties()))
         .collect();
-    let rows = house
+    let rows = fixture
         .catalog
-        .read(&house.caller, ReadRequest::rows(&gone))
+        .read(ReadRequest::rows(&deleted))
         .await
         .unwrap()
         .rows;
@@ -73,41 +81,38 @@ async fn an_edit_made_while_its_entity_is_about_to_go_is_not_lost() {
 }
 
 #[tokio::test]
-async fn a_value_that_a_run_wrote_over_keeps_the_entity_that_the_run_made() {
-    let house = House::new().await;
+async fn a_value_that_a_run_overwrote_keeps_the_entity_that_the_run_created() {
+    let fixture = Fixture::new().await;
     let urn = dataset("t");
     let aspect = AspectName::EDITABLE_DATASET_PROPERTIES;
     for (text, run) in [("made", Some("r")), ("by hand", None), ("again", Some("r"))] {
         let write = description(&urn, aspect, text, run);
-        house
+        fixture
             .catalog
-            .apply(&house.caller, vec![write])
+            .ingest(&fixture.caller, vec![write])
             .await
             .unwrap();
     }
-    let done = house
+    let done = fixture
         .catalog
-        .roll_back(&house.caller, "r", false, false)
+        .roll_back(&fixture.caller, "r", false, false)
         .await
         .unwrap();
     assert_eq!((done.unsafe_entities, done.entities_affected), (1, 0));
-    let reply = house
+    let reply = fixture
         .catalog
-        .read(
-            &house.caller,
-            ReadRequest::row(&AspectKey::new(&urn, aspect)),
-        )
+        .read(ReadRequest::row(&AspectKey::new(&urn, aspect)))
         .await
         .unwrap();
     let text = reply.into_row().map(|row| row.metadata.clone());
     assert_eq!(text, Some(json!({"description": "by hand"}).to_string()));
 }
 
-/// A tag on thousands of assets is taken off in several transactions, and goes with the last of them.
+/// Several transactions remove a tag from thousands of assets; the last one deletes it.
 #[tokio::test]
-async fn what_thousands_refer_to_is_deleted_piece_by_piece_and_nothing_dangles() {
+async fn an_entity_with_thousands_of_references_is_deleted_in_chunks() {
     const HOLDERS: usize = 2100;
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let tag = Urn::parse("urn:li:tag:wide").unwrap();
     let domain = Urn::parse("urn:li:domain:wide").unwrap();
     let write = |urn: &Urn, aspect, value: serde_json::Value| {
@@ -134,7 +139,7 @@ async fn what_thousands_refer_to_is_deleted_piece_by_piece_and_nothing_dangles()
             json!({"domains": [domain]}),
         ));
     }
-    house.catalog.apply(&house.caller, list).await.unwrap();
+    fixture.catalog.ingest(&fixture.caller, list).await.unwrap();
     for (target, aspect) in [
         (&tag, AspectName::GLOBAL_TAGS),
         (&domain, AspectName::DOMAINS),
@@ -142,30 +147,27 @@ async fn what_thousands_refer_to_is_deleted_piece_by_piece_and_nothing_dangles()
         let delete = Proposal::new(target.clone(), Change::DeleteEntity);
         // In a list with others it would not be all or nothing.
         let other = write(&urns[0], AspectName::STATUS, json!({"removed": true}));
-        let refused = house
+        let rejected = fixture
             .catalog
-            .apply(&house.caller, vec![delete.clone(), other])
+            .ingest(&fixture.caller, vec![delete.clone(), other])
             .await;
-        assert_eq!(refused.unwrap_err().kind(), ErrorKind::TooLarge);
-        let before = house.store.log_newest().await.unwrap().unwrap().position;
-        house
+        assert_eq!(rejected.unwrap_err().kind(), ErrorKind::TooLarge);
+        let before = fixture.store.log_newest().await.unwrap().unwrap().position;
+        fixture
             .catalog
-            .apply(&house.caller, vec![delete])
+            .ingest(&fixture.caller, vec![delete])
             .await
             .unwrap();
-        let changes = house.store.log_read(before, 10_000).await.unwrap();
+        let changes = fixture.store.log_read(before, 10_000).await.unwrap();
         let first_deletion = changes.iter().position(|it| it.key.urn == *target);
         assert_eq!(
             first_deletion,
             Some(HOLDERS),
             "{aspect}: those who refer to it come first"
         );
-        let exists = house
-            .catalog
-            .exists(&house.caller, std::slice::from_ref(target))
-            .await;
+        let exists = fixture.catalog.exists(std::slice::from_ref(target)).await;
         assert_eq!(exists.unwrap(), [false]);
-        let edges = house
+        let edges = fixture
             .store
             .edges_list(std::slice::from_ref(target), false, &[], 0, 1)
             .await

@@ -11,7 +11,7 @@ use docent_test_store::TestStore;
 const NOON_MS: i64 = 1_790_000_000_000;
 const MINUTE_MS: i64 = 60_000;
 
-struct Office {
+struct TokenFixture {
     clock: Arc<FixedClock>,
     store: Arc<dyn Store>,
     catalog: Catalog,
@@ -21,7 +21,7 @@ struct Office {
     _test_store: TestStore,
 }
 
-impl Office {
+impl TokenFixture {
     /// A catalog with one token.
     async fn new() -> Self {
         let test_store = TestStore::open().await.unwrap();
@@ -69,59 +69,62 @@ impl Office {
 }
 
 async fn listed(catalog: &Catalog) -> Option<i64> {
-    let caller = Caller::new(Urn::parse("urn:li:corpuser:tester").unwrap());
     let all = TokenFilter::default();
-    let tokens = catalog.list_tokens(&caller, &all, 0, 10).await;
+    let tokens = catalog.list_tokens(&all, 0, 10).await;
     let tokens: Vec<Token> = tokens.unwrap().items;
     assert_eq!(tokens.len(), 1);
     tokens[0].last_used_at
 }
 
 #[tokio::test]
-async fn a_use_is_known_at_once_here_and_to_others_when_it_is_stored() {
-    let office = Office::new().await;
-    office.note().await;
-    assert_eq!(office.last_used().await, None, "nobody used it yet");
-    office.use_it().await;
-    assert_eq!(office.last_used().await, Some(NOON_MS));
-    assert_eq!(office.stored().await, None);
-    office.note().await;
-    assert_eq!(office.stored().await, Some(NOON_MS));
-    assert_eq!(office.last_used().await, Some(NOON_MS));
+async fn a_use_is_visible_here_at_once_and_elsewhere_when_stored() {
+    let fixture = TokenFixture::new().await;
+    fixture.note().await;
+    assert_eq!(fixture.last_used().await, None, "not used yet");
+    fixture.use_it().await;
+    assert_eq!(fixture.last_used().await, Some(NOON_MS));
+    assert_eq!(fixture.stored().await, None);
+    fixture.note().await;
+    assert_eq!(fixture.stored().await, Some(NOON_MS));
+    assert_eq!(fixture.last_used().await, Some(NOON_MS));
 }
 
 #[tokio::test]
-async fn a_token_is_noted_once_a_minute_however_often_it_is_used_and_the_cache_renewed() {
-    let office = Office::new().await;
-    office.use_it().await;
-    office.note().await;
+async fn a_use_is_recorded_at_most_once_a_minute() {
+    let fixture = TokenFixture::new().await;
+    fixture.use_it().await;
+    fixture.note().await;
     // Storing the use was a commit, so the token is read again.
-    office.clock.advance(MINUTE_MS - 1);
-    office.use_it().await;
-    let stamp = office.store.commit_stamp().unwrap();
-    office.note().await;
-    assert_eq!(office.store.commit_stamp().unwrap(), stamp, "nothing to do");
-    assert_eq!(office.last_used().await, Some(NOON_MS));
-    office.clock.advance(1);
-    office.use_it().await;
-    office.note().await;
-    assert_eq!(office.stored().await, Some(NOON_MS + MINUTE_MS));
+    fixture.clock.advance(MINUTE_MS - 1);
+    fixture.use_it().await;
+    let stamp = fixture.store.commit_stamp().unwrap();
+    fixture.note().await;
+    assert_eq!(
+        fixture.store.commit_stamp().unwrap(),
+        stamp,
+        "nothing to do"
+    );
+    assert_eq!(fixture.last_used().await, Some(NOON_MS));
+    fixture.clock.advance(1);
+    fixture.use_it().await;
+    fixture.note().await;
+    assert_eq!(fixture.stored().await, Some(NOON_MS + MINUTE_MS));
 }
 
 #[tokio::test]
-async fn a_use_makes_no_version_and_no_entry_in_the_log() {
-    let office = Office::new().await;
-    let key = AspectKey::new(&office.token, AspectName::ACCESS_TOKEN_INFO);
-    let before = office.store.log_newest().await.unwrap();
-    let row = office
+async fn a_use_makes_no_version_and_no_log_entry() {
+    let fixture = TokenFixture::new().await;
+    let key = AspectKey::new(&fixture.token, AspectName::ACCESS_TOKEN_INFO);
+    let before = fixture.store.log_newest().await.unwrap();
+    let row = fixture
         .store
         .aspect_read_version(&key, RowVersion::LATEST)
         .await
         .unwrap();
-    office.use_it().await;
-    office.note().await;
-    assert_eq!(office.store.log_newest().await.unwrap(), before);
-    let histories = office.store.histories_read(&[key]).await.unwrap();
+    fixture.use_it().await;
+    fixture.note().await;
+    assert_eq!(fixture.store.log_newest().await.unwrap(), before);
+    let histories = fixture.store.histories_read(&[key]).await.unwrap();
     assert_eq!(histories[0].len(), 1);
     let (before, after) = (row.unwrap(), &histories[0][0]);
     assert_eq!(before.metadata, after.metadata);
@@ -129,16 +132,16 @@ async fn a_use_makes_no_version_and_no_entry_in_the_log() {
 }
 
 #[tokio::test]
-async fn a_revoked_token_does_not_come_back_by_its_last_use() {
-    let office = Office::new().await;
-    office.use_it().await;
-    let id = office.token.key();
-    let revoked = office.catalog.revoke_token(&office.caller, id);
+async fn recording_a_use_does_not_restore_a_revoked_token() {
+    let fixture = TokenFixture::new().await;
+    fixture.use_it().await;
+    let id = fixture.token.key();
+    let revoked = fixture.catalog.revoke_token(&fixture.caller, id);
     revoked.await.unwrap();
-    office.note().await;
-    let entities = office
+    fixture.note().await;
+    let entities = fixture
         .store
-        .read(ReadRequest::entities(&[office.token]))
+        .read(ReadRequest::entities(&[fixture.token]))
         .await
         .unwrap()
         .entities;

@@ -1,4 +1,4 @@
-//! Rules of the write path that no door alone can show.
+//! Rules of the write path that tests of the APIs do not cover.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use docent_store::{
 };
 use serde_json::json;
 
-use crate::{House, dataset, domain};
+use crate::{Fixture, dataset, domain};
 
 fn named(number: u8, name: &'static str) -> Proposal {
     let edit = move |_: Option<DomainProperties>, _: &AuditStamp| {
@@ -35,27 +35,20 @@ fn named(number: u8, name: &'static str) -> Proposal {
 }
 
 #[tokio::test]
-async fn a_name_that_an_earlier_item_took_or_gave_back_counts() {
-    let house = House::new().await;
-    let apply = |list| house.catalog.apply(&house.caller, list);
+async fn names_are_unique_among_the_items_of_a_list() {
+    let fixture = Fixture::new().await;
+    let apply = |list| fixture.catalog.ingest(&fixture.caller, list);
     let error = apply(vec![named(1, "A"), named(2, "A")]).await.unwrap_err();
     assert_eq!(
         error.kind(),
         ErrorKind::Conflict(ConflictReason::AlreadyExists)
     );
     assert_eq!(error.message(), "A is taken");
-    assert_eq!(
-        house
-            .catalog
-            .exists(&house.caller, &[domain(1)])
-            .await
-            .unwrap(),
-        [false]
-    );
+    assert_eq!(fixture.catalog.exists(&[domain(1)]).await.unwrap(), [false]);
     apply(vec![named(1, "A")]).await.unwrap();
     apply(vec![named(1, "B"), named(2, "A")]).await.unwrap();
-    let gone = Proposal::new(domain(2), Change::DeleteEntity);
-    apply(vec![gone, named(3, "A")]).await.unwrap();
+    let deletion = Proposal::new(domain(2), Change::DeleteEntity);
+    apply(vec![deletion, named(3, "A")]).await.unwrap();
 }
 
 /// Writes past the catalog, as another program might.
@@ -78,8 +71,8 @@ pub(crate) async fn write_raw(store: &dyn Store, key: AspectKey, metadata: &'sta
 }
 
 #[tokio::test]
-async fn the_history_of_rows_that_do_not_say_their_version_goes_on_where_it_ends() {
-    let house = House::new().await;
+async fn the_history_of_rows_without_a_version_continues_where_it_ends() {
+    let fixture = Fixture::new().await;
     let key = AspectKey::new(&dataset("a"), AspectName::STATUS);
     let row = |version: i64| StoredAspect {
         version: RowVersion::new(version),
@@ -102,7 +95,7 @@ async fn the_history_of_rows_that_do_not_say_their_version_goes_on_where_it_ends
             },
         })
         .collect();
-    let written: Result<(), StoreError> = transact(&*house.store, move |tx| {
+    let written: Result<(), StoreError> = transact(&*fixture.store, move |tx| {
         let adopted = adopted.clone();
         Box::pin(async move { tx.write(&adopted).await })
     })
@@ -111,11 +104,11 @@ async fn the_history_of_rows_that_do_not_say_their_version_goes_on_where_it_ends
     for removed in ["true", "false"] {
         let value = format!(r#"{{"removed":{removed}}}"#);
         let list = vec![Proposal::upsert(dataset("a"), AspectName::STATUS, value)];
-        house.catalog.apply(&house.caller, list).await.unwrap();
+        fixture.catalog.ingest(&fixture.caller, list).await.unwrap();
     }
     let mut seen = Vec::new();
     for version in 0..=7 {
-        let stored = house
+        let stored = fixture
             .store
             .aspect_read_version(&key, RowVersion::new(version))
             .await;
@@ -130,8 +123,8 @@ async fn the_history_of_rows_that_do_not_say_their_version_goes_on_where_it_ends
 }
 
 #[tokio::test]
-async fn a_column_is_described_at_a_sibling_only_if_the_dataset_has_no_such_column() {
-    let house = House::new().await;
+async fn a_sibling_is_described_only_if_the_dataset_lacks_the_column() {
+    let fixture = Fixture::new().await;
     let column = json!({
         "fieldPath": "c", "nullable": false, "nativeDataType": "text", "recursive": false,
         "type": {"type": {"com.linkedin.schema.StringType": {}}},
@@ -150,19 +143,19 @@ async fn a_column_is_described_at_a_sibling_only_if_the_dataset_has_no_such_colu
         upsert("b", AspectName::SCHEMA_METADATA, &schema),
         upsert("a", AspectName::SIBLINGS, &siblings),
     ];
-    house.catalog.apply(&house.caller, list).await.unwrap();
+    fixture.catalog.ingest(&fixture.caller, list).await.unwrap();
     let columns = |name| AspectKey::new(&dataset(name), AspectName::EDITABLE_SCHEMA_METADATA);
     let unreadable = r#"{"editableSchemaFieldInfo":5}"#;
-    write_raw(&*house.store, columns("a"), unreadable).await;
-    let described = house
+    write_raw(&*fixture.store, columns("a"), unreadable).await;
+    let described = fixture
         .catalog
-        .update_description(&house.caller, &dataset("a"), Some("c"), "text")
+        .update_description(&fixture.caller, &dataset("a"), Some("c"), "text")
         .await;
     let kind = described.unwrap_err().kind();
     assert_eq!(kind, ErrorKind::Conflict(ConflictReason::UnexpectedValue));
-    let read = house
+    let read = fixture
         .catalog
-        .read(&house.caller, ReadRequest::rows(&[columns("b")]))
+        .read(ReadRequest::rows(&[columns("b")]))
         .await;
     assert_eq!(read.unwrap().rows, [None]);
 }
@@ -178,16 +171,19 @@ impl Ids for Counted {
 }
 
 #[tokio::test]
-async fn ids_that_nobody_chose_come_from_where_the_catalog_is_told() {
-    let house = House::new().await;
-    let catalog = house.catalog.clone().with_ids(Arc::new(Counted::default()));
+async fn generated_ids_come_from_the_configured_source() {
+    let fixture = Fixture::new().await;
+    let catalog = fixture
+        .catalog
+        .clone()
+        .with_ids(Arc::new(Counted::default()));
     let create = |name: &str, id: Option<&str>| {
         let new = NewDomain {
             id: id.map(str::to_owned),
             name: name.to_owned(),
             ..NewDomain::default()
         };
-        catalog.create_domain(&house.caller, new)
+        catalog.create_domain(&fixture.caller, new)
     };
     let mut made = Vec::new();
     for (name, id) in [("A", None), ("B", Some("chosen")), ("C", None)] {

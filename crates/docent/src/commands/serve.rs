@@ -20,8 +20,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
+use super::say;
 use super::user::password_from;
-use super::{operator, say};
 use crate::demo;
 use crate::engine::{self, OpenMode};
 use crate::import_marker;
@@ -74,7 +74,9 @@ async fn run(settings: Settings) -> Result<()> {
         .map_err(|error| anyhow!("{error}; choose another directory with --search-index"))?;
     let search = Arc::new(search);
     let catalog = Catalog::new(store, Arc::new(SystemClock)).with_search(Arc::clone(&search));
-    catalog.add_built_in_ownership_types(&operator()?).await?;
+    catalog
+        .add_built_in_ownership_types(&Caller::system())
+        .await?;
     let engine = Engine::docent().context("the built-in GraphQL schema is invalid")?;
     let auth = match settings.auth {
         Switch::On => AuthMode::On,
@@ -90,7 +92,7 @@ async fn run(settings: Settings) -> Result<()> {
         None
     };
     let index_task = tokio::spawn(maintain_index(search));
-    let token_use_task = tokio::spawn(store_token_uses(catalog.clone(), operator()?));
+    let token_use_task = tokio::spawn(store_token_uses(catalog.clone(), Caller::system()));
     let router = docent_http::router(AppState::new(catalog.clone(), engine, auth));
     let version = env!("CARGO_PKG_VERSION");
     say(format!("Docent {version} is listening on http://{address}"));
@@ -136,7 +138,7 @@ async fn run(settings: Settings) -> Result<()> {
     index_task.abort();
     token_use_task.abort();
     // Best effort: it must not delay the shutdown.
-    let operator = operator()?;
+    let operator = Caller::system();
     let last_uses = catalog.store_token_uses(&operator);
     let _ = tokio::time::timeout(FINAL_TOKEN_USE_TIMEOUT, last_uses).await;
     tracing::info!("stopped");
@@ -196,7 +198,7 @@ async fn ensure_administrator(
 ) -> Result<Option<Password>> {
     let is_generated = initial_password.is_none();
     let administrator = catalog
-        .ensure_administrator(&operator()?, initial_password)
+        .ensure_administrator(&Caller::system(), initial_password)
         .await
         .context("cannot create the first user")?;
     match administrator {

@@ -1,12 +1,13 @@
 //! `docent token …`: manages access tokens, with or without a running server.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::Subcommand;
 use comfy_table::{Table, presets};
 use docent_catalog::tokens::{MAX_LISTED, NewToken, TokenFilter};
+use docent_catalog::{Caller, ConflictReason, ErrorKind};
 use docent_model::{Clock as _, EpochMillis, SystemClock, parse_duration_ms};
 
-use super::{catalog, note, operator, runtime, say, user_urn};
+use super::{catalog, note, runtime, say, user_urn};
 use crate::engine::OpenMode;
 use crate::settings::StoreFlags;
 
@@ -55,7 +56,13 @@ fn create(store: &StoreFlags, user: &str, name: String, ttl: &str) -> Result<()>
     };
     let runtime = runtime()?;
     let catalog = runtime.block_on(catalog(store, OpenMode::SharedCreate))?;
-    let created = runtime.block_on(catalog.create_token(&operator()?, new))?;
+    let created = runtime.block_on(catalog.create_token(&Caller::system(), new));
+    let created = created.map_err(|error| match error.kind() {
+        ErrorKind::Conflict(ConflictReason::AccountInactive) => anyhow!(
+            "{error} ('docent user resume {user}', or 'docent user add {user}' for a removed user)"
+        ),
+        _ => error.into(),
+    })?;
     if created.user_is_new {
         let name = created.token.info.actor_urn.key();
         note(format!(
@@ -70,12 +77,7 @@ fn create(store: &StoreFlags, user: &str, name: String, ttl: &str) -> Result<()>
 fn list(store: &StoreFlags) -> Result<()> {
     let runtime = runtime()?;
     let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
-    let tokens = runtime.block_on(catalog.list_tokens(
-        &operator()?,
-        &TokenFilter::default(),
-        0,
-        MAX_LISTED,
-    ))?;
+    let tokens = runtime.block_on(catalog.list_tokens(&TokenFilter::default(), 0, MAX_LISTED))?;
     if tokens.items.is_empty() {
         say("no tokens; create one with 'docent token create --user datahub --name me'");
         return Ok(());
@@ -106,7 +108,7 @@ fn list(store: &StoreFlags) -> Result<()> {
 fn revoke(store: &StoreFlags, id: &str) -> Result<()> {
     let runtime = runtime()?;
     let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
-    runtime.block_on(catalog.revoke_token_by_prefix(&operator()?, id))?;
+    runtime.block_on(catalog.revoke_token_by_prefix(&Caller::system(), id))?;
     say("revoked");
     Ok(())
 }

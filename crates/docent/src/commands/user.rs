@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use comfy_table::{Table, presets};
+use docent_catalog::Caller;
 use docent_catalog::people::{NewUser, Password, User};
 
-use super::{catalog, operator, runtime, say, user_urn};
+use super::{catalog, runtime, say, user_urn};
 use crate::engine::OpenMode;
 use crate::settings::StoreFlags;
 
@@ -84,7 +85,7 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
             let name = new.user.key().to_owned();
             let runtime = runtime()?;
             let catalog = runtime.block_on(catalog(store, OpenMode::SharedCreate))?;
-            runtime.block_on(catalog.add_user(&operator()?, new))?;
+            runtime.block_on(catalog.add_user(&Caller::system(), new))?;
             say(format!("{name} can sign in"));
         }
         UserCommand::List { all } => list(store, all)?,
@@ -95,21 +96,21 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
             // Before the prompt for a password.
             runtime.block_on(catalog.check_user_exists(&user))?;
             let password = password.read()?;
-            runtime.block_on(catalog.set_password(&operator()?, &user, &password))?;
+            runtime.block_on(catalog.set_password(&Caller::system(), &user, &password))?;
             say(format!("{} has a new password", user.key()));
         }
         UserCommand::Suspend { user } => {
             let user = user_urn(&user)?;
             let runtime = runtime()?;
             let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
-            runtime.block_on(catalog.suspend_user(&operator()?, &user))?;
+            runtime.block_on(catalog.suspend_user(&Caller::system(), &user))?;
             say(format!("{} is suspended", user.key()));
         }
         UserCommand::Resume { user } => {
             let user = user_urn(&user)?;
             let runtime = runtime()?;
             let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
-            runtime.block_on(catalog.resume_user(&operator()?, &user))?;
+            runtime.block_on(catalog.resume_user(&Caller::system(), &user))?;
             say(format!("{} is active again", user.key()));
         }
     }
@@ -117,7 +118,7 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
 }
 
 fn list(store: &StoreFlags, all: bool) -> Result<()> {
-    let (runtime, operator) = (runtime()?, operator()?);
+    let runtime = runtime()?;
     let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -125,7 +126,7 @@ fn list(store: &StoreFlags, all: bool) -> Result<()> {
     let mut after = None;
     let mut count = 0;
     loop {
-        let page = catalog.list_users(&operator, all, after.as_ref(), PAGE);
+        let page = catalog.list_users(all, after.as_ref(), PAGE);
         let page = runtime.block_on(page)?;
         let last = page.len() < PAGE;
         count += page.len();

@@ -137,7 +137,7 @@ impl<'p> Levels<'p> {
             entities,
         } = LevelRequest::new(&self.loaded.slots[first..], first);
         let (row_cells, exists_cells) = (rows.cells, exists.cells);
-        let Context { catalog, caller } = self.scope.context;
+        let Context { catalog, .. } = self.scope.context;
         let urns: Vec<_> = entities
             .iter()
             .map(|slot| self.loaded.slots[*slot].urn.clone())
@@ -151,7 +151,7 @@ impl<'p> Levels<'p> {
         let read = if request.is_empty() {
             Ok(ReadReply::default())
         } else {
-            catalog.read(caller, request).await
+            catalog.read(request).await
         };
         match read {
             Ok(found) => {

@@ -113,13 +113,6 @@ fn members(
     elements.filter_map(map).collect()
 }
 
-/// Whether the user signs in with a password stored in Docent.
-pub(super) fn is_native_user(entity: &EntityView<'_>) -> Value {
-    let credentials = Registry::get().aspect("corpUserCredentials");
-    let row = credentials.and_then(|aspect| entity.aspect(aspect));
-    json!(row.is_some())
-}
-
 /// The field path of a column URN.
 pub(super) fn schema_field_path(entity: &EntityView<'_>) -> Value {
     let urn = entity

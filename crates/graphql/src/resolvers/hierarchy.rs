@@ -15,10 +15,7 @@ pub(super) async fn parent_domains(
     _: Args<'_>,
 ) -> BatchResult {
     let urns: Vec<Urn> = entities.iter().map(|entity| entity.urn().clone()).collect();
-    let chains = context
-        .catalog
-        .domain_ancestors(&context.caller, &urns)
-        .await?;
+    let chains = context.catalog.domain_ancestors(&urns).await?;
     Ok(chains
         .into_iter()
         .map(|chain| Ok(json!({"count": chain.len(), "domains": chain})))
@@ -78,11 +75,7 @@ async fn climb(
         if keys.is_empty() {
             break;
         }
-        let rows = context
-            .catalog
-            .read(&context.caller, ReadRequest::rows(&keys))
-            .await?
-            .rows;
+        let rows = context.catalog.read(ReadRequest::rows(&keys)).await?.rows;
         climbing = climbing
             .into_iter()
             .zip(rows)

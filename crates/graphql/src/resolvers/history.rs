@@ -41,7 +41,7 @@ pub(super) async fn history(context: &Context, arguments: Args<'_>) -> Result<Va
     };
     let is_domain = matches!(subject, Subject::Domain);
     let catalog = &context.catalog;
-    let history = catalog.history(&context.caller, &urn, &subject).await?;
+    let history = catalog.history(&urn, &subject).await?;
     let changes = history.changes.iter().map(|change| {
         let member = if is_domain { "domain" } else { "text" };
         json!({
@@ -70,9 +70,7 @@ pub(super) async fn recent_changes(context: &Context, arguments: Args<'_>) -> Re
     };
     let count = input.count.unwrap_or(DEFAULT_COUNT);
     let catalog = &context.catalog;
-    let changes = catalog
-        .recent_changes(&context.caller, &types, count)
-        .await?;
+    let changes = catalog.recent_changes(&types, count).await?;
     Ok(changes
         .iter()
         .map(|change| {
@@ -93,7 +91,7 @@ pub(super) async fn changes_by_week(
     let weeks = arguments.member::<Option<i64>>("weeks")?;
     let catalog = &context.catalog;
     let weeks = catalog
-        .changes_by_week(&context.caller, weeks.unwrap_or(DEFAULT_WEEKS))
+        .changes_by_week(weeks.unwrap_or(DEFAULT_WEEKS))
         .await?;
     Ok(weeks
         .iter()

@@ -66,10 +66,7 @@ pub(super) async fn neighbours(
         )));
     }
     let urns: Vec<Urn> = entities.iter().map(|entity| entity.urn().clone()).collect();
-    let pages = context
-        .catalog
-        .lineage(&context.caller, &urns, query)
-        .await?;
+    let pages = context.catalog.lineage(&urns, query).await?;
     let reply = |page: Neighbours| {
         let relationships: Vec<Value> = page
             .items
@@ -180,7 +177,7 @@ async fn search(context: &Context, input: &LineageSearchInput) -> Result<Lineage
     let limits = input.limits(&alternatives)?;
     let walk = context
         .catalog
-        .lineage_walk(&context.caller, &start, direction(&input.direction), limits)
+        .lineage_walk(&start, direction(&input.direction), limits)
         .await?;
     let candidates: Vec<&Reached> = walk
         .reached()

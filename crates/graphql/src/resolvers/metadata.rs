@@ -1,6 +1,5 @@
 //! Fields about stored aspects: raw values, timestamps, system metadata.
 
-use docent_catalog::Catalog;
 use docent_model::{AspectName, Registry, SystemMetadata};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -36,7 +35,7 @@ pub(super) async fn raw_aspects(
             .as_ref()
             .is_none_or(|names| names.iter().any(|name| name == aspect.as_str()));
         // No aspect of the registry is marked for automatic rendering.
-        is_named && input.auto_render_only != Some(true) && !Catalog::is_secret(aspect)
+        is_named && input.auto_render_only != Some(true)
     };
     let raw_aspects = |entity: &EntityView<'_>| -> Value {
         entity
@@ -49,22 +48,6 @@ pub(super) async fn raw_aspects(
     Ok(entities
         .iter()
         .map(|entity| Ok(raw_aspects(entity)))
-        .collect())
-}
-
-/// When each token was last used.
-pub(super) async fn token_last_used(
-    context: &Context,
-    tokens: &[EntityView<'_>],
-    _: Args<'_>,
-) -> BatchResult {
-    let last_used = |token: &EntityView<'_>| {
-        let row = token.aspect(AspectName::ACCESS_TOKEN_INFO)?;
-        context.catalog.token_last_used(token.urn(), row)
-    };
-    Ok(tokens
-        .iter()
-        .map(|token| Ok(json!(last_used(token))))
         .collect())
 }
 

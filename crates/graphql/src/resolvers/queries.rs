@@ -46,7 +46,7 @@ pub(super) async fn entities(context: &Context, arguments: Args<'_>) -> Result<V
         .map(|text| Ok(Registry::get().parse_urn(text)?))
         .collect::<Result<Vec<Urn>, Error>>()?;
     if arguments.member::<Option<bool>>("checkForExistence")? == Some(true) {
-        let exists = context.catalog.exists(&context.caller, &urns).await?;
+        let exists = context.catalog.exists(&urns).await?;
         let mut exists = exists.into_iter();
         urns.retain(|_| exists.next() == Some(true));
     }
@@ -55,7 +55,7 @@ pub(super) async fn entities(context: &Context, arguments: Args<'_>) -> Result<V
 
 pub(super) async fn entity_exists(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
     let urn = arguments.urn("urn")?;
-    let exists = context.catalog.exists(&context.caller, &[urn]).await?;
+    let exists = context.catalog.exists(&[urn]).await?;
     Ok(json!(exists.first()))
 }
 
@@ -76,13 +76,7 @@ pub(super) async fn list_domains(context: &Context, arguments: Args<'_>) -> Resu
         .transpose()?;
     let page = context
         .catalog
-        .list_domains(
-            &context.caller,
-            parent.as_ref(),
-            input.query.as_deref(),
-            start,
-            count,
-        )
+        .list_domains(parent.as_ref(), input.query.as_deref(), start, count)
         .await?;
     Ok(json!({"start": start, "count": count, "total": page.total, "domains": page.items}))
 }
@@ -194,10 +188,7 @@ pub(super) async fn list_access_tokens(
         };
         *target = Some(Registry::get().parse_urn(value)?);
     }
-    let page = context
-        .catalog
-        .list_tokens(&context.caller, &filter, start, count)
-        .await?;
+    let page = context.catalog.list_tokens(&filter, start, count).await?;
     let tokens = page
         .items
         .iter()
@@ -212,7 +203,7 @@ pub(super) async fn get_access_token_metadata(
 ) -> Result<Value, Error> {
     let token = context
         .catalog
-        .find_token(&context.caller, arguments.text("token")?)
+        .find_token(arguments.text("token")?)
         .await?
         .ok_or_else(|| Error::not_found("token not found"))?;
     Ok(json!(token.urn()?))

@@ -116,11 +116,11 @@ async fn list(
     start: usize,
     count: usize,
 ) -> Result<Vec<ListPage<RelatedEntity>>, Error> {
-    let Context { catalog, caller } = context;
     let types: Vec<&str> = input.types.iter().map(String::as_str).collect();
     let outgoing = input.direction == "OUTGOING";
-    catalog
-        .relationships(caller, urns, outgoing, &types, start, count)
+    context
+        .catalog
+        .relationships(urns, outgoing, &types, start, count)
         .await
 }
 
@@ -158,10 +158,7 @@ async fn filter(
     }
     if input.include_soft_delete == Some(false) {
         let related = lists.iter().flatten().map(|edge| &edge.urn);
-        let removed = context
-            .catalog
-            .soft_deleted(&context.caller, related)
-            .await?;
+        let removed = context.catalog.soft_deleted(related).await?;
         for edges in &mut lists {
             edges.retain(|edge| !removed.contains(&edge.urn));
         }

@@ -36,7 +36,7 @@ pub(super) async fn search_across_entities(
     request.page = page(input.start, input.count, DEFAULT_COUNT)?;
     request.facets = facets(&input, &arguments)?;
     request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
-    let found = context.catalog.search(&context.caller, &request).await?;
+    let found = context.catalog.search(&request).await?;
     Ok(results(&request.page, &found))
 }
 
@@ -51,7 +51,7 @@ pub(super) async fn scroll_across_entities(
     request.page = scroll_page(cursor, input.count, DEFAULT_COUNT)?;
     request.facets = facets(&input, &arguments)?;
     request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
-    let found = context.catalog.search(&context.caller, &request).await?;
+    let found = context.catalog.search(&request).await?;
     Ok(results(&request.page, &found))
 }
 
@@ -64,16 +64,13 @@ pub(super) async fn aggregate_across_entities(
     request.page = SearchPage::Offset { start: 0, count: 0 };
     request.facets = facets(&input, &arguments)?;
     request.explain_matches = false;
-    let found = context.catalog.search(&context.caller, &request).await?;
+    let found = context.catalog.search(&request).await?;
     let facets: Vec<Value> = found.facets.iter().map(facet).collect();
     Ok(json!({"facets": facets}))
 }
 
 pub(super) async fn documentation_coverage(context: &Context, _: Args<'_>) -> Result<Value, Error> {
-    let coverage = context
-        .catalog
-        .documentation_coverage(&context.caller)
-        .await?;
+    let coverage = context.catalog.documentation_coverage().await?;
     let counts = |counts: &DescriptionCounts| {
         json!({
             "datasets": counts.datasets,

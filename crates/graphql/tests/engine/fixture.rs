@@ -54,7 +54,7 @@ impl Fixture {
                 Proposal::upsert(urn(entity), aspect, value.to_string())
             })
             .collect();
-        catalog.apply(&caller, proposals).await.unwrap();
+        catalog.ingest(&caller, proposals).await.unwrap();
         store.reads.store(0, Ordering::Relaxed);
         Self {
             engine: Engine::new(schema()),
@@ -223,7 +223,7 @@ async fn rename(context: &Context, arguments: Args<'_>) -> Result<Value, Error> 
     );
     context
         .catalog
-        .apply(&context.caller, vec![proposal])
+        .ingest(&context.caller, vec![proposal])
         .await?;
     Ok(json!(urn))
 }

@@ -384,7 +384,7 @@ async fn cyclic_references_end_with_the_query() {
         fixture
             .context
             .catalog
-            .apply(&fixture.context.caller, vec![proposal])
+            .ingest(&fixture.context.caller, vec![proposal])
             .await
             .unwrap();
         let key = AspectKey::new(&domain, AspectName::DOMAIN_PROPERTIES);

@@ -100,7 +100,7 @@ async fn too_many_relationship_names_are_rejected() {
     let reply = listed(&fixture, &input(101)).await;
     assert_eq!(
         messages(&reply)[0],
-        "101 relationships are named: at most 100 can be, and none means all"
+        "101 relationships are given: at most 100 are allowed, and none means all"
     );
     assert_eq!(reply["errors"][0]["extensions"]["code"], 400);
 }

@@ -1,7 +1,6 @@
 //! Parses paths under `/openapi/v3/entity/`.
 
 use axum::http::{StatusCode, Uri};
-use docent_catalog::Caller;
 use docent_model::{AspectName, EntitySpec, Registry, Urn};
 use percent_encoding::percent_decode_str;
 
@@ -110,16 +109,9 @@ impl Address {
 
     /// Rejects a path that can mean an aspect or an existing entity, so that a deletion never hits
     /// the wrong one.
-    pub(super) async fn unambiguous(
-        self,
-        state: &AppState,
-        caller: &Caller,
-    ) -> Result<Self, ErrorResponse> {
+    pub(super) async fn unambiguous(self, state: &AppState) -> Result<Self, ErrorResponse> {
         if let (Some(longer), Some(aspect)) = (&self.longer, self.aspect) {
-            let exists = state
-                .catalog()
-                .exists(caller, std::slice::from_ref(longer))
-                .await?;
+            let exists = state.catalog().exists(std::slice::from_ref(longer)).await?;
             if exists.contains(&true) {
                 return Err(ErrorResponse::bad_request(format!(
                     "the path is ambiguous: it can mean the {aspect} of {} or the entity {longer}. Encode slashes in \

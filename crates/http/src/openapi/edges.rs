@@ -3,8 +3,8 @@
 use std::collections::{HashSet, VecDeque};
 
 use axum::response::Response;
+use docent_catalog::Error;
 use docent_catalog::search::{MAX_COUNT, whole};
-use docent_catalog::{Caller, Error};
 use docent_model::{AspectName, EntitySpec, Urn};
 use serde_json::{Value, json};
 
@@ -107,7 +107,6 @@ impl Cursor {
 
 pub(super) struct EdgeScroll<'a> {
     pub(super) state: &'a AppState,
-    pub(super) caller: &'a Caller,
     pub(super) anchors: Anchors,
     /// Relationship names; empty means all.
     pub(super) names: Vec<String>,
@@ -151,7 +150,6 @@ impl EdgeScroll<'_> {
             }
             let page = catalog
                 .relationships(
-                    self.caller,
                     std::slice::from_ref(&urn),
                     outgoing,
                     &names,
@@ -167,7 +165,7 @@ impl EdgeScroll<'_> {
                 HashSet::new()
             } else {
                 let ends = page.iter().map(|related| &related.urn).chain([&urn]);
-                catalog.soft_deleted(self.caller, ends).await?
+                catalog.soft_deleted(ends).await?
             };
             let mut is_chunk_done = true;
             for related in page {
@@ -212,7 +210,7 @@ impl EdgeScroll<'_> {
         };
         while let (None, Some(entity)) = (entities.front(), types.get(cursor.anchor)) {
             let catalog = self.state.catalog();
-            let next = catalog.urns_behind(self.caller, entity, cursor.after.as_ref(), CHUNK);
+            let next = catalog.urns_behind(entity, cursor.after.as_ref(), CHUNK);
             entities.extend(next.await?);
             if entities.is_empty() {
                 *cursor = Cursor {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use docent_catalog::search::{MAX_COUNT, SearchPage, SearchRequest, Sort, scroll_page};
-use docent_catalog::{AspectKey, Caller, Catalog, StoredAspect};
+use docent_catalog::{AspectKey, StoredAspect};
 use docent_model::{AspectName, Registry, Urn};
 use serde::{Deserialize, Serialize};
 
@@ -98,7 +98,7 @@ pub(super) struct EntityReply<'a> {
 /// Entities of any types. Without `aspects` only their URNs, with an empty list all aspects.
 pub(crate) async fn scroll(
     State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated(_): Authenticated,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
@@ -119,13 +119,13 @@ pub(crate) async fn scroll(
         sort: sort(input.sort_criteria.unwrap_or_default())?,
         ..SearchRequest::default()
     };
-    page(&state, &caller, &parameters, request, &aspects).await
+    page(&state, &parameters, request, &aspects).await
 }
 
 /// Entities of one type, with all aspects or those in the query.
 pub(crate) async fn list(
     State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated(_): Authenticated,
     Path(entity_type): Path<String>,
     parameters: Parameters,
 ) -> Result<Response, ErrorResponse> {
@@ -140,7 +140,7 @@ pub(crate) async fn list(
         types: vec![spec.name.to_owned()],
         ..SearchRequest::default()
     };
-    page(&state, &caller, &parameters, request, &aspects).await
+    page(&state, &parameters, request, &aspects).await
 }
 
 pub(super) fn parse_aspects(names: &[String]) -> Result<Vec<AspectName>, ErrorResponse> {
@@ -149,7 +149,6 @@ pub(super) fn parse_aspects(names: &[String]) -> Result<Vec<AspectName>, ErrorRe
 
 async fn page(
     state: &AppState,
-    caller: &Caller,
     parameters: &Parameters,
     mut request: SearchRequest,
     aspects: &AspectSelection,
@@ -171,17 +170,16 @@ async fn page(
             "count is {count}: at most {MAX_COUNT} entities with aspects are allowed"
         )));
     }
-    let found = state.catalog().search(caller, &request).await?;
+    let found = state.catalog().search(&request).await?;
     let urns: Vec<Urn> = found.hits.into_iter().map(|hit| hit.urn).collect();
     let with_system_metadata = parameters.flag("systemMetadata")?;
     let mut budget = ReplyBudget::default();
     let mut entities = Vec::with_capacity(urns.len());
     for urns in urns.chunks(READ_CHUNK) {
-        let rows = read(state, caller, urns, aspects).await?;
+        let rows = read(state, urns, aspects).await?;
         for (urn, rows) in urns.iter().zip(rows) {
             let aspects = rows
                 .iter()
-                .filter(|(aspect, _)| !Catalog::is_secret(*aspect))
                 .map(|(aspect, row)| {
                     Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?))
                 })
@@ -198,19 +196,18 @@ async fn page(
 
 async fn read(
     state: &AppState,
-    caller: &Caller,
     urns: &[Urn],
     aspects: &AspectSelection,
 ) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, ErrorResponse> {
     match aspects {
         AspectSelection::None => Ok(urns.iter().map(|_| Vec::new()).collect()),
-        AspectSelection::All => Ok(state.catalog().read_entities(caller, urns).await?),
+        AspectSelection::All => Ok(state.catalog().read_entities(urns).await?),
         AspectSelection::These(names) => {
             let keys: Vec<AspectKey> = urns
                 .iter()
                 .flat_map(|urn| names.iter().map(|name| AspectKey::new(urn, *name)))
                 .collect();
-            let rows = state.catalog().read_current(caller, &keys).await?;
+            let rows = state.catalog().read_current(&keys).await?;
             Ok(rows
                 .chunks(names.len())
                 .map(|rows| {

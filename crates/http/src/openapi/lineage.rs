@@ -60,7 +60,7 @@ impl LineageFilter {
 
 pub(crate) async fn scroll(
     State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated(_): Authenticated,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
@@ -113,7 +113,6 @@ pub(crate) async fn scroll(
     };
     let scroll = EdgeScroll {
         state: &state,
-        caller: &caller,
         anchors,
         names,
         render: Box::new(move |edge| filter.render(edge)),

@@ -7,9 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use docent_catalog::search::MAX_COUNT;
-use docent_catalog::{
-    AspectKey, Caller, Catalog, Conditions, ErrorSubject, RowVersion, StoredAspect,
-};
+use docent_catalog::{AspectKey, Conditions, ErrorSubject, RowVersion, StoredAspect};
 use docent_model::{AspectName, Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -28,16 +26,16 @@ use crate::wire::{check_aspect, check_not_secret, parse_aspect, parse_like, repl
 /// One entity with its aspects, or one aspect. `HEAD` is an existence check.
 pub(crate) async fn one(
     State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated(_): Authenticated,
     parameters: Parameters,
     method: Method,
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {
-    let address = Address::parse(&uri)?.unambiguous(&state, &caller).await?;
+    let address = Address::parse(&uri)?.unambiguous(&state).await?;
     let Address { urn, aspect, .. } = address;
     let found = match aspect {
-        Some(aspect) => self::aspect(&state, &caller, &parameters, &urn, aspect).await?,
-        None => entity(&state, &caller, &parameters, &urn).await?,
+        Some(aspect) => self::aspect(&state, &parameters, &urn, aspect).await?,
+        None => entity(&state, &parameters, &urn).await?,
     };
     match found {
         Some(_) if method == Method::HEAD => Ok(StatusCode::NO_CONTENT.into_response()),
@@ -63,7 +61,6 @@ fn version(parameters: &Parameters) -> Result<i64, ErrorResponse> {
 
 async fn aspect(
     state: &AppState,
-    caller: &Caller,
     parameters: &Parameters,
     urn: &Urn,
     aspect: AspectName,
@@ -73,12 +70,10 @@ async fn aspect(
     let version = version(parameters)?;
     let catalog = state.catalog();
     let row = if version == 0 {
-        let current = catalog.read_current(caller, &[key]).await?.pop();
+        let current = catalog.read_current(&[key]).await?.pop();
         current.flatten()
     } else {
-        let row = catalog
-            .read_version(caller, &key, RowVersion::new(version))
-            .await?;
+        let row = catalog.read_version(&key, RowVersion::new(version)).await?;
         row.map(Arc::new)
     };
     let with_system_metadata = parameters.flag("systemMetadata")?;
@@ -90,14 +85,13 @@ async fn aspect(
 
 async fn entity(
     state: &AppState,
-    caller: &Caller,
     parameters: &Parameters,
     urn: &Urn,
 ) -> Result<Option<Response>, ErrorResponse> {
     let requested = parse_aspects(&parameters.all("aspects"))?;
     let mut rows = state
         .catalog()
-        .read_entities(caller, std::slice::from_ref(urn))
+        .read_entities(std::slice::from_ref(urn))
         .await?
         .pop()
         .unwrap_or_default();
@@ -110,14 +104,12 @@ async fn entity(
         .filter(|aspect| Registry::get().is_timeseries(**aspect))
         .map(|aspect| AspectKey::new(urn, *aspect))
         .collect();
-    let points = state.catalog().read_current(caller, &series).await?;
+    let points = state.catalog().read_current(&series).await?;
     for (key, point) in series.iter().zip(points) {
         rows.extend(point.map(|point| (key.aspect, Arc::unwrap_or_clone(point))));
     }
     let with_system_metadata = parameters.flag("systemMetadata")?;
-    let is_shown = |aspect: AspectName| {
-        (requested.is_empty() || requested.contains(&aspect)) && !Catalog::is_secret(aspect)
-    };
+    let is_shown = |aspect: AspectName| requested.is_empty() || requested.contains(&aspect);
     let mut budget = ReplyBudget::default();
     let aspects = rows
         .iter()
@@ -148,7 +140,7 @@ type AspectVersion = (AspectName, i64);
 /// Several entities. Missing ones are omitted, duplicates are returned once.
 pub(crate) async fn batch(
     State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated(_): Authenticated,
     Path(kind): Path<String>,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
@@ -177,9 +169,8 @@ pub(crate) async fn batch(
     let mut budget = ReplyBudget::default();
     let mut found = Vec::with_capacity(requests.len());
     for requests in requests.chunks(READ_CHUNK) {
-        let rows = read(&state, &caller, requests).await?;
-        for ((urn, _), mut rows) in requests.iter().zip(rows) {
-            rows.retain(|(aspect, _)| !Catalog::is_secret(*aspect));
+        let rows = read(&state, requests).await?;
+        for ((urn, _), rows) in requests.iter().zip(rows) {
             if rows.is_empty() {
                 continue;
             }
@@ -209,7 +200,6 @@ fn aspect_version(
 /// The stored aspects of each requested entity, in order. All latest versions are read at once.
 async fn read(
     state: &AppState,
-    caller: &Caller,
     requests: &[(Urn, Vec<AspectVersion>)],
 ) -> Result<Vec<Vec<(AspectName, Arc<StoredAspect>)>>, ErrorResponse> {
     let catalog = state.catalog();
@@ -223,8 +213,8 @@ async fn read(
         latest.map(|(aspect, _)| AspectKey::new(urn, *aspect))
     });
     let latest: Vec<AspectKey> = latest.collect();
-    let mut whole = catalog.read_entities(caller, &whole).await?.into_iter();
-    let mut latest = catalog.read_current(caller, &latest).await?.into_iter();
+    let mut whole = catalog.read_entities(&whole).await?.into_iter();
+    let mut latest = catalog.read_current(&latest).await?.into_iter();
     let mut found = Vec::with_capacity(requests.len());
     for (urn, requests) in requests {
         let mut rows = Vec::with_capacity(requests.len());
@@ -238,7 +228,7 @@ async fn read(
             } else {
                 let key = AspectKey::new(urn, *aspect);
                 let row = catalog
-                    .read_version(caller, &key, RowVersion::new(*version))
+                    .read_version(&key, RowVersion::new(*version))
                     .await?;
                 row.map(Arc::new)
             };

@@ -47,7 +47,7 @@ impl EndFilter {
 
 pub(crate) async fn scroll(
     State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated(_): Authenticated,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
@@ -92,7 +92,6 @@ pub(crate) async fn scroll(
     };
     let scroll = EdgeScroll {
         state: &state,
-        caller: &caller,
         anchors,
         names: parameters.all("relationshipTypes"),
         render: Box::new(move |edge| {

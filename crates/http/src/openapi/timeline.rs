@@ -15,7 +15,7 @@ use crate::wire::{reply, urn_in_path};
 
 pub(crate) async fn read(
     State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated(_): Authenticated,
     parameters: Parameters,
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {
@@ -33,7 +33,6 @@ pub(crate) async fn read(
     let moments = state
         .catalog()
         .timeline(
-            &caller,
             &urn,
             &categories,
             parameters.number("startTime")?,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use docent_catalog::{AspectKey, Caller, Catalog, Change, Conditions, ErrorSubject, Proposal};
+use docent_catalog::{AspectKey, Caller, Change, Conditions, ErrorSubject, Proposal};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, SystemMetadata, Urn};
 use serde::{Deserialize, Serialize};
@@ -106,7 +106,7 @@ pub(crate) async fn post_one(
     let (urn, aspect) = aspect_address(&uri)?;
     let wire: WireAspect = parse_like(&bytes, "{\"value\": {…}}")?;
     let options = WriteOptions {
-        mode: write_mode(&parameters, !conditions.are_given())?,
+        mode: write_mode(&parameters, conditions.is_empty())?,
         conditions: &conditions,
     };
     let proposal = options.proposal(&urn, aspect, wire)?;
@@ -146,7 +146,7 @@ pub(crate) async fn delete(
     Conditional(conditions): Conditional,
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {
-    let address = Address::parse(&uri)?.unambiguous(&state, &caller).await?;
+    let address = Address::parse(&uri)?.unambiguous(&state).await?;
     let Address { urn, aspect, .. } = address;
     // A misspelled parameter must not turn the deletion of an aspect into that of the entity.
     parameters.expect_only(&["aspects", "clear", "async"])?;
@@ -240,7 +240,7 @@ async fn write_entities(
             parse_like(bytes, "[{\"urn\": …, \"status\": {\"value\": {…}}}]")?;
         let proposals = options.proposals(kind, entities)?;
         let keys = write(state, caller, proposals).await?;
-        let written = written(state, caller, &keys, with_system_metadata).await?;
+        let written = written(state, &keys, with_system_metadata).await?;
         return Ok((status, axum::Json(written)).into_response());
     }
     let example = "{\"dataset\": [{\"urn\": …, \"status\": {\"value\": {…}}}]}";
@@ -260,10 +260,7 @@ async fn write_entities(
     for (name, count) in counts {
         let (of_kind, others) = rest.split_at(count);
         rest = others;
-        reply.insert(
-            name,
-            written(state, caller, of_kind, with_system_metadata).await?,
-        );
+        reply.insert(name, written(state, of_kind, with_system_metadata).await?);
     }
     Ok((status, axum::Json(reply)).into_response())
 }
@@ -278,7 +275,7 @@ async fn write_aspect(
     let status = status(parameters, false)?;
     let with_system_metadata = parameters.flag("systemMetadata")?;
     let keys = write(state, caller, vec![(proposal, aspect)]).await?;
-    let mut written = written(state, caller, &keys, with_system_metadata).await?;
+    let mut written = written(state, &keys, with_system_metadata).await?;
     Ok((status, axum::Json(written.pop())).into_response())
 }
 
@@ -393,7 +390,6 @@ async fn write(
 /// the reply budget are null: the write succeeded, so the request must not fail.
 async fn written<'a>(
     state: &AppState,
-    caller: &Caller,
     keys: &'a [AspectKey],
     with_system_metadata: bool,
 ) -> Result<Vec<EntityReply<'a>>, ErrorResponse> {
@@ -403,9 +399,8 @@ async fn written<'a>(
     let mut entities: Vec<EntityReply<'a>> = Vec::new();
     for keys in keys.chunks(READ_CHUNK) {
         let read: Vec<AspectKey> = keys.iter().map(|key| (*key).clone()).collect();
-        let rows = state.catalog().read_current(caller, &read).await?;
+        let rows = state.catalog().read_current(&read).await?;
         for (key, row) in keys.iter().zip(rows) {
-            let row = row.filter(|_| !Catalog::is_secret(key.aspect));
             let aspect = row.and_then(|row| budget.aspect(&row, with_system_metadata).ok());
             let name = key.aspect.as_str();
             match entities.last_mut() {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use docent_catalog::{AspectKey, Caller, RowVersion};
+use docent_catalog::{AspectKey, RowVersion};
 use docent_model::Registry;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -43,8 +43,8 @@ pub(crate) async fn act(
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
     match action.as_deref() {
-        Some("getTimeseriesAspectValues") => timeseries::values(&state, &caller, &bytes).await,
-        Some("getCount") => count(&state, &caller, &bytes).await,
+        Some("getTimeseriesAspectValues") => timeseries::values(&state, &bytes).await,
+        Some("getCount") => count(&state, &bytes).await,
         action => {
             let Conditional(conditions) = conditions?;
             proposals::ingest(&state, &caller, action, &conditions, &bytes).await
@@ -60,19 +60,19 @@ struct CountInput {
 }
 
 /// Counts the entities with an aspect; `%` in `urnLike` matches any text.
-async fn count(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, ErrorResponse> {
+async fn count(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse> {
     let input: CountInput = parse(bytes)?;
     let aspect = parse_aspect(&input.aspect)?;
     let count = state
         .catalog()
-        .count_aspects(caller, aspect, input.urn_like.as_deref())
+        .count_aspects(aspect, input.urn_like.as_deref())
         .await?;
     Ok(reply(&json!({"value": count})))
 }
 
 pub(crate) async fn read(
     State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated(_): Authenticated,
     Query(query): Query<AspectQuery>,
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {
@@ -87,7 +87,7 @@ pub(crate) async fn read(
     let key = AspectKey::new(&urn, aspect);
     let row = state
         .catalog()
-        .read_version(&caller, &key, RowVersion::new(query.version))
+        .read_version(&key, RowVersion::new(query.version))
         .await?;
     let Some(row) = row else {
         return Err(ErrorResponse::new(

@@ -6,9 +6,7 @@ use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
 use docent_catalog::search::whole;
-use docent_catalog::{
-    Caller, Catalog, Change, Conditions, PointRange, Proposal, RowVersion, StoredAspect,
-};
+use docent_catalog::{Caller, Change, Conditions, PointRange, Proposal, RowVersion, StoredAspect};
 use docent_model::{AspectName, Registry, Urn};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -60,7 +58,7 @@ struct Stamp {
 /// only the key aspect, which is how clients recognize it.
 pub(crate) async fn read(
     State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated(_): Authenticated,
     Query(query): Query<EntityQuery>,
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {
@@ -71,7 +69,7 @@ pub(crate) async fn read(
     let requested = query.aspects.as_deref().map(parse_aspects).transpose()?;
     let rows = state
         .catalog()
-        .read_entities(&caller, std::slice::from_ref(&urn))
+        .read_entities(std::slice::from_ref(&urn))
         .await?
         .pop()
         .unwrap_or_default();
@@ -80,7 +78,7 @@ pub(crate) async fn read(
         let is_requested = requested
             .as_ref()
             .is_none_or(|requested| requested.contains(&aspect));
-        if (is_requested && !Catalog::is_secret(aspect)) || aspect == entity.key_aspect {
+        if is_requested || aspect == entity.key_aspect {
             aspects.insert(aspect.as_str(), aspect_reply(aspect, row)?);
         }
     }
@@ -136,16 +134,16 @@ pub(crate) async fn act(
     let conditions = || conditions.map(|Conditional(conditions)| conditions);
     match action.as_deref() {
         Some("delete") => delete(&state, &caller, &conditions()?, &bytes).await,
-        Some("search") => search::search(&state, &caller, &bytes).await,
-        Some("autocomplete") => search::autocomplete(&state, &caller, &bytes).await,
-        Some("browse") => search::browse(&state, &caller, &bytes).await,
+        Some("search") => search::search(&state, &bytes).await,
+        Some("autocomplete") => search::autocomplete(&state, &bytes).await,
+        Some("browse") => search::browse(&state, &bytes).await,
         Some("ingest") => snapshots::ingest(&state, &caller, &conditions()?, &bytes).await,
         Some("batchIngest") => snapshots::ingest_all(&state, &caller, &conditions()?, &bytes).await,
         Some("deleteReferences") => {
             condition.reject("References are removed from many aspects at once.")?;
             delete_references(&state, &caller, &bytes).await
         }
-        Some("listUrns") => list_urns(&state, &caller, &bytes).await,
+        Some("listUrns") => list_urns(&state, &bytes).await,
         other => Err(unknown_action(
             "/entities",
             other,
@@ -224,7 +222,7 @@ async fn delete_references(
         .delete_references(caller, &urn, dry_run)
         .await?;
     let related: Vec<Value> = found
-        .named
+        .listed
         .iter()
         .map(|related| {
             json!({
@@ -248,17 +246,13 @@ struct ListInput {
     count: Option<i64>,
 }
 
-async fn list_urns(
-    state: &AppState,
-    caller: &Caller,
-    bytes: &[u8],
-) -> Result<Response, ErrorResponse> {
+async fn list_urns(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse> {
     let input: ListInput = parse(bytes)?;
     let start = whole("start", input.start, 0)?;
     let count = whole("count", input.count, DEFAULT_COUNT)?;
     let page = state
         .catalog()
-        .list_urns(caller, &input.entity, start, count)
+        .list_urns(&input.entity, start, count)
         .await?;
     Ok(reply(&json!({"value": {
         "start": start,

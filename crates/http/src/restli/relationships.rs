@@ -4,7 +4,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use docent_catalog::search::whole;
-use docent_catalog::{Caller, ListPage, RelatedEntity};
+use docent_catalog::{ListPage, RelatedEntity};
 use serde_json::{Value, json};
 
 use super::parse_list;
@@ -26,10 +26,10 @@ struct RelationshipPage {
 /// The Rest.li form.
 pub(crate) async fn list(
     State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated(_): Authenticated,
     parameters: Parameters,
 ) -> Result<Response, ErrorResponse> {
-    let RelationshipPage { start, page } = find(&state, &caller, &parameters, "types").await?;
+    let RelationshipPage { start, page } = find(&state, &parameters, "types").await?;
     let relationships: Vec<Value> = page
         .items
         .iter()
@@ -46,11 +46,10 @@ pub(crate) async fn list(
 /// The OpenAPI form. Clients read pages until `count` is 0.
 pub(crate) async fn list_related(
     State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated(_): Authenticated,
     parameters: Parameters,
 ) -> Result<Response, ErrorResponse> {
-    let RelationshipPage { start, page } =
-        find(&state, &caller, &parameters, "relationshipTypes").await?;
+    let RelationshipPage { start, page } = find(&state, &parameters, "relationshipTypes").await?;
     let entities: Vec<Value> = page
         .items
         .iter()
@@ -66,7 +65,6 @@ pub(crate) async fn list_related(
 
 async fn find(
     state: &AppState,
-    caller: &Caller,
     parameters: &Parameters,
     types: &str,
 ) -> Result<RelationshipPage, ErrorResponse> {
@@ -95,14 +93,7 @@ async fn find(
     let names = parse_list(&joined);
     let mut pages = state
         .catalog()
-        .relationships(
-            caller,
-            std::slice::from_ref(&urn),
-            outgoing,
-            &names,
-            start,
-            count,
-        )
+        .relationships(std::slice::from_ref(&urn), outgoing, &names, start, count)
         .await?;
     let page = pages.pop().unwrap_or(ListPage {
         total: 0,

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use docent_catalog::runs::RunAspect;
 use docent_catalog::search::whole;
-use docent_catalog::{Caller, Catalog, ReadRequest};
+use docent_catalog::{Caller, ReadRequest};
 use docent_model::Registry;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -33,8 +33,8 @@ pub(crate) async fn act(
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
     match action.as_deref() {
-        Some("list") => list(&state, &caller, &bytes).await,
-        Some("describe") => describe(&state, &caller, &bytes).await,
+        Some("list") => list(&state, &bytes).await,
+        Some("describe") => describe(&state, &bytes).await,
         Some("rollback") => {
             condition.reject("A rollback covers everything that the run wrote.")?;
             rollback(&state, &caller, &bytes).await
@@ -59,15 +59,12 @@ struct ListInput {
 }
 
 /// The offset counts runs, not pages, as clients expect.
-async fn list(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, ErrorResponse> {
+async fn list(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse> {
     let input: ListInput = parse(bytes)?;
     let start = whole("pageOffset", input.page_offset, 0)?;
     let count = whole("pageSize", input.page_size, DEFAULT_RUNS)?;
     let include_removed = input.include_soft.unwrap_or(false);
-    let runs = state
-        .catalog()
-        .runs(caller, include_removed, start, count)
-        .await?;
+    let runs = state.catalog().runs(include_removed, start, count).await?;
     let runs: Vec<Value> = runs
         .into_iter()
         .map(|run| json!({"runId": run.id, "rows": run.rows, "timestamp": run.time_ms}))
@@ -85,16 +82,11 @@ struct DescribeInput {
     include_aspect: Option<bool>,
 }
 
-async fn describe(
-    state: &AppState,
-    caller: &Caller,
-    bytes: &[u8],
-) -> Result<Response, ErrorResponse> {
+async fn describe(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse> {
     let input: DescribeInput = parse(bytes)?;
     let rows = state
         .catalog()
         .run_aspects(
-            caller,
             &input.run_id,
             input.include_soft.unwrap_or(false),
             whole("start", input.start, 0)?,
@@ -116,14 +108,9 @@ async fn describe(
             .zip(summaries.chunks_mut(READ_CHUNK))
         {
             let keys: Vec<_> = rows.iter().map(|row| row.key.clone()).collect();
-            let stored = state
-                .catalog()
-                .read(caller, ReadRequest::rows(&keys))
-                .await?
-                .rows;
+            let stored = state.catalog().read(ReadRequest::rows(&keys)).await?.rows;
             for ((key, stored), summary) in keys.iter().zip(stored).zip(summaries) {
-                let visible = stored.filter(|_| !Catalog::is_secret(key.aspect));
-                if let Some(stored) = visible {
+                if let Some(stored) = stored {
                     let value = budget.raw(&stored.metadata)?;
                     let record = Registry::get().record_name(key.aspect).unwrap_or_default();
                     summary.aspect = Some(BTreeMap::from([(record, value)]));

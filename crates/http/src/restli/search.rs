@@ -1,9 +1,9 @@
 //! `POST /entities?action=search`, `autocomplete` and `browse`, for entities of one type.
 
 use axum::response::Response;
+use docent_catalog::Catalog;
 use docent_catalog::search::browse::STEP;
 use docent_catalog::search::{Facet, Facets, Hit, SearchPage, SearchRequest, Sort, page, whole};
-use docent_catalog::{Caller, Catalog};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -45,11 +45,7 @@ struct SearchFlags {
     include_soft_deleted: bool,
 }
 
-pub(super) async fn search(
-    state: &AppState,
-    caller: &Caller,
-    bytes: &[u8],
-) -> Result<Response, ErrorResponse> {
+pub(super) async fn search(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse> {
     let search: SearchInput = parse_like(
         bytes,
         "{\"entity\": \"dataset\", \"input\": \"*\", \"start\": 0, \"count\": 10}",
@@ -70,7 +66,7 @@ pub(super) async fn search(
         },
         explain_matches: !search.search_flags.skip_highlighting,
     };
-    let found = state.catalog().search(caller, &request).await?;
+    let found = state.catalog().search(&request).await?;
     let (start, count) = window(&request.page);
     Ok(reply(&json!({"value": {
         "from": start,
@@ -136,7 +132,6 @@ struct AutocompleteInput {
 
 pub(super) async fn autocomplete(
     state: &AppState,
-    caller: &Caller,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
     let completion: AutocompleteInput = parse_like(
@@ -147,13 +142,7 @@ pub(super) async fn autocomplete(
     let limit = whole("limit", completion.limit, DEFAULT_COUNT)?;
     let found = state
         .catalog()
-        .complete(
-            caller,
-            &[completion.entity],
-            &completion.query,
-            &filter,
-            limit,
-        )
+        .complete(&[completion.entity], &completion.query, &filter, limit)
         .await?;
     let entities: Vec<Value> = found
         .entities
@@ -178,11 +167,7 @@ struct BrowseInput {
 }
 
 /// The groups below a path, and the entities at it.
-pub(super) async fn browse(
-    state: &AppState,
-    caller: &Caller,
-    bytes: &[u8],
-) -> Result<Response, ErrorResponse> {
+pub(super) async fn browse(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse> {
     let browse: BrowseInput = parse_like(
         bytes,
         "{\"entity\": \"dataset\", \"path\": \"/prod/hive\", \"start\": 0, \"limit\": 10}",
@@ -200,7 +185,7 @@ pub(super) async fn browse(
         ..SearchRequest::default()
     };
     let (start, count) = window(&request.page);
-    let below = state.catalog().browse(caller, &steps, &request).await?;
+    let below = state.catalog().browse(&steps, &request).await?;
     let groups: Vec<Value> = below
         .groups
         .iter()
@@ -210,7 +195,7 @@ pub(super) async fn browse(
     let mut total = 0;
     if !steps.is_empty() {
         request.filter = Catalog::at_path(request.filter, &steps)?;
-        let found = state.catalog().search(caller, &request).await?;
+        let found = state.catalog().search(&request).await?;
         total = found.total;
         entities = found
             .hits

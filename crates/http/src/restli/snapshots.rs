@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use docent_catalog::{Caller, Catalog, Change, Conditions, ErrorSubject, Proposal};
+use docent_catalog::{Caller, Change, Conditions, ErrorSubject, Proposal};
 use docent_model::{Registry, SystemMetadata};
 use serde::Deserialize;
 use serde_json::json;
@@ -157,13 +157,13 @@ fn proposals(
 /// All aspects of an entity.
 pub(crate) async fn read(
     State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated(_): Authenticated,
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {
     let urn = urn_in_path(&uri, "/entities/")?;
     let rows = state
         .catalog()
-        .read_entities(&caller, std::slice::from_ref(&urn))
+        .read_entities(std::slice::from_ref(&urn))
         .await?
         .pop()
         .unwrap_or_default();
@@ -175,7 +175,6 @@ pub(crate) async fn read(
     }
     let aspects = rows
         .iter()
-        .filter(|(aspect, _)| !Catalog::is_secret(*aspect))
         .map(|(aspect, row)| {
             let record = Registry::get().record_name(*aspect).unwrap_or_default();
             Ok(json!({record: raw(&row.metadata)?}))

@@ -2,8 +2,8 @@
 
 use axum::response::Response;
 use docent_catalog::search::whole;
-use docent_catalog::timeseries::{TimeseriesRow, Wanted};
-use docent_catalog::{AspectKey, Caller, PointRange};
+use docent_catalog::timeseries::{TimeseriesQuery, TimeseriesRow};
+use docent_catalog::{AspectKey, PointRange};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -30,11 +30,7 @@ struct TimeseriesInput {
     sort: Option<WireSort>,
 }
 
-pub(super) async fn values(
-    state: &AppState,
-    caller: &Caller,
-    bytes: &[u8],
-) -> Result<Response, ErrorResponse> {
+pub(super) async fn values(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse> {
     let input: TimeseriesInput = parse(bytes)?;
     let urn = parse_urn(&input.urn)?;
     let aspect = parse_aspect(&input.aspect)?;
@@ -51,7 +47,7 @@ pub(super) async fn values(
     } else {
         whole("limit", input.limit, DEFAULT_LIMIT)?
     };
-    let wanted = Wanted {
+    let wanted = TimeseriesQuery {
         key: AspectKey::new(&urn, aspect),
         range: PointRange {
             from_ms: input.start_time_millis,
@@ -62,7 +58,7 @@ pub(super) async fn values(
         sort: input.sort.map(WireSort::read),
         limit,
     };
-    let points = state.catalog().timeseries(caller, &wanted).await?;
+    let points = state.catalog().timeseries(&wanted).await?;
     let values = points.iter().map(value).collect::<Result<Vec<_>, _>>()?;
     Ok(reply(&json!({"value": {
         "entityName": urn.entity_type(),

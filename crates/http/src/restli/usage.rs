@@ -29,7 +29,7 @@ pub(crate) async fn act(
             condition.reject("Usage is a time series, which has no versions.")?;
             ingest(&state, &caller, &bytes).await
         }
-        Some("query" | "queryRange") => query(&state, &caller, &bytes).await,
+        Some("query" | "queryRange") => query(&state, &bytes).await,
         other => Err(unknown_action(
             "/usageStats",
             other,
@@ -69,7 +69,7 @@ struct UsageQuery {
 }
 
 /// Both forms: between two times, or a range that ends now.
-async fn query(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, ErrorResponse> {
+async fn query(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse> {
     let query: UsageQuery = parse(bytes)?;
     let resource = parse_urn(&query.resource)?;
     let period = match &query.range {
@@ -84,6 +84,6 @@ async fn query(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Respon
                 .transpose()?,
         },
     };
-    let usage = state.catalog().usage(caller, &resource, &period).await?;
+    let usage = state.catalog().usage(&resource, &period).await?;
     Ok(reply(&json!({"value": usage})))
 }

@@ -65,7 +65,7 @@ async fn domain_ids_are_unique_and_valid_in_a_urn() {
     assert!(code(&reply).1.contains("too long"), "{reply}");
     let reply = create(&app, "", "No id", None).await;
     assert_eq!(code(&reply).0, 400);
-    assert!(code(&reply).1.contains("input.id is empty"), "{reply}");
+    assert!(code(&reply).1.contains("the id is empty"), "{reply}");
     let reply = create(&app, "e", "  ", None).await;
     assert_eq!(code(&reply).0, 400, "{reply}");
 }

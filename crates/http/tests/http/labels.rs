@@ -259,7 +259,9 @@ async fn invalid_labels_are_rejected() {
         ),
         (
             tag(TERM, DATASET),
-            format!("Failed to validate label with urn {TERM}. Urn type does not match entity type tag."),
+            format!(
+                "Failed to validate label with urn {TERM}. Urn type does not match entity type tag."
+            ),
         ),
         (
             tag(PII, "urn:li:domain:d"),
@@ -267,8 +269,7 @@ async fn invalid_labels_are_rejected() {
         ),
         (
             column(&tag(PII, "urn:li:chart:(looker,c)")),
-            "urn:li:chart:(looker,c) has no columns: subResourceType DATASET_FIELD needs the URN of a dataset"
-                .to_owned(),
+            "urn:li:chart:(looker,c) has no columns: only datasets have them".to_owned(),
         ),
         (
             tag("pii", DATASET),

@@ -2,7 +2,6 @@
 
 use crate::support::{App, DATASET, MISSING, NOW_MS, USER};
 use docent_catalog::Caller;
-use docent_model::Urn;
 use serde_json::{Value, json};
 
 const GROUP: &str = "urn:li:corpGroup:bi";
@@ -11,7 +10,7 @@ const STEWARD: &str = "urn:li:ownershipType:steward";
 
 async fn app() -> App {
     let app = App::with_dataset().await;
-    let system = Caller::new(Urn::parse(docent_catalog::SYSTEM_ACTOR).unwrap());
+    let system = Caller::system();
     app.catalog
         .add_built_in_ownership_types(&system)
         .await
@@ -180,7 +179,7 @@ async fn built_in_ownership_types_are_stored_once() {
     let app = app().await;
     let mine = json!({"name": "Engineer", "created": {"time": 1, "actor": USER}, "lastModified": {"time": 1, "actor": USER}});
     app.ingest(TECHNICAL, "ownershipTypeInfo", &mine).await;
-    let system = Caller::new(Urn::parse(docent_catalog::SYSTEM_ACTOR).unwrap());
+    let system = Caller::system();
     app.catalog
         .add_built_in_ownership_types(&system)
         .await

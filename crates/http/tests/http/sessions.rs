@@ -121,7 +121,7 @@ async fn cross_site_requests_cannot_use_a_session() {
     let change = r#"mutation { createDomain(input: {id: "stolen", name: "Stolen"}) }"#;
     let exists = async || {
         let urns = [urn("urn:li:domain:stolen")];
-        app.catalog.exists(&system(), &urns).await.unwrap() == [true]
+        app.catalog.exists(&urns).await.unwrap() == [true]
     };
     for (name, value) in [
         ("origin", "https://evil.example"),

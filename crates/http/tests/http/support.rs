@@ -11,6 +11,7 @@ use docent_graphql::Engine;
 use docent_http::{AppState, AuthMode};
 use docent_model::{FixedClock, Urn};
 use docent_search::Search;
+use docent_store::Store;
 use docent_test_store::TestStore;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -27,7 +28,7 @@ pub(crate) struct App {
     pub(crate) clock: Arc<FixedClock>,
     pub(crate) token: String,
     router: Router,
-    _test_store: TestStore,
+    test_store: TestStore,
 }
 
 impl App {
@@ -50,8 +51,13 @@ impl App {
             clock,
             token,
             router,
-            _test_store: test_store,
+            test_store,
         }
+    }
+
+    /// The store under the catalog.
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        self.test_store.store()
     }
 
     /// A catalog with [`DATASET`]: a description and two columns, `user_name` and `timestamp`.

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
-use docent_catalog::{Caller, ErrorKind, Proposal};
+use docent_catalog::{Caller, ErrorKind};
 use docent_http::AuthMode;
 use docent_http::server::Peer;
 use docent_model::{AspectName, Urn};
+use docent_store::{RawAspect, RowVersion, StoredAspect};
 use serde_json::{Value, json};
 
 /// Every route with its method. These lists and the router must agree.
@@ -422,14 +423,23 @@ async fn store_tokens(app: &App, ids: impl Iterator<Item = String>) {
     let info = json!({
         "name": "x", "actorUrn": USER, "ownerUrn": USER, "createdAt": 1,
     });
-    let caller = Caller::new(Urn::parse(USER).unwrap());
-    let proposals = ids
-        .map(|id| {
-            let urn = Urn::new("dataHubAccessToken", &id).unwrap();
-            Proposal::upsert(urn, AspectName::ACCESS_TOKEN_INFO, info.to_string())
-        })
-        .collect();
-    app.catalog.apply(&caller, proposals).await.unwrap();
+    let row = StoredAspect {
+        version: RowVersion::LATEST,
+        metadata: info.to_string(),
+        system_metadata: None,
+        created_on_ms: 1,
+        created_by: USER.to_owned(),
+        created_for: None,
+    };
+    let tokens = ids.map(|id| RawAspect {
+        urn: format!("urn:li:dataHubAccessToken:{id}"),
+        aspect: AspectName::ACCESS_TOKEN_INFO.to_string(),
+        row: row.clone(),
+    });
+    app.store()
+        .import(tokens.collect(), Vec::new())
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -463,9 +473,8 @@ async fn expired_tokens_are_deleted_a_day_later() {
     let app = App::empty().await;
     let ended = new_token(&app.catalog, Some(1000)).await;
     let never_ends = new_token(&app.catalog, None).await;
-    let caller = Caller::new(Urn::parse(USER).unwrap());
     let stored = async |secret: &str| {
-        let found = app.catalog.find_token(&caller, secret).await.unwrap();
+        let found = app.catalog.find_token(secret).await.unwrap();
         found.is_some()
     };
     app.clock.advance(1000 + 86_400_000);

@@ -28,9 +28,15 @@ pub(super) fn invalid(location: impl Into<String>, problem: impl Into<String>) -
     }
 }
 
-/// Loads a registry from its JSON text.
-pub(super) fn load(text: &'static str) -> Result<Registry, LoadError> {
-    let source: Source = serde_json::from_str(text)?;
+/// Loads a registry from its JSON text, and the internal types from another.
+pub(super) fn load(text: &'static str, internal: &'static str) -> Result<Registry, LoadError> {
+    let mut source: Source = serde_json::from_str(text)?;
+    let internal: Source = serde_json::from_str(internal)?;
+    let internal_entities: HashSet<&str> = internal.entities.keys().copied().collect();
+    let internal_aspects: HashSet<&str> = internal.aspects.keys().copied().collect();
+    source.entities.extend(internal.entities);
+    source.aspects.extend(internal.aspects);
+    source.records.extend(internal.records);
     let mut compiler = Compiler {
         source: &source,
         records: Vec::new(),
@@ -43,13 +49,19 @@ pub(super) fn load(text: &'static str) -> Result<Registry, LoadError> {
             record_name: aspect.record,
             record: compiler.record(aspect.record, &[])?,
             is_timeseries: aspect.kind == Some("timeseries"),
+            internal: internal_aspects.contains(name),
         };
         aspects.insert(name, spec);
     }
     let mut entities = Vec::with_capacity(source.entities.len());
+    let mut internal_entities_by_name = HashMap::new();
     for (&name, entity) in &source.entities {
-        let spec = compiler.entity(name, entity)?;
-        entities.push(&*Box::leak(Box::new(spec)));
+        let spec = &*Box::leak(Box::new(compiler.entity(name, entity)?));
+        if internal_entities.contains(name) {
+            internal_entities_by_name.insert(name, spec);
+        } else {
+            entities.push(spec);
+        }
     }
     let records = compiler.finish()?;
     let mut relationships = HashSet::new();
@@ -63,6 +75,7 @@ pub(super) fn load(text: &'static str) -> Result<Registry, LoadError> {
             .map(|entity| (entity.name, *entity))
             .collect(),
         entities,
+        internal_entities: internal_entities_by_name,
         aspects,
         records,
         relationships,

@@ -39,6 +39,8 @@ pub(crate) enum Shape {
 pub(crate) struct Relationship {
     pub(crate) name: &'static str,
     pub(crate) entity_types: Vec<&'static str>,
+    /// Whether only the server reads it: APIs neither list nor name it.
+    pub(crate) internal: bool,
     /// The lineage direction as seen from the entity; `None` if the relationship is not lineage.
     pub(crate) lineage: Option<LineageDirection>,
 }
@@ -92,11 +94,12 @@ impl Record {
 }
 
 impl Shape {
-    /// Collects the names of the relationships in this shape, except those in other records.
+    /// Collects the names of the public relationships in this shape, except those in other records.
     pub(super) fn add_relationships(&self, names: &mut HashSet<&'static str>) {
         match self {
             Self::Urn(relationship) => {
-                names.extend(relationship.map(|relationship| relationship.name));
+                let public = relationship.filter(|relationship| !relationship.internal);
+                names.extend(public.map(|relationship| relationship.name));
             }
             Self::Array(inner) | Self::Map(inner) => inner.add_relationships(names),
             Self::Union(members) => {

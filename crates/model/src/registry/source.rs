@@ -82,19 +82,10 @@ pub(super) struct SourceRelationship {
 #[derive(Default)]
 pub(super) struct SourceRelationships(pub(super) Vec<SourceRelationship>);
 
-fn annotation(
-    path: &'static str,
-    name: &'static str,
-    entity_types: Vec<&'static str>,
-    lineage: Option<LineageDirection>,
-) -> SourceRelationship {
+fn annotation(path: &'static str, target: Relationship) -> SourceRelationship {
     SourceRelationship {
         path,
-        target: Box::leak(Box::new(Relationship {
-            name,
-            entity_types,
-            lineage,
-        })),
+        target: Box::leak(Box::new(target)),
     }
 }
 
@@ -217,22 +208,24 @@ impl<'de: 'static> Deserialize<'de> for SourceRelationships {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut by_path = Vec::new();
                 let (mut name, mut entity_types) = (None, None);
-                let (mut is_lineage, mut is_upstream) = (false, None);
+                let (mut internal, mut is_lineage, mut is_upstream) = (false, false, None);
                 while let Some(key) = map.next_key::<&'static str>()? {
                     match key {
                         "name" => name = Some(map.next_value()?),
                         "entityTypes" => entity_types = Some(map.next_value()?),
+                        "internal" => internal = map.next_value()?,
                         "isLineage" => is_lineage = map.next_value()?,
                         "isUpstream" => is_upstream = Some(map.next_value()?),
                         path if path.starts_with('/') => {
                             let target: Target = map.next_value()?;
                             let lineage = lineage(target.is_lineage, target.is_upstream);
-                            by_path.push(annotation(
-                                path,
-                                target.name,
-                                target.entity_types,
+                            let relationship = Relationship {
+                                name: target.name,
+                                entity_types: target.entity_types,
+                                internal: false,
                                 lineage,
-                            ));
+                            };
+                            by_path.push(annotation(path, relationship));
                         }
                         _ => {
                             map.next_value::<IgnoredAny>()?;
@@ -240,8 +233,13 @@ impl<'de: 'static> Deserialize<'de> for SourceRelationships {
                     }
                 }
                 if let (Some(name), Some(entity_types)) = (name, entity_types) {
-                    let lineage = lineage(is_lineage, is_upstream);
-                    by_path.push(annotation("", name, entity_types, lineage));
+                    let relationship = Relationship {
+                        name,
+                        entity_types,
+                        internal,
+                        lineage: lineage(is_lineage, is_upstream),
+                    };
+                    by_path.push(annotation("", relationship));
                 }
                 Ok(by_path)
             }

@@ -1,19 +1,22 @@
-//! How much one list may read and write. A list is one transaction, in memory until it is carried out, and others wait
-//! for it: the bound on a request's body says nothing about patches, which are small and write large aspects.
+//! Limits on what one list may read and write. A list is one transaction in memory, and other
+//! writers wait for it. The limit on request bodies does not cover patches, which are small and
+//! write large aspects.
+
+use std::sync::Arc;
 
 use docent_store::{AspectWrite, Effect, StoredAspect};
 
 use crate::Error;
 
 const MIB: usize = 1024 * 1024;
-/// All aspects that a list looks at, together.
+/// All aspects that a list reads, together.
 const MAX_LOADED_BYTES: usize = 256 * MIB;
-/// All values that a list parses in order to change them, together. One that is changed several times counts each time,
-/// also where nothing comes of it: a mebibyte takes some 40 ms to parse, check and write down again.
+/// All stored values that a list changes, together. Each change counts, even one without effect: a
+/// mebibyte takes about 40 ms to parse, check and serialise.
 const MAX_PARSED_BYTES: usize = 128 * MIB;
-/// All versions that a list writes, together: eight times the largest body of a request.
+/// All versions that a list writes, together: eight times the largest request body.
 const MAX_PRODUCED_BYTES: usize = 128 * MIB;
-/// Decided writes are handed to the store when they are more than this.
+/// Pending writes beyond this are flushed.
 const MAX_PENDING_BYTES: usize = 8 * MIB;
 
 #[derive(Default)]
@@ -29,13 +32,13 @@ impl Budget {
     pub(super) fn load(&mut self, row: &StoredAspect) -> Result<(), Error> {
         self.loaded += row.metadata.len();
         if self.loaded > MAX_LOADED_BYTES {
-            return Err(too_large("looks at", MAX_LOADED_BYTES));
+            return Err(too_large("reads", MAX_LOADED_BYTES));
         }
         Ok(())
     }
 
     /// Counts a stored value that is about to be parsed.
-    pub(super) fn parse(&mut self, row: Option<&StoredAspect>) -> Result<(), Error> {
+    pub(super) fn parse(&mut self, row: Option<&Arc<StoredAspect>>) -> Result<(), Error> {
         self.parsed += row.map_or(0, |row| row.metadata.len());
         if self.parsed > MAX_PARSED_BYTES {
             return Err(too_large("changes values of", MAX_PARSED_BYTES));
@@ -43,19 +46,19 @@ impl Budget {
         Ok(())
     }
 
-    /// Counts a write; says whether it is time to carry out what is decided.
+    /// Counts a write; returns whether the pending writes should be flushed.
     pub(super) fn produce(&mut self, write: &AspectWrite) -> Result<bool, Error> {
-        let (written, kept) = match &write.effect {
+        let (written, history) = match &write.effect {
             Effect::Put { row, history, .. } => {
-                let kept = history.as_ref().map_or(0, |former| former.metadata.len());
-                (row.metadata.len(), kept)
+                let history = history.as_ref().map_or(0, |former| former.metadata.len());
+                (row.metadata.len(), history)
             }
             Effect::Revert { row, .. } => (row.metadata.len(), 0),
             Effect::Timeseries(point) => (point.metadata.len(), 0),
             Effect::Touch { .. } | Effect::Delete { .. } | Effect::DeletePoints(_) => (0, 0),
         };
         self.produced += written;
-        self.pending += written + kept;
+        self.pending += written + history;
         if self.produced > MAX_PRODUCED_BYTES {
             return Err(too_large("writes", MAX_PRODUCED_BYTES));
         }
@@ -66,17 +69,17 @@ impl Budget {
         self.pending = 0;
     }
 
-    /// Nothing that was read is kept any more.
-    pub(super) fn forgotten(&mut self) {
+    /// The batch has dropped what it read.
+    pub(super) fn dropped(&mut self) {
         self.loaded = 0;
     }
 
-    /// How much was written so far.
+    /// The bytes written so far.
     pub(super) fn produced(&self) -> usize {
         self.produced
     }
 
-    /// Whether what can be done in another transaction should be.
+    /// Whether work that can wait for another transaction should do so.
     pub(super) fn is_half_used(&self) -> bool {
         self.loaded > MAX_LOADED_BYTES / 2
             || self.parsed > MAX_PARSED_BYTES / 2
@@ -86,8 +89,8 @@ impl Budget {
 
 fn too_large(verb: &str, limit: usize) -> Error {
     Error::too_large(format!(
-        "with this item the list {verb} more than {} MiB, which is too much for one transaction: send it in parts, and \
-         what changes one aspect as one patch",
+        "with this item the list {verb} more than {} MiB, the limit of one transaction: send it in parts, and \
+         all changes of one aspect as one patch",
         limit / MIB
     ))
 }

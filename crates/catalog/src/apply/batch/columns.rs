@@ -1,4 +1,4 @@
-//! Which columns the schemas of datasets have.
+//! The columns of datasets.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -9,12 +9,12 @@ use docent_store::StoredAspect;
 
 use crate::Error;
 
-/// Schemas read so far. A schema of thousands of columns is parsed once, however many of them are asked for.
+/// Schemas read so far. A schema with thousands of columns is parsed once.
 #[derive(Default)]
 pub(super) struct KnownColumns(HashMap<Urn, (Arc<StoredAspect>, HashSet<String>)>);
 
 impl KnownColumns {
-    /// Fails at the first of the columns that the dataset does not have, by its exact path.
+    /// Fails at the first column that the dataset does not have, by its exact path.
     pub(super) fn check(
         &mut self,
         dataset: &Urn,
@@ -45,7 +45,7 @@ impl KnownColumns {
     fn of(&mut self, dataset: &Urn, schema: &Arc<StoredAspect>) -> &HashSet<String> {
         let parse = || (Arc::clone(schema), parse(&schema.metadata));
         let (known, columns) = self.0.entry(dataset.clone()).or_insert_with(parse);
-        // An item of the list may have changed the schema in between.
+        // An earlier item of the list may have changed the schema.
         if !Arc::ptr_eq(known, schema) {
             (*known, *columns) = parse();
         }

@@ -1,32 +1,34 @@
-//! Conditions that a client sets on a write.
+//! Preconditions that a client sets on a write.
 
 use docent_model::AspectName;
 use docent_store::{LogicalVersion, StoredAspect, version};
 
 use crate::Error;
-use crate::proposal::{NOT_THERE, Requirement};
+use crate::proposal::{MISSING_VERSION, Requirement};
 
-/// Fails if the condition does not hold for the stored aspect. Other requirements always hold here.
+/// Fails if the precondition does not hold for the stored aspect. Other requirements always hold
+/// here.
 pub(super) fn check(
     requirement: &Requirement,
     aspect: AspectName,
     row: Option<&StoredAspect>,
 ) -> Result<(), Error> {
     let actual = row.map(version::logical_version_of);
-    let said = |version: Option<LogicalVersion>| version.map_or(NOT_THERE, LogicalVersion::get);
+    let shown =
+        |version: Option<LogicalVersion>| version.map_or(MISSING_VERSION, LogicalVersion::get);
     let written_ms = row.map(|row| row.created_on_ms);
     let problem = match requirement {
         Requirement::Version { expected } if *expected != actual => format!(
             "Expected version {}, actual version {} ({aspect})",
-            said(*expected),
-            said(actual)
+            shown(*expected),
+            shown(actual)
         ),
         Requirement::ModifiedSince { time_ms } if written_ms.is_none_or(|at| at <= *time_ms) => {
             format!(
                 "Expected a change after {}, but {aspect} {}, actual version {}",
                 iso(*time_ms),
                 last_written(written_ms),
-                said(actual)
+                shown(actual)
             )
         }
         Requirement::UnmodifiedSince { time_ms } if written_ms.is_some_and(|at| at > *time_ms) => {
@@ -34,7 +36,7 @@ pub(super) fn check(
                 "Expected no change after {}, but {aspect} {}, actual version {}",
                 iso(*time_ms),
                 last_written(written_ms),
-                said(actual)
+                shown(actual)
             )
         }
         _ => return Ok(()),
@@ -45,11 +47,11 @@ pub(super) fn check(
 fn last_written(written_ms: Option<i64>) -> String {
     match written_ms {
         Some(at) => format!("was last written at {}", iso(at)),
-        None => "is not there".to_owned(),
+        None => "is missing".to_owned(),
     }
 }
 
-/// A time as people write it.
+/// The time in ISO 8601.
 fn iso(time_ms: i64) -> String {
     jiff::Timestamp::from_millisecond(time_ms)
         .map_or_else(|_| format!("{time_ms} ms"), |time| time.to_string())

@@ -1,4 +1,4 @@
-//! Aspects and entities that go.
+//! Deletes aspects and entities.
 
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, AspectWrite, Effect, version};
@@ -6,7 +6,7 @@ use docent_store::{AspectKey, AspectWrite, Effect, version};
 use super::{Batch, Prepared};
 use crate::labels::LabelKind;
 use crate::proposal::Change;
-use crate::{Catalog, Error, tokens};
+use crate::{Catalog, Error};
 
 impl Batch<'_> {
     pub(super) async fn delete_aspect(
@@ -19,13 +19,13 @@ impl Batch<'_> {
             return Ok(());
         }
         if aspect == AspectName::DOMAIN_PROPERTIES {
-            // They say where the domain stands; without them its children hang in the air.
+            // The properties define the domain's parent: without them its children would dangle.
             self.check_childless(urn).await?;
         }
         self.delete_aspects(urn, &[aspect], false).await
     }
 
-    /// What [`Change::Clear`] deletes. Passwords are set and taken away by their own commands.
+    /// The aspects that [`Change::Clear`] deletes. Secrets have their own use cases.
     pub(super) async fn cleared(&mut self, item: &Prepared) -> Result<Vec<AspectName>, Error> {
         self.flush().await?;
         let mut names = self.tx.aspect_names(&item.proposal.urn).await?;
@@ -33,7 +33,7 @@ impl Batch<'_> {
         Ok(names)
     }
 
-    /// The aspects that conditions on an item are about.
+    /// The aspects that the preconditions of an item refer to.
     pub(super) async fn subjects(&mut self, item: &Prepared) -> Result<Vec<AspectName>, Error> {
         let change = &item.proposal.change;
         if !matches!(change, Change::Clear) {
@@ -44,8 +44,8 @@ impl Batch<'_> {
         Ok(names)
     }
 
-    /// Removes aspects that the store has; what is decided so far has been carried out. Retired ones do not begin anew
-    /// should they be made again.
+    /// Deletes stored aspects; pending writes are flushed before. Retired aspects continue their
+    /// version numbers if they are created again.
     pub(super) async fn delete_aspects(
         &mut self,
         urn: &Urn,
@@ -66,7 +66,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Takes note of an aspect that goes.
+    /// Records that an aspect is deleted.
     pub(super) fn forget(&mut self, deletion: &AspectWrite) {
         match deletion.effect {
             Effect::Delete {
@@ -93,8 +93,8 @@ impl Batch<'_> {
         Ok(rows + timeseries_rows)
     }
 
-    /// Removes an entity and what refers to it, as far as we know how; says whether all is done. What thousands refer to
-    /// takes several transactions.
+    /// Deletes an entity and the references to it that we know how to remove. Returns whether it is
+    /// done: thousands of references take several transactions.
     pub(super) async fn delete_entity(&mut self, urn: &Urn, retire: bool) -> Result<bool, Error> {
         self.flush().await?;
         let is_released = if urn.entity_type() == "domain" {
@@ -107,10 +107,12 @@ impl Batch<'_> {
         if !is_released {
             return self.go_on_later(urn);
         }
+        if urn.entity_type() == "corpuser" {
+            self.revoke_access(urn).await?;
+        }
         self.flush().await?;
-        // Tokens go along with their user, and nobody asked how many there were.
-        if urn.entity_type() != tokens::ENTITY && self.count_deleted(urn, None).await? == 0 {
-            // What somebody else makes from here on is not what was to be deleted.
+        if self.count_deleted(urn, None).await? == 0 {
+            // What another caller creates from here on was not to be deleted.
             self.created.remove(urn);
             return Ok(true);
         }

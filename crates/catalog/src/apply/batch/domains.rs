@@ -1,4 +1,4 @@
-//! What a list of proposals must leave true about domains: a tree of limited depth in which nothing dangles.
+//! Invariants of domains: a tree of limited depth without dangling references.
 
 use docent_model::aspects::{DomainProperties, Domains};
 use docent_model::{AspectName, Urn};
@@ -12,17 +12,17 @@ use crate::proposal::{Proposal, Requirement};
 use crate::{ConflictReason, Error};
 
 impl Batch<'_> {
-    /// A domain must not end up below itself or too deep, and where its creator asked for it, its name must
-    /// be free.
+    /// Checks that a domain is not its own ancestor and not too deep, and where its creator
+    /// requires it, that its name is unique.
     pub(super) async fn check_domain(
         &mut self,
         proposal: &Proposal,
-        stored: Option<&str>,
+        stored: Option<&Value>,
         value: &Value,
     ) -> Result<(), Error> {
         let new = DomainProperties::deserialize(value)
             .map_err(|error| Error::invalid_aspect(error.to_string()))?;
-        let old = stored.and_then(|text| serde_json::from_str::<DomainProperties>(text).ok());
+        let old = stored.and_then(|value| DomainProperties::deserialize(value).ok());
         let moved = old
             .as_ref()
             .is_none_or(|old| old.parent_domain != new.parent_domain);
@@ -50,7 +50,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Walks up from `parent` to the root and counts; meeting `urn` there would close a circle.
+    /// Counts the ancestors from `parent` up; `urn` among them would be a cycle.
     async fn count_above(&mut self, urn: &Urn, parent: &Urn) -> Result<usize, Error> {
         let mut next = Some(parent.clone());
         for above in 0..MAX_DEPTH {
@@ -74,8 +74,8 @@ impl Batch<'_> {
         Err(too_deep())
     }
 
-    /// Walks down from a domain that gets `above` others above it, level by level: all that stands below it
-    /// moves with it.
+    /// Walks down level by level from a domain that gets `above` ancestors: its subtree moves with
+    /// it.
     async fn check_below(&mut self, urn: &Urn, above: usize) -> Result<(), Error> {
         self.flush().await?;
         let mut level = vec![urn.clone()];
@@ -106,8 +106,8 @@ impl Batch<'_> {
         }
     }
 
-    /// Nothing may dangle: a domain with children stays, and members of a deleted one belong to none. Says whether it
-    /// has no members any more.
+    /// Fails for a domain with children, and removes its members from it. Returns whether it has no
+    /// members left.
     pub(super) async fn release_domain(&mut self, domain: &Urn) -> Result<bool, Error> {
         self.check_childless(domain).await?;
         let edit = |member: &Urn| {

@@ -1,4 +1,4 @@
-//! What a list of proposals must leave true about tags and terms: nothing carries one that is deleted.
+//! Removes deleted tags and terms from everything that has them.
 
 use docent_model::{AspectName, Urn};
 
@@ -7,8 +7,9 @@ use crate::Error;
 use crate::labels::{LabelKind, release};
 
 impl Batch<'_> {
-    /// Takes a label off everything that people or programs put it on; says whether nothing carries it any more. What a
-    /// source itself reports of its columns stays: the next run would bring it back.
+    /// Removes a label from all aspects that users or programs edit; returns whether none has it
+    /// any more. Labels that a source reports for its columns stay: the next run would restore
+    /// them.
     pub(super) async fn release_label(
         &mut self,
         label: &Urn,

@@ -1,4 +1,4 @@
-//! Taking something that is about to be deleted out of the aspects that refer to it, a bounded number at once.
+//! Removes references to an entity that is about to be deleted, a bounded number per transaction.
 
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::AspectKey;
@@ -7,21 +7,21 @@ use super::Batch;
 use crate::proposal::{Change, Proposal};
 use crate::{ConflictReason, Error};
 
-/// How many references one transaction takes out; others wait for it.
-const RELEASED_AT_ONCE: usize = 1000;
-/// How many are read at once.
+/// How many references one transaction removes; other writers wait for it.
+const MAX_REMOVED: usize = 1000;
+/// How many aspects one call reads.
 const LOADED_AT_ONCE: usize = 100;
 
 impl Batch<'_> {
-    /// Edits one aspect of all who refer to `target` by it; says whether none are left. `edit` must take the reference
-    /// out.
+    /// Edits one aspect of all entities that refer to `target` by it; returns whether none are
+    /// left. `edit` must remove the reference.
     pub(super) async fn release(
         &mut self,
         target: &Urn,
         aspect: AspectName,
         edit: impl Fn(&Urn) -> Proposal + Sync,
     ) -> Result<bool, Error> {
-        let room = RELEASED_AT_ONCE.saturating_sub(self.released);
+        let room = MAX_REMOVED.saturating_sub(self.released);
         let mut holders = self.tx.edges_into(target, aspect, room + 1).await?;
         let mut is_done = holders.len() <= room;
         holders.truncate(room);
@@ -31,7 +31,7 @@ impl Batch<'_> {
                 is_done = false;
                 break;
             }
-            // Whoever writes an aspect looks whether the entity is there.
+            // A write to an aspect checks that its entity exists.
             let own = some
                 .iter()
                 .filter_map(|holder| AspectKey::of_entity(&holder.urn));
@@ -52,20 +52,21 @@ impl Batch<'_> {
         }
         if !is_done && room > 0 && self.budget.produced() == before {
             let message = format!(
-                "{target} cannot be taken out of the {aspect} of some entities, so it stays: write those aspects anew \
-                 without it"
+                "{target} cannot be removed from the {aspect} of some entities, so it was not deleted: rewrite \
+                 those aspects without it"
             );
             return Err(Error::conflict(ConflictReason::InUse, message).naming(target));
         }
         Ok(is_done)
     }
 
-    /// What to do with an entity that still has references when the transaction has done enough.
+    /// Leaves an entity with remaining references to the next transaction, if the list may have
+    /// one.
     pub(super) fn go_on_later(&mut self, urn: &Urn) -> Result<bool, Error> {
         if !self.is_resumable {
             let message = format!(
-                "more than {RELEASED_AT_ONCE} entities refer to {urn} and to what the list deletes before it, so that takes \
-                 several transactions: delete it in a request of its own"
+                "more than {MAX_REMOVED} entities refer to {urn} and to other entities that the list deletes, which \
+                 takes several transactions: delete it in a request of its own"
             );
             return Err(Error::too_large(message).naming(urn));
         }

@@ -1,5 +1,4 @@
-//! Aspects that become what they were before a run, or lose what they say about an entity; and points of time series
-//! that go.
+//! Restores the version before a run, removes references, and deletes points of time series.
 
 use std::sync::Arc;
 
@@ -7,13 +6,14 @@ use docent_model::{AspectName, Registry, RemovalResult, Urn, remove_references};
 use docent_store::{AspectKey, AspectWrite, Effect, PointRange, version};
 use serde_json::Value;
 
+use super::current::Current;
 use super::{Batch, Payload, Prepared};
 use crate::Error;
 use crate::proposal::Proposal;
 
 impl Batch<'_> {
-    /// The aspect becomes again what it was before a run wrote it, or goes if the run made it. Nothing happens if the
-    /// latest version is not of that run.
+    /// Restores the version before the run, or deletes the aspect if the run created it. Does
+    /// nothing if the run did not write the latest version.
     pub(super) async fn revert(
         &mut self,
         proposal: &Proposal,
@@ -24,7 +24,7 @@ impl Batch<'_> {
         let Some(latest) = self.get(urn, aspect).await? else {
             return Ok(());
         };
-        // The history must be the one that goes with the latest version.
+        // The history must match the latest version.
         self.flush().await?;
         let key = AspectKey::new(urn, aspect);
         let history = self.tx.aspect_history(&key).await?;
@@ -35,7 +35,8 @@ impl Batch<'_> {
         if let Effect::Revert { row, .. } = &write.effect {
             if is_domain {
                 let value: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
-                self.check_domain(proposal, Some(&latest.metadata), &value)
+                let latest = Current::new(Some(latest));
+                self.check_domain(proposal, latest.readable(), &value)
                     .await?;
             }
             self.known.insert(key, Some(Arc::new(row.clone())));
@@ -49,25 +50,24 @@ impl Batch<'_> {
         self.push(write).await
     }
 
-    pub(super) async fn take_out(
+    pub(super) async fn remove_references(
         &mut self,
         item: &Prepared,
         aspect: AspectName,
         target: &Urn,
     ) -> Result<(), Error> {
         let urn = &item.proposal.urn;
-        let Some(row) = self.get(urn, aspect).await? else {
-            return Ok(());
-        };
-        self.budget.parse(Some(&row))?;
-        let Ok(mut value) = serde_json::from_str::<Value>(&row.metadata) else {
+        let current = Current::new(self.get(urn, aspect).await?);
+        self.budget.parse(current.row())?;
+        let Some(mut value) = current.readable().cloned() else {
             return Ok(());
         };
         match remove_references(aspect, &mut value, target.as_str()) {
             RemovalResult::Unchanged => Ok(()),
             RemovalResult::Changed => {
-                let payload = Payload::of(urn, aspect, value);
-                self.store(&item.proposal, aspect, &payload, false).await
+                let payload = Payload::of(value);
+                self.store(&item.proposal, aspect, &payload, false, &current)
+                    .await
             }
             RemovalResult::Invalid => {
                 self.flush().await?;
@@ -88,8 +88,7 @@ impl Batch<'_> {
     ) -> Result<(), Error> {
         if !Registry::get().is_timeseries(aspect) {
             return Err(Error::invalid(format!(
-                "{aspect} is no time series, so it has no points to delete between two times: leave the times out to \
-                 delete the aspect"
+                "{aspect} is not a time series, so it has no points in a period: omit the times to delete the aspect"
             )));
         }
         self.flush().await?;

@@ -96,7 +96,7 @@ pub(super) async fn explained(
         explain_matches: true,
         ..request(&query)?
     };
-    let found = context.catalog.search(&context.caller, &request).await?;
+    let found = context.catalog.search(&request).await?;
     let hits = found.hits.iter();
     Ok(hits
         .map(|hit| (hit.urn.clone(), matched_fields(hit)))
@@ -108,7 +108,7 @@ pub(super) async fn explained(
 /// Each alternative gets one more condition: the `urn` is one of its entities. Soft deletion is already decided.
 async fn search(context: &Context, query: &LineageQuery<'_>) -> Result<HashSet<Urn>, Error> {
     let request = request(query)?;
-    let found = context.catalog.search(&context.caller, &request).await?;
+    let found = context.catalog.search(&request).await?;
     Ok(found.hits.into_iter().map(|hit| hit.urn).collect())
 }
 

@@ -22,10 +22,7 @@ pub(in super::super) async fn browse_v2(
         return Ok(Value::Null);
     };
     let path = input.path.unwrap_or_default();
-    let below = context
-        .catalog
-        .browse(&context.caller, &path, &request)
-        .await?;
+    let below = context.catalog.browse(&path, &request).await?;
     let group = |group: &Group| {
         json!({
             "name": group.name,
@@ -85,7 +82,7 @@ pub(in super::super) async fn get_quick_filters(
         },
         ..SearchRequest::default()
     };
-    let found = context.catalog.search(&context.caller, &request).await?;
+    let found = context.catalog.search(&request).await?;
     let values = |field: &str| -> &[FacetValue] {
         let facet = found.facets.iter().find(|facet| facet.field == field);
         facet.map_or(&[], |facet| &facet.values)

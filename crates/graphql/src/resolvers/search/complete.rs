@@ -65,9 +65,7 @@ impl CompletionRequest {
             ..
         } = self;
         let catalog = &context.catalog;
-        catalog
-            .complete(&context.caller, types, text, filter, *limit)
-            .await
+        catalog.complete(types, text, filter, *limit).await
     }
 }
 

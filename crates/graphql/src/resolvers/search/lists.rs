@@ -81,7 +81,7 @@ async fn list(
     for condition in conditions {
         request.filter = request.filter.and(condition);
     }
-    let found = context.catalog.search(&context.caller, &request).await?;
+    let found = context.catalog.search(&request).await?;
     Ok(urn_page(&request.page, &found, name))
 }
 

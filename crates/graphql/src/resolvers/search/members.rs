@@ -60,7 +60,7 @@ pub(in super::super) async fn executions(
             page: page.clone(),
             ..SearchRequest::default()
         };
-        let found = context.catalog.search(&context.caller, &request).await?;
+        let found = context.catalog.search(&request).await?;
         replies.push(Ok(lists::urn_page(&page, &found, "executionRequests")));
     }
     Ok(replies)
@@ -93,7 +93,7 @@ async fn members(
         let mut request = request.clone();
         let member = Criterion::equal(field, group.urn().as_str());
         request.filter = request.filter.and(member);
-        let found = context.catalog.search(&context.caller, &request).await?;
+        let found = context.catalog.search(&request).await?;
         replies.push(Ok(results(&request.page, &found)));
     }
     Ok(replies)
@@ -120,7 +120,7 @@ async fn member_counts(
         explain_matches: false,
         ..request.clone()
     };
-    let found = context.catalog.search(&context.caller, &counts).await?;
+    let found = context.catalog.search(&counts).await?;
     let values = found.facets.into_iter().flat_map(|facet| facet.values);
     let counts: HashMap<String, u64> = values
         .map(|counted| (counted.value, counted.count))

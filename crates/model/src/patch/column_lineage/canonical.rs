@@ -1,6 +1,10 @@
 //! A text form in which equal JSON values are equal.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
+
+use super::super::plain;
 
 /// Canonical JSON: sorted members, numbers by value.
 pub(super) fn canonical(value: &Value) -> String {

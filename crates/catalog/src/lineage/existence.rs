@@ -1,4 +1,4 @@
-//! Whether entities exist and are in use.
+//! Existence and soft deletion of the entities of a lineage.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,33 +10,33 @@ use crate::lifecycle::is_removed;
 use crate::{Catalog, Error};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct Existence {
     pub(super) exists: bool,
     pub(super) is_removed: bool,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Standings(HashMap<Urn, Standing>);
+pub(super) struct ExistenceMap(HashMap<Urn, Existence>);
 
-impl Standings {
-    pub(super) fn of(&self, urn: &Urn) -> Standing {
+impl ExistenceMap {
+    pub(super) fn of(&self, urn: &Urn) -> Existence {
         self.0.get(urn).copied().unwrap_or_default()
     }
 
     pub(super) fn is_live(&self, urn: &Urn) -> bool {
-        let standing = self.of(urn);
-        standing.exists && !standing.is_removed
+        let found = self.of(urn);
+        found.exists && !found.is_removed
     }
 }
 
 impl Catalog {
-    /// How entities stand, in one call of the store. A column exists with its table, and goes with it: few columns are
-    /// entities of their own.
-    pub(super) async fn standings<'a>(
+    /// The existence of entities, in one call of the store. A column exists if its table does: few
+    /// columns are entities of their own.
+    pub(super) async fn existence_of<'a>(
         &self,
         urns: impl Iterator<Item = &'a Urn>,
-    ) -> Result<Standings, Error> {
-        // Each entity with those that it stands and falls with.
+    ) -> Result<ExistenceMap, Error> {
+        // Each entity with the one that its existence depends on.
         let holders: BTreeMap<&Urn, Vec<Urn>> = urns
             .map(|urn| {
                 let mut holders: Vec<Urn> = columns::parent(urn).into_iter().collect();
@@ -44,9 +44,9 @@ impl Catalog {
                 (urn, holders)
             })
             .collect();
-        let asked: BTreeSet<&Urn> = holders.values().flatten().collect();
-        // A URN of an unknown kind names nothing that could exist.
-        let known: Vec<(&Urn, AspectKey)> = asked
+        let entities: BTreeSet<&Urn> = holders.values().flatten().collect();
+        // A URN of an unknown type names no entity.
+        let known: Vec<(&Urn, AspectKey)> = entities
             .into_iter()
             .filter_map(|urn| {
                 let entity = Registry::get().check_urn(urn).ok()?;
@@ -59,7 +59,7 @@ impl Catalog {
             .collect();
         let keys: Vec<AspectKey> = known.iter().map(|(_, key)| key.clone()).collect();
         if known.is_empty() {
-            return Ok(Standings::default());
+            return Ok(ExistenceMap::default());
         }
         let request = ReadRequest {
             rows: &statuses,
@@ -67,25 +67,25 @@ impl Catalog {
             entities: &[],
         };
         let reply = self.store().read(request).await?;
-        let own: HashMap<&Urn, Standing> = known
+        let own: HashMap<&Urn, Existence> = known
             .iter()
             .zip(reply.rows.iter().zip(reply.exists))
             .map(|((urn, _), (row, exists))| {
                 let is_removed = is_removed(row);
-                (*urn, Standing { exists, is_removed })
+                (*urn, Existence { exists, is_removed })
             })
             .collect();
-        let standing = |holders: &[Urn]| {
+        let found = |holders: &[Urn]| {
             let all = holders.iter().filter_map(|holder| own.get(holder));
-            Standing {
-                exists: all.clone().any(|standing| standing.exists),
-                is_removed: all.clone().any(|standing| standing.is_removed),
+            Existence {
+                exists: all.clone().any(|found| found.exists),
+                is_removed: all.clone().any(|found| found.is_removed),
             }
         };
-        let standings = holders
+        let existence = holders
             .iter()
-            .map(|(urn, holders)| ((*urn).clone(), standing(holders)))
+            .map(|(urn, holders)| ((*urn).clone(), found(holders)))
             .collect();
-        Ok(Standings(standings))
+        Ok(ExistenceMap(existence))
     }
 }

@@ -1,33 +1,33 @@
-//! Taking back what an ingestion run wrote about an entity. All of it is decided here, inside the transaction: whoever
-//! wrote to the entity a moment ago is seen.
+//! Rolls back what an ingestion run wrote about an entity. Every decision is made inside the
+//! transaction, so it sees the latest writes of others.
 
 use docent_model::{AspectName, EntitySpec, Registry, Urn};
 use docent_store::{AspectKey, LogicalVersion, PointRange, version};
 
 use super::{Batch, Prepared};
 use crate::Error;
-use crate::runs::{RunAspect, TakenBack};
+use crate::runs::{EntityRollback, RunAspect};
 
-/// One child keeps a domain, so it does not matter how many more there are.
+/// One child is enough to keep a domain.
 const MAX_CHILDREN: usize = 1000;
 
 impl Batch<'_> {
-    pub(super) async fn take_back(
+    pub(super) async fn rollback_run(
         &mut self,
         item: &Prepared,
         run: &str,
-        all: bool,
+        hard: bool,
         dry_run: bool,
     ) -> Result<(), Error> {
         if self.budget.is_half_used() {
             self.applied.unfinished = true;
             return Ok(());
         }
-        // What is known of others is of no use here, and may be much.
+        // Aspects of other entities are not needed here, and may be large.
         self.flush().await?;
         self.known.clear();
         self.retired.clear();
-        self.budget.forgotten();
+        self.budget.dropped();
         let urn = &item.proposal.urn;
         let names = self.tx.aspect_names(urn).await?;
         let is_timeseries = |name: &AspectName| Registry::get().is_timeseries(*name);
@@ -35,85 +35,87 @@ impl Batch<'_> {
             names.into_iter().partition(is_timeseries);
         self.load(names.iter().map(|name| AspectKey::new(urn, *name)))
             .await?;
-        let mut taken = self.written_by(urn, &names, item.entity, run).await?;
+        let mut result = self.written_by(urn, &names, item.entity, run).await?;
         let children = self.children(urn).await?;
-        if taken.made {
-            taken.foreign += self.foreign_points(urn, &series, run).await?;
-            taken.foreign += children;
-            taken.gone = (all || taken.foreign == 0) && children == 0;
+        if result.created {
+            result.foreign += self.foreign_points(urn, &series, run).await?;
+            result.foreign += children;
+            result.deleted = (hard || result.foreign == 0) && children == 0;
         }
-        if !taken.gone {
-            // The key is all that says that the entity is there, and children stand below the properties of a domain.
-            taken.aspects.retain(|row| {
+        if !result.deleted {
+            // The key aspect alone makes the entity exist, and the properties of a domain hold its
+            // children.
+            result.aspects.retain(|row| {
                 row.key.aspect != item.entity.key_aspect
                     && (children == 0 || row.key.aspect != AspectName::DOMAIN_PROPERTIES)
             });
         }
         if dry_run {
-            if taken.gone {
-                self.would_go.insert(urn.clone());
+            if result.deleted {
+                self.would_delete.insert(urn.clone());
             }
-        } else if taken.gone {
+        } else if result.deleted {
             if !self.delete_entity(urn, true).await? {
                 return Ok(());
             }
         } else {
-            for row in &taken.aspects {
+            for row in &result.aspects {
                 self.revert(&item.proposal, row.key.aspect, run).await?;
             }
         }
-        if taken.made || !taken.aspects.is_empty() {
-            self.applied.taken_back.push(taken);
+        if result.created || !result.aspects.is_empty() {
+            self.applied.rolled_back.push(result);
         }
         Ok(())
     }
 
-    /// What the run wrote of an entity, and how much others wrote if the run made the entity.
+    /// The aspects of an entity that the run wrote, and how many others wrote if the run created
+    /// the entity.
     async fn written_by(
         &mut self,
         urn: &Urn,
         names: &[AspectName],
         entity: &EntitySpec,
         run: &str,
-    ) -> Result<TakenBack, Error> {
-        let mut taken = TakenBack {
+    ) -> Result<EntityRollback, Error> {
+        let mut result = EntityRollback {
             urn: urn.clone(),
             aspects: Vec::new(),
-            made: false,
-            gone: false,
+            created: false,
+            deleted: false,
             foreign: 0,
         };
         for name in names {
             let Some(row) = self.get(urn, *name).await? else {
                 continue;
             };
-            let noted = version::system_metadata_of(&row);
-            if !version::was_written_by(&noted, run) {
-                // Whether an entity is removed is no information about it that could be lost with it.
-                taken.foreign +=
+            let system_metadata = version::system_metadata_of(&row);
+            if !version::was_written_by(&system_metadata, run) {
+                // The soft-deletion flag is not information that could be lost.
+                result.foreign +=
                     u64::from(*name != AspectName::STATUS && *name != entity.key_aspect);
                 continue;
             }
             let key = AspectKey::new(urn, *name);
             if *name == entity.key_aspect {
-                taken.made = true;
+                result.created = true;
             } else if version::logical_version_of(&row) > LogicalVersion::FIRST {
                 let history = self.tx.aspect_history(&key).await?;
-                taken.foreign += u64::from(version::latest_before_run(history, run).is_some());
+                result.foreign += u64::from(version::latest_before_run(history, run).is_some());
             }
-            taken.aspects.push(RunAspect {
+            result.aspects.push(RunAspect {
                 key,
-                time_ms: noted.last_observed,
+                time_ms: system_metadata.last_observed,
                 system_metadata: row.system_metadata.clone().unwrap_or_default(),
             });
         }
-        if !taken.made {
-            taken.foreign = 0;
+        if !result.created {
+            result.foreign = 0;
         }
-        Ok(taken)
+        Ok(result)
     }
 
-    /// How many points of time series an entity has that are not of the run. They would go with the entity.
+    /// How many points of time series are not of the run. They would be deleted with the entity.
     async fn foreign_points(
         &mut self,
         urn: &Urn,
@@ -134,7 +136,7 @@ impl Batch<'_> {
         Ok(foreign)
     }
 
-    /// How many domains stand below a domain. Those of the run are taken back before it.
+    /// How many children a domain has. Children that the run created are rolled back before it.
     async fn children(&mut self, urn: &Urn) -> Result<u64, Error> {
         if urn.entity_type() != "domain" {
             return Ok(0);
@@ -146,7 +148,7 @@ impl Batch<'_> {
             .await?;
         let stay = children
             .iter()
-            .filter(|child| !self.would_go.contains(child));
+            .filter(|child| !self.would_delete.contains(child));
         Ok(stay.count() as u64)
     }
 }

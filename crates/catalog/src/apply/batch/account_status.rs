@@ -1,0 +1,69 @@
+//! Changes by non-administrators that would alter an account's status.
+
+use docent_model::AspectName;
+
+use super::{Batch, Prepared};
+use crate::Error;
+use crate::lifecycle::is_removed;
+use crate::people::{ADMINISTRATOR, is_suspended};
+use crate::proposal::Change;
+
+/// Each of these alone blocks a user, so each is compared: a user who is both removed and suspended stays blocked when
+/// one of them is lifted.
+#[derive(PartialEq, Eq)]
+struct AccountStatus {
+    exists: bool,
+    removed: bool,
+    suspended: bool,
+}
+
+impl Batch<'_> {
+    /// Applies a change, and fails if it altered the status of an account. Users without password, sessions and tokens
+    /// may come and go with ingestion.
+    pub(super) async fn change_keeping_status(&mut self, item: &Prepared) -> Result<(), Error> {
+        let urn = &item.proposal.urn;
+        let before = self.account_status(item).await?;
+        let mut is_account = urn.key() == ADMINISTRATOR
+            || self
+                .get(urn, AspectName::CORP_USER_CREDENTIALS)
+                .await?
+                .is_some();
+        // A deletion takes sessions and tokens along, so only before it they can be counted.
+        if before.exists && may_delete(&item.proposal.change) {
+            is_account = is_account || self.has_access(urn).await?;
+        }
+        self.change(item).await?;
+        let after = self.account_status(item).await?;
+        if before == after {
+            return Ok(());
+        }
+        let is_same = before.suspended == after.suspended
+            && (!before.exists || !(is_account || self.has_access(urn).await?));
+        if is_same {
+            return Ok(());
+        }
+        let message = format!(
+            "only {ADMINISTRATOR} suspends, removes or restores {urn}, or an operator at the server"
+        );
+        Err(Error::forbidden(message).naming(urn))
+    }
+
+    async fn account_status(&mut self, item: &Prepared) -> Result<AccountStatus, Error> {
+        let urn = &item.proposal.urn;
+        Ok(AccountStatus {
+            exists: self.exists(urn, item.entity).await?,
+            removed: is_removed(&self.get(urn, AspectName::STATUS).await?),
+            suspended: is_suspended(&self.get(urn, AspectName::CORP_USER_STATUS).await?),
+        })
+    }
+}
+
+fn may_delete(change: &Change) -> bool {
+    matches!(
+        change,
+        Change::DeleteEntity
+            | Change::DeleteAspect { .. }
+            | Change::Clear
+            | Change::RollbackRun { .. }
+    )
+}
