@@ -181,6 +181,10 @@ mod tests {
         for number in 0..400_000 {
             cache.insert(&[key(&number.to_string())], &[Some(row(300))], STAMPS[1]);
         }
-        assert!(cache.rows.weight() <= CACHE_BYTES);
+        let weight = cache.rows.weight();
+        assert!(
+            (CACHE_BYTES / 2..=CACHE_BYTES).contains(&weight),
+            "{weight}"
+        );
     }
 }
