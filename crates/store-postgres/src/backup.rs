@@ -1,9 +1,10 @@
 //! Online backup of the whole database to one file, and restore.
 //!
-//! The file is text: a header line; for each table a line with name, columns and row count, followed by the rows in
-//! PostgreSQL's `COPY` format, one line each; and a digest of everything before it. It is written under a temporary name,
-//! synced and then renamed, so a file with the final name is always complete. PostgreSQL's own backups (`pg_dump`, base
-//! backup and WAL archive) work as well.
+//! The file is text: a header line; for each table a line with name, columns and row count,
+//! followed by the rows in PostgreSQL's `COPY` format, one line each; and a digest of everything
+//! before it. It is written under a temporary name, synced and then renamed, so a file with the
+//! final name is always complete. PostgreSQL's own backups (`pg_dump`, base backup and WAL archive)
+//! work as well.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -182,8 +183,8 @@ impl Drop for Unfinished {
 
 /// Restores a backup into a database.
 ///
-/// Verifies the whole file first. Rejects a damaged file, a database in use by a server, and a database with data unless
-/// `replace` is set.
+/// Verifies the whole file first. Rejects a damaged file, a database in use by a server, and a
+/// database with data unless `replace` is set.
 pub async fn restore(
     from: &Path,
     settings: &Settings,
@@ -203,7 +204,8 @@ pub async fn restore(
     Ok(fill(&mut lease, from, total, replace, progress).await?)
 }
 
-/// Rejects a database in use, and one with data unless `replace` is set. Returns whether it has data.
+/// Rejects a database in use, and one with data unless `replace` is set. Returns whether it has
+/// data.
 async fn expect_replaceable(lease: &Lease, replace: bool) -> Result<bool, EngineError> {
     serving::exclude_servers(lease, "a server uses the database; stop it first").await?;
     if !migrations::has_catalog(lease).await? {

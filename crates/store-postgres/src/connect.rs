@@ -1,7 +1,8 @@
 //! Connecting to a database with several addresses, one of which may hang.
 //!
-//! The driver tries hosts one after the other and sets no limit on a handshake. Here each address gets a head start;
-//! then, or as soon as it fails, the next one is tried in parallel, and the first connection wins ("happy eyeballs").
+//! The driver tries hosts one after the other and sets no limit on a handshake. Here each address
+//! gets a head start; then, or as soon as it fails, the next one is tried in parallel, and the
+//! first connection wins ("happy eyeballs").
 
 use std::fmt::{self, Debug};
 use std::pin::Pin;

@@ -15,7 +15,8 @@ pub(crate) enum EngineError {
     /// A concurrent transaction won. The work can be retried.
     #[error("another transaction changed the same rows")]
     Conflict,
-    /// The connection failed. A read can be retried on another one; the outcome of a commit is unknown.
+    /// The connection failed. A read can be retried on another one; the outcome of a commit is
+    /// unknown.
     #[error("lost the connection to the database: {0}")]
     Lost(String),
     #[error(transparent)]

@@ -1,4 +1,5 @@
-//! The aspect table of another product's database: read row by row, in one snapshot, and never written.
+//! The aspect table of another product's database: read row by row, in one snapshot, and never
+//! written.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -18,8 +19,8 @@ use crate::values::{ASPECTS, count_at};
 /// Whether the user may read the table; null if it does not exist.
 const READABLE: &str = "SELECT has_any_column_privilege(to_regclass($1), 'SELECT')";
 
-/// Ordered by the table's primary key, in the database's own collation, so that no sort is needed. A timestamp without a
-/// time zone is taken as UTC.
+/// Ordered by the table's primary key, in the database's own collation, so that no sort is needed.
+/// A timestamp without a time zone is taken as UTC.
 const ROWS: &str = "SELECT urn, aspect, version, metadata, systemmetadata, \
      CASE WHEN isfinite(createdon) THEN round(extract(epoch FROM date_trunc('milliseconds', createdon)) * 1000)::bigint END, \
      createdby, createdfor \

@@ -1,13 +1,14 @@
 //! The store on PostgreSQL, for any number of servers.
 //!
-//! The servers share no state but the database. A read takes one round trip for any number of rows (`read`, `trees`,
-//! `points`, `runs`), a write takes two (`transaction`, `run`), and the log is in commit order (`log`).
+//! The servers share no state but the database. A read takes one round trip for any number of rows
+//! (`read`, `trees`, `points`, `runs`), a write takes two (`transaction`, `run`), and the log is in
+//! commit order (`log`).
 //!
-//! This crate speaks SQL and knows no rules: the effects of a write on versions, history and derived rows are computed by
-//! its callers (`docent_store::version`, `docent_model::derive`).
+//! This crate speaks SQL and knows no rules: the effects of a write on versions, history and
+//! derived rows are computed by its callers (`docent_store::version`, `docent_model::derive`).
 //!
-//! To add a query: put the statement in the module of its kind, a method in [`PostgresStore`], a test in the conformance
-//! suite. To change the schema: see `migrations`.
+//! To add a query: put the statement in the module of its kind, a method in [`PostgresStore`], a
+//! test in the conformance suite. To change the schema: see `migrations`.
 
 mod arrays;
 mod backup;

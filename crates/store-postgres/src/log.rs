@@ -1,19 +1,22 @@
 //! The change log, read in commit order.
 //!
-//! A transaction writes its changes under a number from a sequence and adds the number to `change_pending`. These numbers
-//! are not in commit order: a transaction may commit long after one with a higher number, and a reader past that number
-//! would miss it. So log positions are assigned after the commit: a reader first assigns the next positions to all pending
-//! transactions, under a lock ([`assign_positions`]). A visible pending row is committed; later commits get later
+//! A transaction writes its changes under a number from a sequence and adds the number to
+//! `change_pending`. These numbers are not in commit order: a transaction may commit long after one
+//! with a higher number, and a reader past that number would miss it. So log positions are assigned
+//! after the commit: a reader first assigns the next positions to all pending transactions, under a
+//! lock ([`assign_positions`]). A visible pending row is committed; later commits get later
 //! positions.
 //!
-//! Rejected alternatives: readers that stop at the oldest running transaction (`xmin`) need no second table, but one long
-//! transaction hides all later commits, and a write must be visible once acknowledged. A lock from taking the number until
-//! the end of the commit makes the numbers an order, but serialises the disk flush of all commits. The cost of this design
-//! is one small row per transaction, inserted and deleted.
+//! Rejected alternatives: readers that stop at the oldest running transaction (`xmin`) need no
+//! second table, but one long transaction hides all later commits, and a write must be visible once
+//! acknowledged. A lock from taking the number until the end of the commit makes the numbers an
+//! order, but serialises the disk flush of all commits. The cost of this design is one small row
+//! per transaction, inserted and deleted.
 //!
-//! Deleted rows stay in the index while an older snapshot exists, for example that of a backup, and the query for pending
-//! rows must not scan them all. So each session remembers the oldest running transaction at the time nothing was pending
-//! ([`STATE`]) and ignores everything older. The value lives in the session, so it never outlives a failover.
+//! Deleted rows stay in the index while an older snapshot exists, for example that of a backup, and
+//! the query for pending rows must not scan them all. So each session remembers the oldest running
+//! transaction at the time nothing was pending ([`STATE`]) and ignores everything older. The value
+//! lives in the session, so it never outlives a failover.
 
 use docent_store::{AspectKey, LogEntry, LogEntryKind, LogPosition, LogicalVersion, StoreError};
 use tokio_postgres::Row;
@@ -50,8 +53,8 @@ const LOCK: &str = concat!(
     ")"
 );
 
-/// Assigns positions in the order of the numbers: a transaction that depends on another takes its number after the
-/// other's commit.
+/// Assigns positions in the order of the numbers: a transaction that depends on another takes its
+/// number after the other's commit.
 pub(crate) const ASSIGN_POSITIONS: &str = concat!(
     "WITH taken AS ( DELETE FROM change_pending WHERE ",
     unsettled!(),
@@ -149,8 +152,8 @@ pub(crate) async fn types(
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
-/// Changes after a position. Aspects missing from the registry are skipped and do not count towards `limit`, so an empty
-/// result always means the end of the log.
+/// Changes after a position. Aspects missing from the registry are skipped and do not count towards
+/// `limit`, so an empty result always means the end of the log.
 pub(crate) async fn changes(
     connections: &Connections,
     after: LogPosition,
@@ -245,8 +248,8 @@ mod tests {
         counts.sum()
     }
 
-    /// Repeats the query until the session remembers the current transaction: open transactions of other tests on the
-    /// same server hold it back.
+    /// Repeats the query until the session remembers the current transaction: open transactions of
+    /// other tests on the same server hold it back.
     async fn settle(lease: &Lease) {
         let end = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
         let end: i64 = lease.query(end, &[]).await.unwrap()[0].get(0);
@@ -300,7 +303,8 @@ mod tests {
         assert_eq!(newest, (false, LogPosition::new(20_001)));
     }
 
-    /// The late transaction begins before others commit, and commits after those have their positions.
+    /// The late transaction begins before others commit, and commits after those have their
+    /// positions.
     #[tokio::test]
     async fn a_late_commit_is_found_by_a_session_that_has_seen_nothing_pending() {
         let database = postgres_database().unwrap();

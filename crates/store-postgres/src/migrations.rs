@@ -1,18 +1,19 @@
 //! Schema migrations, as numbered steps.
 //!
-//! Each step is a file in `migrations/`, applied once and in order; the table `docent_migration` records it with a checksum.
-//! A released step is never edited.
+//! Each step is a file in `migrations/`, applied once and in order; the table `docent_migration`
+//! records it with a checksum. A released step is never edited.
 //!
-//! Servers of the previous version keep running while the first server of a new version migrates, so a step is `additive`:
-//! older servers keep reading and writing correctly after it. A database that is ahead by additive steps is served as it
-//! is. Other changes take two releases (expand and contract): the first adds the new form and writes both, the second
-//! stops using the old form once no older server runs.
+//! Servers of the previous version keep running while the first server of a new version migrates,
+//! so a step is `additive`: older servers keep reading and writing correctly after it. A database
+//! that is ahead by additive steps is served as it is. Other changes take two releases (expand and
+//! contract): the first adds the new form and writes both, the second stops using the old form once
+//! no older server runs.
 //!
-//! A step that is not additive is applied only while no server runs ([`crate::serving`]). Servers that do not know such a
-//! step do not start.
+//! A step that is not additive is applied only while no server runs ([`crate::serving`]). Servers
+//! that do not know such a step do not start.
 //!
-//! A step waits for table locks only briefly and retries: readers queue behind a waiting step, and a backup may hold a
-//! table for an hour.
+//! A step waits for table locks only briefly and retries: readers queue behind a waiting step, and
+//! a backup may hold a table for an hour.
 //!
 //! To change the schema: add the next file and its entry in [`MIGRATIONS`].
 
@@ -96,7 +97,8 @@ pub(crate) async fn expect_served(lease: &Lease) -> Result<(), EngineError> {
     ))
 }
 
-/// Migrates the database to the newest schema. An empty database is rejected unless `may_create` is set.
+/// Migrates the database to the newest schema. An empty database is rejected unless `may_create` is
+/// set.
 pub(crate) async fn migrate(lease: &mut Lease, may_create: bool) -> Result<(), EngineError> {
     migrate_with(lease, MIGRATIONS, may_create).await
 }

@@ -1,8 +1,8 @@
 //! Query plans of the hot statements: index access only, whatever the size of the tables.
 //!
-//! The expected plans are in `tests/plans.txt`. After an intended change, delete the file and run the test: it writes the
-//! file again and fails once, so that the change is reviewed. On other versions of PostgreSQL the test only checks that no
-//! statement scans a whole table or index.
+//! The expected plans are in `tests/plans.txt`. After an intended change, delete the file and run
+//! the test: it writes the file again and fails once, so that the change is reviewed. On other
+//! versions of PostgreSQL the test only checks that no statement scans a whole table or index.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,8 +17,8 @@ use crate::{log, points, read, runs, segment, transaction, trees};
 /// The version that the file was written with.
 const VERSION: &str = "15";
 
-/// Every statement of a request, which must be as fast in a large catalog as in a small one. Statements of maintenance
-/// commands ([`COMMANDS`]) scan everything anyway.
+/// Every statement of a request, which must be as fast in a large catalog as in a small one.
+/// Statements of maintenance commands ([`COMMANDS`]) scan everything anyway.
 const HOT: [(&str, &str); 60] = [
     ("an aspect", read::LATEST),
     ("aspects", read::LATEST_OF),
@@ -88,8 +88,8 @@ const HOT: [(&str, &str); 60] = [
     ("logging", segment::LOG),
 ];
 
-/// Statements that count and therefore scan a whole index, within the statement timeout. [`read::COUNT_LIKE`] does too if
-/// its pattern starts with a wildcard.
+/// Statements that count and therefore scan a whole index, within the statement timeout.
+/// [`read::COUNT_LIKE`] does too if its pattern starts with a wildcard.
 const COUNTED: [&str; 1] = ["read::COUNT"];
 
 /// Modules with statements of maintenance commands and of server start only.
@@ -220,7 +220,8 @@ async fn hot_statements_only_use_index_access() {
     }
 }
 
-/// A connection caches plans from the time the catalog was empty until the next `ANALYZE`, which may never run.
+/// A connection caches plans from the time the catalog was empty until the next `ANALYZE`, which
+/// may never run.
 #[tokio::test]
 async fn plans_made_on_empty_tables_only_use_index_access() {
     let database = postgres_database().unwrap();

@@ -1,4 +1,5 @@
-//! The connection pool: bounded size, bounded waiting, and pipelines of statements in one round trip.
+//! The connection pool: bounded size, bounded waiting, and pipelines of statements in one round
+//! trip.
 //!
 //! This module knows no table.
 
@@ -22,7 +23,8 @@ use crate::connect::{Connector, Tls};
 use crate::error::{EngineError, NO_RESPONSE, unavailable};
 use crate::settings::Settings;
 
-/// The longest queue for a connection. Beyond it callers get `Busy` at once, instead of after a timeout.
+/// The longest queue for a connection. Beyond it callers get `Busy` at once, instead of after a
+/// timeout.
 pub(crate) const MAX_WAITING: usize = 1024;
 /// How long the server waits beyond `statement_timeout` before it abandons the connection.
 const GRACE: Duration = Duration::from_secs(2);
@@ -107,8 +109,8 @@ impl Connections {
         self.response_timeout
     }
 
-    /// Runs one read-only statement. Retries once on another connection if this one is dead, unless noticing that used
-    /// up the response timeout.
+    /// Runs one read-only statement. Retries once on another connection if this one is dead, unless
+    /// noticing that used up the response timeout.
     pub(crate) async fn query(
         &self,
         sql: &'static str,
@@ -141,8 +143,9 @@ impl Connections {
         *lock(&self.suspension) = reason;
     }
 
-    /// Closes idle connections except the youngest. A session keeps the defaults of its start, so old ones may still be
-    /// read-only; young ones are current, and closing them would reconnect for every rejected write.
+    /// Closes idle connections except the youngest. A session keeps the defaults of its start, so
+    /// old ones may still be read-only; young ones are current, and closing them would reconnect
+    /// for every rejected write.
     pub(crate) fn renew(&self) {
         drop_old(&self.pool);
     }
@@ -182,8 +185,8 @@ impl Debug for Step {
     }
 }
 
-/// A connection for one caller. Dropped inside a transaction, it is closed; dropped while a statement runs, it returns to
-/// the pool only after the statement has ended ([`settle`]).
+/// A connection for one caller. Dropped inside a transaction, it is closed; dropped while a
+/// statement runs, it returns to the pool only after the statement has ended ([`settle`]).
 pub(crate) struct Lease {
     /// `None` only during drop.
     client: Option<Object>,
@@ -218,8 +221,8 @@ impl Lease {
         self.bounded(client.batch_execute(sql)).await
     }
 
-    /// Sends all steps, then reads all results: one round trip. Returns the first error; inside a transaction it fails all
-    /// later steps, and turns their commit into a rollback.
+    /// Sends all steps, then reads all results: one round trip. Returns the first error; inside a
+    /// transaction it fails all later steps, and turns their commit into a rollback.
     pub(crate) async fn pipeline(&self, steps: &[Step]) -> Result<Vec<Vec<Row>>, EngineError> {
         let client = self.client()?;
         let mut rows = Vec::with_capacity(steps.len());
@@ -294,8 +297,8 @@ impl Lease {
         Err(error)
     }
 
-    /// Marks the connection dead and closes all idle ones, which are probably dead too: a retry must not time out on each
-    /// of them.
+    /// Marks the connection dead and closes all idle ones, which are probably dead too: a retry
+    /// must not time out on each of them.
     fn lose(&self) {
         self.mark_in_transaction();
         self.lost.store(true, Ordering::Relaxed);
@@ -341,8 +344,9 @@ impl Drop for Lease {
     }
 }
 
-/// Waits for the statement of a caller that has gone, and cancels it if it runs long. The slot in the pool stays occupied
-/// meanwhile, so the database never runs more statements than the pool has slots.
+/// Waits for the statement of a caller that has gone, and cancels it if it runs long. The slot in
+/// the pool stays occupied meanwhile, so the database never runs more statements than the pool has
+/// slots.
 async fn settle(client: Object, tls: Tls, unusable: bool) {
     let done = timeout(CANCEL_AFTER, client.simple_query("")).await;
     if matches!(done, Ok(Ok(_))) && !unusable {
@@ -364,8 +368,8 @@ impl Debug for Lease {
     }
 }
 
-/// Polls the futures in order until all are done. A future sends its statement on the first poll, so this order is the
-/// order of the statements.
+/// Polls the futures in order until all are done. A future sends its statement on the first poll,
+/// so this order is the order of the statements.
 async fn in_order(
     mut results: Vec<PendingResult<'_>>,
 ) -> Vec<Result<Vec<Row>, tokio_postgres::Error>> {
@@ -397,7 +401,8 @@ mod tests {
 
     use super::*;
 
-    /// A client that disconnects cancels its request; the next one must not wait for the abandoned statement.
+    /// A client that disconnects cancels its request; the next one must not wait for the abandoned
+    /// statement.
     #[tokio::test(flavor = "multi_thread")]
     async fn an_abandoned_read_is_cancelled_and_frees_its_connection() {
         const SLOW: &str = "SELECT pg_sleep(60)";

@@ -1,10 +1,11 @@
 //! Statements that read aspects; see `trees`, `points`, `runs` and `log` for others.
 //!
-//! Each takes one round trip for any number of keys: they are passed as arrays, which `unnest` turns into rows.
+//! Each takes one round trip for any number of keys: they are passed as arrays, which `unnest`
+//! turns into rows.
 //!
-//! A connection caches each plan, perhaps from a time when the tables were empty. So statements force their plan:
-//! `LATERAL (… OFFSET 0)` can only be executed key by key, and sessions disable sequential scans (`settings`). The tests in
-//! `plans` check it.
+//! A connection caches each plan, perhaps from a time when the tables were empty. So statements
+//! force their plan: `LATERAL (… OFFSET 0)` can only be executed key by key, and sessions disable
+//! sequential scans (`settings`). The tests in `plans` check it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -60,8 +61,8 @@ macro_rules! entity_exists {
     };
 }
 
-/// One aspect and the existence of its entity, without arrays: the most frequent read. If only the entity exists, returns
-/// a row of nulls.
+/// One aspect and the existence of its entity, without arrays: the most frequent read. If only the
+/// entity exists, returns a row of nulls.
 pub(crate) const LATEST_AND_EXISTS: &str = concat!(
     "SELECT ",
     columns!(),
@@ -123,8 +124,8 @@ pub(crate) const ENTITIES: &str = concat!(
     " ORDER BY k.ordinal, a.aspect"
 );
 
-/// [`LATEST_OF`] and [`ENTITIES`] in one; entities have negative indexes. Keys after the first `$3` are existence checks,
-/// whose values are not read.
+/// [`LATEST_OF`] and [`ENTITIES`] in one; entities have negative indexes. Keys after the first `$3`
+/// are existence checks, whose values are not read.
 pub(crate) const MIXED: &str = concat!(
     "SELECT k.ordinal, a.aspect, a.version, \
      CASE WHEN k.ordinal <= $3 THEN a.metadata ELSE '' END, \

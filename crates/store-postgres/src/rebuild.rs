@@ -1,6 +1,7 @@
 //! Recomputes derived rows, page by page, while servers keep running.
 //!
-//! Each page is a transaction that locks its aspects, so that no writer changes one between the read and the repair.
+//! Each page is a transaction that locks its aspects, so that no writer changes one between the
+//! read and the repair.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Statements on ingestion runs.
 //!
-//! They use the partial indexes on `docent_run` and must repeat the conditions of those literally: PostgreSQL uses a
-//! partial index only if the query implies its condition.
+//! They use the partial indexes on `docent_run` and must repeat the conditions of those literally:
+//! PostgreSQL uses a partial index only if the query implies its condition.
 
 use docent_store::fields::SOFT_DELETE_ASPECT;
 use docent_store::{AspectKey, RunAspect, RunSummary};
@@ -36,7 +36,8 @@ macro_rules! is_included {
     };
 }
 
-/// Skips from run to run in the index (a loose index scan), and counts rows only for the runs of the page.
+/// Skips from run to run in the index (a loose index scan), and counts rows only for the runs of
+/// the page.
 pub(crate) const RUNS: &str = concat!(
     "WITH RECURSIVE run (id) AS ( \
          (SELECT ",

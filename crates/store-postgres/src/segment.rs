@@ -1,7 +1,8 @@
 //! Batches of writes as column arrays: one statement of each kind for any number of writes.
 //!
-//! A statement must not touch a row twice, and writes to one aspect must keep their order. So the writes of a transaction
-//! are split into segments in which every aspect occurs at most once, and segments are applied in order.
+//! A statement must not touch a row twice, and writes to one aspect must keep their order. So the
+//! writes of a transaction are split into segments in which every aspect occurs at most once, and
+//! segments are applied in order.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -15,8 +16,8 @@ use crate::points;
 use crate::pool::Step;
 use crate::values::{parent_text, storable};
 
-/// Deletes rows of `$table`, looked up key by key (see `read`). `$matches` joins the table to `k`, and `$except` excludes
-/// rows by `$columns`.
+/// Deletes rows of `$table`, looked up key by key (see `read`). `$matches` joins the table to `k`,
+/// and `$except` excludes rows by `$columns`.
 macro_rules! delete {
     ($table:literal, $keys:literal, $columns:literal, $matches:literal, $except:literal) => {
         concat!(
@@ -141,7 +142,8 @@ pub(crate) const LOG: &str = "INSERT INTO change_log \
      FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) \
      WITH ORDINALITY AS r (urn, aspect, kind, version, time_ms, actor, ordinal)";
 
-/// Assigns the transaction number: after the locks, so that a transaction that depends on another has a higher one.
+/// Assigns the transaction number: after the locks, so that a transaction that depends on another
+/// has a higher one.
 pub(crate) const NUMBER: &str = "INSERT INTO change_pending (transaction, changes) \
      VALUES (nextval('change_transaction'), $1) RETURNING transaction";
 
@@ -295,7 +297,8 @@ impl Segment {
         }
     }
 
-    /// Adds a write. `is_new` if the aspect is known to be missing; then `retired` is its retired version.
+    /// Adds a write. `is_new` if the aspect is known to be missing; then `retired` is its retired
+    /// version.
     pub(crate) fn push(
         &mut self,
         write: &AspectWrite,

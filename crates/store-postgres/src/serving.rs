@@ -1,9 +1,9 @@
 //! The serving lock: shared by any number of servers, or exclusive to one command.
 //!
-//! Each server holds it in shared mode while it serves, on its `LISTEN` connection, and checks the schema only while
-//! holding it. Operations that must not run beside servers (a migration that is not additive, a restore, a move) take it in
-//! exclusive mode. A server that loses the connection requests the lock again and checks the schema again; until both
-//! succeed, it serves nothing.
+//! Each server holds it in shared mode while it serves, on its `LISTEN` connection, and checks the
+//! schema only while holding it. Operations that must not run beside servers (a migration that is
+//! not additive, a restore, a move) take it in exclusive mode. A server that loses the connection
+//! requests the lock again and checks the schema again; until both succeed, it serves nothing.
 
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,9 @@ use crate::connect::Connector;
 use crate::error::EngineError;
 use crate::pool::Lease;
 
-/// The second half of the keys of advisory locks, which are per database: each schema may hold a catalog. `public` keeps
-/// the key 0 of releases before the schema was part of it. In other schemas those older servers do not see the locks of
-/// newer ones, and must be stopped before an upgrade.
+/// The second half of the keys of advisory locks, which are per database: each schema may hold a
+/// catalog. `public` keeps the key 0 of releases before the schema was part of it. In other schemas
+/// those older servers do not see the locks of newer ones, and must be stopped before an upgrade.
 macro_rules! of_schema {
     () => {
         "coalesce(hashtext(nullif(current_schema(), 'public')), 0)"

@@ -1,8 +1,9 @@
 //! The store URL: the address of the database and how to use it.
 //!
-//! `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full&pool_size=32`. Most parameters of libpq are supported;
-//! [`OWN`] lists those that the driver does not parse. Client certificates (`sslcert`, `sslkey`), password files and service
-//! files are not supported. Unknown parameters are rejected, never ignored.
+//! `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full&pool_size=32`. Most parameters
+//! of libpq are supported; [`OWN`] lists those that the driver does not parse. Client certificates
+//! (`sslcert`, `sslkey`), password files and service files are not supported. Unknown parameters
+//! are rejected, never ignored.
 //!
 //! Neither the debug output nor any message contains the password.
 
@@ -63,7 +64,8 @@ const DEFAULT_POOL_SIZE: usize = 16;
 const DEFAULT_POOL_TIMEOUT: Duration = Duration::from_secs(5);
 const DEFAULT_STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long an unreachable host stays unnoticed: the limit for unacknowledged data, and for idle time before keepalives.
+/// How long an unreachable host stays unnoticed: the limit for unacknowledged data, and for idle
+/// time before keepalives.
 const UNREACHABLE_AFTER: Duration = Duration::from_secs(5);
 /// The driver's default.
 const DEFAULT_KEEPALIVES_IDLE: Duration = Duration::from_hours(2);
@@ -234,11 +236,13 @@ impl Settings {
         set("lock_timeout", &milliseconds);
         set("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION);
         set("TimeZone", "UTC");
-        // Statements take arrays, whose contents do not affect the plan, and planning costs more than reading a row.
+        // Statements take arrays, whose contents do not affect the plan, and planning costs more
+        // than reading a row.
         set("plan_cache_mode", "force_generic_plan");
         set("jit", "off");
-        // A plan cached while a table was small would keep its sequential scan when the table has grown. Every statement
-        // of a request has an index; statements that read everything scan nevertheless.
+        // A plan cached while a table was small would keep its sequential scan when the table has
+        // grown. Every statement of a request has an index; statements that read everything scan
+        // nevertheless.
         set("enable_seqscan", "off");
         if let Some(search_path) = search_path {
             set("search_path", search_path);

@@ -1,17 +1,20 @@
 //! Concurrent point reads share statements.
 //!
-//! Most of the cost of reading a few rows is not about the rows: a message each way, a process that wakes up, a statement
-//! that starts and ends. A statement with ten reads pays that once. So only a few statements of point reads run at a time,
-//! each in a *lane*. A read that finds a free lane is sent at once; otherwise it is queued, and the next free lane takes
-//! the whole queue. No read waits for others to arrive.
+//! Most of the cost of reading a few rows is not about the rows: a message each way, a process that
+//! wakes up, a statement that starts and ends. A statement with ten reads pays that once. So only a
+//! few statements of point reads run at a time, each in a *lane*. A read that finds a free lane is
+//! sent at once; otherwise it is queued, and the next free lane takes the whole queue. No read
+//! waits for others to arrive.
 //!
 //! For a caller nothing else differs from a statement of its own:
 //!
-//! - The statement begins after the read was requested, so it sees every write acknowledged before, by any server, and all
-//!   rows come from one snapshot.
-//! - A statement that runs longer than [`MAX_LANE_TIME`] gives up its lane, so slow ones delay others by no more than that.
-//!   The pool limits their number. Reads of many rows do not come here.
-//! - If no connection is available, all queued reads fail after one pool timeout. At most [`MAX_WAITING`] are queued.
+//! - The statement begins after the read was requested, so it sees every write acknowledged before,
+//!   by any server, and all rows come from one snapshot.
+//! - A statement that runs longer than [`MAX_LANE_TIME`] gives up its lane, so slow ones delay
+//!   others by no more than that. The pool limits their number. Reads of many rows do not come
+//!   here.
+//! - If no connection is available, all queued reads fail after one pool timeout. At most
+//!   [`MAX_WAITING`] are queued.
 //! - If a statement fails because of corrupt data, each of its reads is repeated alone.
 //! - A read whose caller has gone is dropped from the queue.
 //!
@@ -30,8 +33,8 @@ use crate::error::EngineError;
 use crate::pool::{Connections, MAX_WAITING};
 use crate::read::{self, PointRead, PointReply};
 
-/// One lane per core keeps all cores busy; more lanes would make smaller batches. With a single core here, the database
-/// may have others.
+/// One lane per core keeps all cores busy; more lanes would make smaller batches. With a single
+/// core here, the database may have others.
 const MIN_LANES: usize = 2;
 /// Longer than a statement of point reads takes on a busy machine.
 const MAX_LANE_TIME: Duration = Duration::from_millis(5);

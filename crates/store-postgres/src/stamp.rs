@@ -1,13 +1,15 @@
 //! The commit stamp: notices commits of this server and others without a query per request.
 //!
-//! The stamp increases with every commit of this server, with every notification of another (`NOTIFY`), and with every
-//! commit of another found by polling, four times a second. If polling has failed for [`MAX_AGE`], the stamp increases on
-//! every read, so that callers treat every cached value as stale. Cached tokens are therefore at most that much behind.
+//! The stamp increases with every commit of this server, with every notification of another
+//! (`NOTIFY`), and with every commit of another found by polling, four times a second. If polling
+//! has failed for [`MAX_AGE`], the stamp increases on every read, so that callers treat every
+//! cached value as stale. Cached tokens are therefore at most that much behind.
 //!
-//! There is also a stamp per entity type: permissions depend on few types, and rechecking them after every commit would
-//! add a round trip to every write.
+//! There is also a stamp per entity type: permissions depend on few types, and rechecking them
+//! after every commit would add a round trip to every write.
 //!
-//! Notifications are sent outside the transactions they announce: PostgreSQL serialises commits that contain a `NOTIFY`.
+//! Notifications are sent outside the transactions they announce: PostgreSQL serialises commits
+//! that contain a `NOTIFY`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::future::poll_fn;
@@ -33,14 +35,16 @@ use crate::{log, migrations, serving};
 /// How old the last successful poll may be.
 const MAX_AGE: Duration = Duration::from_millis(900);
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// A server that has been without the serving lock for this long serves nothing until it has it again.
+/// A server that has been without the serving lock for this long serves nothing until it has it
+/// again.
 const MAX_UNLOCKED: Duration = Duration::from_secs(2);
 /// The shortest interval between two notifications.
 const NOTIFY_PAUSE: Duration = Duration::from_millis(20);
 const CHANNEL: &str = "docent_change";
 /// How many of our own commits are remembered, to tell them from others' in the log.
 const MAX_OWN: usize = 10_000;
-/// Beyond this many changes by other servers, all types count as changed instead of being looked up.
+/// Beyond this many changes by other servers, all types count as changed instead of being looked
+/// up.
 const MAX_LOOKUP: i64 = 1000;
 
 #[derive(Debug)]
@@ -195,8 +199,8 @@ impl Stamp {
 pub(crate) struct Watch(#[expect(dead_code, reason = "dropping it ends the tasks")] JoinSet<()>);
 
 impl Watch {
-    /// Takes the serving lock and starts watching. `served` is the pool of requests; the watch has a pool of its own, so
-    /// that a full queue does not delay it.
+    /// Takes the serving lock and starts watching. `served` is the pool of requests; the watch has
+    /// a pool of its own, so that a full queue does not delay it.
     pub(crate) async fn start(
         stamp: &Arc<Stamp>,
         served: &Arc<Connections>,
@@ -243,7 +247,8 @@ async fn poll_forever(stamp: Arc<Stamp>, watch: Arc<Connections>, mut newest: Lo
     }
 }
 
-/// Listens, and reconnects when the connection breaks. Suspends `served` while the server lacks the serving lock.
+/// Listens, and reconnects when the connection breaks. Suspends `served` while the server lacks the
+/// serving lock.
 async fn listen_forever(
     listener: Listener,
     mut connection: ListenConnection,
@@ -315,7 +320,8 @@ struct Listener {
 struct ListenConnection {
     client: Client,
     receiver: JoinSet<()>,
-    /// False on a read-only database, where `LISTEN` fails: then polling finds the commits of others.
+    /// False on a read-only database, where `LISTEN` fails: then polling finds the commits of
+    /// others.
     listens: bool,
 }
 

@@ -71,8 +71,8 @@ fn roots(file: Option<&Path>) -> Result<RootCertStore, StoreError> {
     Ok(roots)
 }
 
-/// Verifies the issuer of the certificate if `authority` is set, and never the host name: libpq's meaning of `verify-ca`
-/// and `require`.
+/// Verifies the issuer of the certificate if `authority` is set, and never the host name: libpq's
+/// meaning of `verify-ca` and `require`.
 #[derive(Debug)]
 struct IgnoreHostName {
     authority: Option<Arc<WebPkiServerVerifier>>,

@@ -1,25 +1,28 @@
 //! A transaction as the work sees it.
 //!
-//! The work reads, decides, and hands over its writes. The first read locks the entities that are about to be written, in
-//! the same round trip; the writes are collected and sent with the commit. So a write takes two round trips:
+//! The work reads, decides, and hands over its writes. The first read locks the entities that are
+//! about to be written, in the same round trip; the writes are collected and sent with the commit.
+//! So a write takes two round trips:
 //!
 //! 1. `BEGIN`, lock, read;
-//! 2. lock what else is written, check that rows read without a lock are unchanged, write, log, `COMMIT`.
+//! 2. lock what else is written, check that rows read without a lock are unchanged, write, log,
+//!    `COMMIT`.
 //!
-//! If a check fails or a lock cannot be waited for, the work is retried ([`crate::run`]), and the first read of the retry
-//! takes all locks that the attempt needed.
+//! If a check fails or a lock cannot be waited for, the work is retried ([`crate::run`]), and the
+//! first read of the retry takes all locks that the attempt needed.
 //!
 //! The locks ([`locks::LockSet`]):
-//! - the row of the key aspect of each written entity, in URN order, and behind it the written rows, for entities without
-//!   a key aspect: writers of an entity are serialised;
-//! - the row of the key aspect of each entity that was only found to exist, in the mode of a foreign key: it cannot be
-//!   deleted;
-//! - a whole tree of domains, for work that reads or changes placements. A tree is locked before rows: a transaction that
-//!   holds a row never waits for a tree.
+//! - the row of the key aspect of each written entity, in URN order, and behind it the written
+//!   rows, for entities without a key aspect: writers of an entity are serialised;
+//! - the row of the key aspect of each entity that was only found to exist, in the mode of a
+//!   foreign key: it cannot be deleted;
+//! - a whole tree of domains, for work that reads or changes placements. A tree is locked before
+//!   rows: a transaction that holds a row never waits for a tree.
 //!
-//! Row locks are stored in the rows, in any number; advisory locks share a small table. The isolation level is "read
-//! committed", where each statement sees what was committed before it. "Serializable" was the losing option: it detects
-//! conflicts by index page, so that transactions on neighbouring entities would fail all the time.
+//! Row locks are stored in the rows, in any number; advisory locks share a small table. The
+//! isolation level is "read committed", where each statement sees what was committed before it.
+//! "Serializable" was the losing option: it detects conflicts by index page, so that transactions
+//! on neighbouring entities would fail all the time.
 
 mod locks;
 mod reads;
@@ -143,7 +146,8 @@ impl<'l> PostgresTransaction<'l> {
         vec![Step::plain("BEGIN")]
     }
 
-    /// The steps that send the pending writes. `is_checked` selects the rows whose reads are checked.
+    /// The steps that send the pending writes. `is_checked` selects the rows whose reads are
+    /// checked.
     fn flush_steps(&mut self, is_checked: impl Fn(&AspectKey) -> bool) -> (Vec<Step>, LockStep) {
         let mut steps = self.begin_steps();
         let request = self.locks.for_writes();
@@ -252,7 +256,8 @@ impl<'l> PostgresTransaction<'l> {
         self.reads.is_missing(key) && !self.writes.keys.contains(key)
     }
 
-    /// Locks an entity for the rest of the transaction, so that the result of a query on all of it stays valid.
+    /// Locks an entity for the rest of the transaction, so that the result of a query on all of it
+    /// stays valid.
     async fn lock_entity(&mut self, urn: &Urn, strength: Strength) -> Result<(), EngineError> {
         self.flush().await?;
         let key = AspectKey::of_entity(urn);
@@ -268,8 +273,9 @@ impl<'l> PostgresTransaction<'l> {
         self.locks.confirm(own, &results)
     }
 
-    /// Locks an entity and queries it. If the entity was missing when it was to be locked, but not when it was queried,
-    /// it was created in between, and both are repeated. (An entity type without a key aspect cannot be locked.)
+    /// Locks an entity and queries it. If the entity was missing when it was to be locked, but not
+    /// when it was queried, it was created in between, and both are repeated. (An entity type
+    /// without a key aspect cannot be locked.)
     async fn query_locked<T, F>(
         &mut self,
         urn: &Urn,

@@ -44,8 +44,8 @@ impl FromSql<'_> for Timestamp {
     accepts!(TIMESTAMP);
 }
 
-/// Replaces NUL, which PostgreSQL text cannot contain. Used for names and ids, which are only compared; in aspects JSON
-/// escapes it.
+/// Replaces NUL, which PostgreSQL text cannot contain. Used for names and ids, which are only
+/// compared; in aspects JSON escapes it.
 pub(crate) fn storable(text: &str) -> String {
     text.replace('\0', "\u{FFFD}")
 }

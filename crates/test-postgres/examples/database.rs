@@ -1,4 +1,5 @@
-//! An empty database for tests that are not written in Rust: prints its URL, and removes it when standard input ends.
+//! An empty database for tests that are not written in Rust: prints its URL, and removes it when
+//! standard input ends.
 
 use std::io::{Read as _, Write as _};
 

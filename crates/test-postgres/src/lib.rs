@@ -1,8 +1,9 @@
 //! A PostgreSQL server shared by all tests, with a database for each.
 //!
-//! The first test that needs the server starts the installed PostgreSQL on a Unix socket in a directory of its own; later
-//! tests find it there. Every process that uses it holds a file lock, and a background shell stops the server once nobody
-//! has held the lock for a while. Tests can be run in any way, and nothing is started or stopped by hand.
+//! The first test that needs the server starts the installed PostgreSQL on a Unix socket in a
+//! directory of its own; later tests find it there. Every process that uses it holds a file lock,
+//! and a background shell stops the server once nobody has held the lock for a while. Tests can be
+//! run in any way, and nothing is started or stopped by hand.
 //!
 //! Tests that stop, kill or overload a server start their own ([`Server::start`]).
 //!
@@ -37,8 +38,8 @@ const DEFAULT_PORT: u16 = 5432;
 /// Options of a server with default durability.
 const DURABLE: &str = "-c shared_buffers=64MB";
 
-/// Stops the server when nobody holds the lock in three consecutive checks. `$1` is the directory of the server, `$2` that
-/// of the programs.
+/// Stops the server when nobody holds the lock in three consecutive checks. `$1` is the directory
+/// of the server, `$2` that of the programs.
 const SUPERVISOR: &str = r#"
     idle=0
     while sleep 5; do
@@ -242,7 +243,8 @@ impl Server {
         Self::started_in(directory, DURABLE, DEFAULT_PORT)
     }
 
-    /// Starts a server with TLS on a port of `localhost`. Certificate and key are in PEM format. Also returns the port.
+    /// Starts a server with TLS on a port of `localhost`. Certificate and key are in PEM format.
+    /// Also returns the port.
     pub fn start_encrypted(certificate: &str, key: &str) -> Result<(Self, u16)> {
         let directory = tempfile::Builder::new().prefix("docent-tls-").tempdir()?;
         hand_over(directory.path())?;

@@ -111,7 +111,8 @@ impl Caller {
         Ok(response.body["data"].take())
     }
 
-    /// Runs a mutation; returns whether it succeeded. Rejected input and conflicts are not failures of the test.
+    /// Runs a mutation; returns whether it succeeded. Rejected input and conflicts are not failures
+    /// of the test.
     pub(crate) fn mutate(&self, document: &str, variables: &Value) -> anyhow::Result<bool> {
         let body = json!({"query": document, "variables": variables});
         let response = self.post("/api/graphql", &body)?;

@@ -163,8 +163,8 @@ impl<'a> Clients<'a> {
         *slowest = slowest.max(begun.elapsed());
     }
 
-    /// Waits until every client has written to and searched on every server. Returns the time until each server accepted
-    /// a write.
+    /// Waits until every client has written to and searched on every server. Returns the time until
+    /// each server accepted a write.
     fn wait_for_recovery(&self, since: Instant) -> anyhow::Result<Duration> {
         let servers = self.callers.len();
         let all = (CLIENTS + 2) * self.callers.len();
@@ -354,7 +354,8 @@ fn load_a_paused_server_does_not_block_others_and_loses_nothing() -> anyhow::Res
                 }
                 let property = format!("one-{number}");
                 let response = paused.patch(&urn, &property)?;
-                // A server paused during a commit finds its connection closed and does not know the outcome.
+                // A server paused during a commit finds its connection closed and does not know the
+                // outcome.
                 let message = response.body["message"].as_str().unwrap_or_default();
                 if response.status == 503 && message.contains("it is unknown whether") {
                     unknown.insert(property);
@@ -406,7 +407,8 @@ fn load_a_paused_server_does_not_block_others_and_loses_nothing() -> anyhow::Res
         acknowledged.extend(others);
         Ok((acknowledged, unknown, slowest))
     })?;
-    // An interrupted transaction loses its locks after five seconds (`idle_in_transaction_session_timeout`).
+    // An interrupted transaction loses its locks after five seconds
+    // (`idle_in_transaction_session_timeout`).
     ensure!(slowest < Duration::from_secs(10), "{slowest:?}");
     for caller in [&paused, &running] {
         let (properties, version) = caller.properties(&urn)?;

@@ -1,6 +1,7 @@
 //! Many clients on several servers, all writing to the same few entities.
 //!
-//! `DOCENT_LOAD_SECONDS` sets the duration of the load (60 by default), `DOCENT_LOAD_SEED` the seed of the random numbers.
+//! `DOCENT_LOAD_SECONDS` sets the duration of the load (60 by default), `DOCENT_LOAD_SEED` the seed
+//! of the random numbers.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};

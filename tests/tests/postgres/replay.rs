@@ -1,8 +1,8 @@
-//! Replays the writes of a load in the order of the change log. Each must be valid at its position, and together they must
-//! match what the clients were told.
+//! Replays the writes of a load in the order of the change log. Each must be valid at its position,
+//! and together they must match what the clients were told.
 //!
-//! Triggers record every written value ([`record`]), independently of Docent's own history: they know nothing of versions,
-//! and keep the values of deleted entities.
+//! Triggers record every written value ([`record`]), independently of Docent's own history: they
+//! know nothing of versions, and keep the values of deleted entities.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,7 +57,8 @@ pub(crate) fn record(database: &Database) -> anyhow::Result<()> {
 const RECORDED: &str = "SELECT c.first_position, t.urn, t.aspect, t.metadata FROM recorded t JOIN recorded_transaction n USING (writer) \
      JOIN change_commit c ON c.transaction = n.transaction ORDER BY c.first_position, t.id";
 
-/// Log entries whose version is not the previous one plus one. Versions restart at 1 after a deletion.
+/// Log entries whose version is not the previous one plus one. Versions restart at 1 after a
+/// deletion.
 const GAPS_IN_VERSIONS: &str = "SELECT urn, aspect, kind, logical_version FROM (SELECT l.urn, l.aspect, l.kind, \
          l.logical_version, lag(l.logical_version) OVER w AS previous, lag(l.kind) OVER w AS previous_kind \
          FROM change_log l JOIN change_commit c USING (transaction) \
@@ -207,8 +208,8 @@ impl Replay {
         self.values.get(&(urn.to_owned(), aspect.to_owned()))
     }
 
-    /// Compares the replayed actions with the acknowledged ones. An action without effect is acknowledged but not
-    /// recorded.
+    /// Compares the replayed actions with the acknowledged ones. An action without effect is
+    /// acknowledged but not recorded.
     pub(crate) fn agrees_with(&self, acknowledged: &ActionCounts) -> anyhow::Result<()> {
         let actions: BTreeSet<&Action> = self.actions.keys().chain(acknowledged.keys()).collect();
         for action in actions {

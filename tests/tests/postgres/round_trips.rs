@@ -35,7 +35,8 @@ impl RemoteSetup {
         })
     }
 
-    /// The fewest round trips of a request with prepared statements. `request` gets another number each time.
+    /// The fewest round trips of a request with prepared statements. `request` gets another number
+    /// each time.
     fn trips(
         &self,
         mut request: impl FnMut(&Caller, u64) -> anyhow::Result<()>,

@@ -1,8 +1,8 @@
 //! A proxy between a server and its database that adds latency and counts round trips.
 //!
-//! Everything that the server sends on a connection before it receives a result belongs to the same round trip; the first
-//! message after the result begins the next one. Background queries of the server use connections with another application
-//! name and are not counted.
+//! Everything that the server sends on a connection before it receives a result belongs to the same
+//! round trip; the first message after the result begins the next one. Background queries of the
+//! server use connections with another application name and are not counted.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};

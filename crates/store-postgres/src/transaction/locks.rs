@@ -48,7 +48,8 @@ impl Strength {
     }
 }
 
-/// The rows that a step of a pipeline locks. Its result says which of them exist and are therefore locked.
+/// The rows that a step of a pipeline locks. Its result says which of them exist and are therefore
+/// locked.
 #[derive(Debug)]
 pub(super) struct LockStep {
     index: usize,
@@ -62,8 +63,9 @@ impl LockStep {
         Self::push(strength.statement(), strength, vec![row], steps)
     }
 
-    /// Adds a step, if there are rows. All transactions lock in the order of URNs, and the key aspect of an entity
-    /// first, because many lock that row alone before they know what else they need.
+    /// Adds a step, if there are rows. All transactions lock in the order of URNs, and the key
+    /// aspect of an entity first, because many lock that row alone before they know what else they
+    /// need.
     fn push(
         sql: &'static str,
         strength: Strength,
@@ -120,7 +122,8 @@ impl LockSet {
         self.rows.get(row).is_some_and(|held| *held >= strength)
     }
 
-    /// Whether no other transaction can write the aspect: its row, or that of its entity's key aspect, is locked.
+    /// Whether no other transaction can write the aspect: its row, or that of its entity's key
+    /// aspect, is locked.
     pub(super) fn excludes_writers_of(&self, key: &AspectKey) -> bool {
         self.holds(key, Strength::Write)
             || AspectKey::of_entity(&key.urn).is_some_and(|own| self.holds(&own, Strength::Write))
@@ -143,8 +146,9 @@ impl LockSet {
 
     /// The locks of a read: the entities that are about to be written.
     ///
-    /// These are the entities whose key aspect is read together with another aspect. An aspect alone is read to make a
-    /// decision: of the platform of a dataset, for example, which many transactions read and none of them writes.
+    /// These are the entities whose key aspect is read together with another aspect. An aspect
+    /// alone is read to make a decision: of the platform of a dataset, for example, which many
+    /// transactions read and none of them writes.
     pub(super) fn for_read(&mut self, keys: &[AspectKey]) -> LockRequest {
         let mut request = std::mem::take(&mut self.initial);
         let registry = Registry::get();
@@ -183,7 +187,8 @@ impl LockSet {
         request
     }
 
-    /// The locks of a question about a whole entity. It precedes a removal, so the tree of the entity is included.
+    /// The locks of a question about a whole entity. It precedes a removal, so the tree of the
+    /// entity is included.
     pub(super) fn for_entity(&mut self, key: &AspectKey) -> LockRequest {
         self.needed.rows.insert(key.clone());
         if is_in_tree(&key.urn) {
@@ -195,8 +200,8 @@ impl LockSet {
 
     /// Adds the steps that lock what is not locked yet: trees, then rows, each in their order.
     ///
-    /// A transaction that waits for a lock out of this order could deadlock. So it fails instead, and the next attempt
-    /// requests all its locks first.
+    /// A transaction that waits for a lock out of this order could deadlock. So it fails instead,
+    /// and the next attempt requests all its locks first.
     pub(super) fn steps(&mut self, request: LockRequest, steps: &mut Vec<Step>) -> LockStep {
         let tree_sql = if self.rows.is_empty() {
             LOCK_TREE

@@ -68,8 +68,8 @@ impl ReadSet {
             .map(|(key, _)| key)
     }
 
-    /// Checks that rows read without a lock are unchanged. `inserted` ones need no check: their insert fails if they
-    /// exist.
+    /// Checks that rows read without a lock are unchanged. `inserted` ones need no check: their
+    /// insert fails if they exist.
     pub(super) fn check(
         &self,
         is_checked: impl Fn(&AspectKey) -> bool,

@@ -2,8 +2,8 @@
 
 use crate::read::latest_of_key;
 
-/// Returns for every row the transaction that wrote it (`xmin`), to detect changes, and for a missing one its retired
-/// version, which its insert needs.
+/// Returns for every row the transaction that wrote it (`xmin`), to detect changes, and for a
+/// missing one its retired version, which its insert needs.
 pub(crate) const GET: &str = concat!(
     "SELECT k.ordinal, a.version, a.metadata, a.systemmetadata, a.createdon, a.createdby, \
      a.createdfor, a.writer, CASE WHEN a.version IS NULL THEN \

@@ -18,7 +18,8 @@ pub(super) struct PendingWrites {
 }
 
 impl PendingWrites {
-    /// Adds a write. `is_new` if the aspect is known to be missing; then `retired` is its retired version.
+    /// Adds a write. `is_new` if the aspect is known to be missing; then `retired` is its retired
+    /// version.
     pub(super) fn add(
         &mut self,
         write: &AspectWrite,

@@ -1,4 +1,5 @@
-//! Connecting and staying connected: passwords, encryption, hanging hosts, silent connections, exclusive use.
+//! Connecting and staying connected: passwords, encryption, hanging hosts, silent connections,
+//! exclusive use.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -222,7 +223,8 @@ async fn a_silent_database_times_out_once_and_not_per_connection() {
             "{failed:?}"
         );
     }
-    // About five seconds: the timeouts of one statement and one connection. Eight connections would take 24.
+    // About five seconds: the timeouts of one statement and one connection. Eight connections would
+    // take 24.
     let elapsed = silenced.elapsed();
     assert!(elapsed < Duration::from_secs(15), "{elapsed:?}");
 }

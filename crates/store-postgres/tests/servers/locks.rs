@@ -80,7 +80,8 @@ async fn a_transaction_that_waits_for_a_tree_holds_no_row() {
     }
 }
 
-/// Some transactions lock all rows of an entity at once, others the key aspect alone first: both start with the latter.
+/// Some transactions lock all rows of an entity at once, others the key aspect alone first: both
+/// start with the latter.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_that_waits_for_a_key_aspect_holds_no_other_row_of_the_entity() {
     let database = postgres_database().unwrap();

@@ -80,8 +80,8 @@ async fn logged(store: &dyn Store, after: i64) -> Vec<(i64, Urn)> {
         .collect()
 }
 
-/// A transaction takes its number, another takes the next one and commits, a reader reads the log, and only then the first
-/// commits. A reader that continues from there must see it.
+/// A transaction takes its number, another takes the next one and commits, a reader reads the log,
+/// and only then the first commits. A reader that continues from there must see it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_that_commits_late_is_not_missing_from_the_log() {
     let database = postgres_database().unwrap();
@@ -114,7 +114,8 @@ async fn a_transaction_that_commits_late_is_not_missing_from_the_log() {
     connection.await.unwrap().unwrap();
 }
 
-/// The other direction, that a commit leaves the stamps of other types alone, is tested without a clock in `stamp`.
+/// The other direction, that a commit leaves the stamps of other types alone, is tested without a
+/// clock in `stamp`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_advances_the_stamp_of_its_entity_type_on_every_server() {
     let database = postgres_database().unwrap();
@@ -235,8 +236,8 @@ async fn concurrent_writers_of_one_entity_run_once_each() {
     assert_eq!(runs, 8 * WRITES);
 }
 
-/// Two transactions check that a name is free among siblings in a tree, and take it: one must see the other. Queries on a
-/// tree lock all of it.
+/// Two transactions check that a name is free among siblings in a tree, and take it: one must see
+/// the other. Queries on a tree lock all of it.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_one_of_two_concurrent_writers_gets_a_name_in_a_tree() {
     let database = postgres_database().unwrap();
@@ -404,7 +405,8 @@ async fn a_read_sees_every_write_acknowledged_before_it_began() {
     assert!(reads > 100, "{reads}");
 }
 
-/// Without the database, commits of other servers are unknown, so every cached value must count as stale.
+/// Without the database, commits of other servers are unknown, so every cached value must count as
+/// stale.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_stamp_changes_on_every_read_while_the_database_is_down() {
     let server = docent_test_postgres::Server::start().unwrap();
