@@ -1,6 +1,6 @@
-//! The conformance suite of `docent-store` over this engine.
+//! Runs the conformance suite of `docent-store` on this engine.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may stop as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! An empty database for tests that are not written in Rust: prints its URL, and removes it when
+//! Creates an empty database for tests in other languages: prints its URL, and drops it when
 //! standard input ends.
 
 use std::io::{Read as _, Write as _};
@@ -10,7 +10,7 @@ fn main() -> anyhow::Result<()> {
     let mut output = std::io::stdout();
     writeln!(output, "{}", database.url())?;
     output.flush()?;
-    // Whoever asked for it holds the other end, and lets go of it even when killed.
+    // The parent process holds the other end, which closes even if it is killed.
     std::io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())
 }
