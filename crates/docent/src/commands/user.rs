@@ -5,11 +5,11 @@ mod terminal;
 use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use comfy_table::{Table, presets};
-use docent_catalog::Caller;
 use docent_catalog::people::{NewUser, Password, User};
+use docent_catalog::{Caller, ConflictReason, ErrorKind};
 
 use super::{catalog, runtime, say, user_urn};
 use crate::engine::OpenMode;
@@ -85,7 +85,13 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
             let name = new.user.key().to_owned();
             let runtime = runtime()?;
             let catalog = runtime.block_on(catalog(store, OpenMode::SharedCreate))?;
-            runtime.block_on(catalog.add_user(&Caller::system(), new))?;
+            let added = runtime.block_on(catalog.add_user(&Caller::system(), new));
+            added.map_err(|error| match error.kind() {
+                ErrorKind::Conflict(ConflictReason::PasswordExists) => {
+                    anyhow!("{error} ('docent user passwd {name}')")
+                }
+                _ => error.into(),
+            })?;
             say(format!("{name} can sign in"));
         }
         UserCommand::List { all } => list(store, all)?,

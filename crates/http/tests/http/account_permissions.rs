@@ -226,7 +226,7 @@ async fn only_the_administrator_creates_tokens_for_others() {
         let error = &reply["errors"][0];
         assert_eq!(error["extensions"]["code"], 403, "{other}: {reply}");
         let message = error["message"].as_str().unwrap();
-        assert!(message.contains("docent token create"), "{message}");
+        assert!(message.contains("only datahub creates tokens"), "{message}");
     }
     let token_in = |reply: &Value| {
         let token = &reply["data"]["createAccessToken"]["accessToken"];
