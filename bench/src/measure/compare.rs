@@ -77,11 +77,12 @@ async fn warm_reads(
     read: Read,
     report: &mut Report,
 ) -> Result<()> {
-    let bodies: [(&str, fn(Read, usize) -> String); 2] = [
-        ("variable", Read::with_variable),
-        ("literal", Read::with_literal),
-    ];
-    for (form, body) in bodies {
+    for form in ["variable", "literal"] {
+        let body = if form == "variable" {
+            Read::with_variable
+        } else {
+            Read::with_literal
+        };
         let name = format!("read {}, URN as {form}", read.name());
         report.progress(&name);
         let sources =

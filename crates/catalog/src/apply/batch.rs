@@ -412,7 +412,7 @@ fn is_resumable(prepared: &[Prepared]) -> bool {
     prepared.len() == 1 || prepared.iter().all(is_rollback)
 }
 
-/// AspectRow 0 after a write.
+/// Row 0 after a write.
 fn row_after(current: Option<&StoredAspect>, effect: &Effect) -> Option<StoredAspect> {
     match effect {
         Effect::Put { row, .. } | Effect::Revert { row, .. } => Some(row.clone()),
