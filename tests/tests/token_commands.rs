@@ -297,7 +297,7 @@ fn a_token_is_revoked_only_by_an_unambiguous_prefix_of_its_id() -> anyhow::Resul
             }
             _ => {
                 let error = revoked.failed()?;
-                ensure!(error.contains("several tokens"), "{error}");
+                ensure!(error.contains("several token ids"), "{error}");
                 ambiguous += 1;
             }
         }

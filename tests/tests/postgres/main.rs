@@ -149,7 +149,10 @@ fn a_read_only_database_only_loses_the_time_of_last_token_use() -> anyhow::Resul
     ensure!(used.is_i64(), "{reply}");
     ensure!(server.stop()?.success());
     let printed = server.printed();
-    ensure!(printed.contains("could not be stored"), "{printed}");
+    ensure!(
+        printed.contains("cannot store when tokens were last used"),
+        "{printed}"
+    );
     Ok(())
 }
 

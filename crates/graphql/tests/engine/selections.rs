@@ -66,7 +66,7 @@ async fn without_an_index_searches_fail_and_domains_are_listed() {
         let reply = fixture.json(query).await;
         assert_eq!(
             messages(&reply),
-            ["search is off: this server was started without an index"]
+            ["search is disabled: this server was started without an index"]
         );
         assert_eq!(reply["errors"][0]["extensions"]["code"], 503);
     }

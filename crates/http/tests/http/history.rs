@@ -155,7 +155,7 @@ async fn entities_without_a_history_are_rejected_with_a_message() {
         let (code, message) = app.graphql_error(&query).await;
         assert_eq!(code, 400, "{message}");
         let expected = if expected == "nothing" {
-            "no such thing"
+            "no such history"
         } else {
             expected
         };

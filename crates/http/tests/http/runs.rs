@@ -306,9 +306,13 @@ async fn invalid_run_requests_are_rejected_with_a_message() {
         (
             "/runs?action=rollback",
             json!({"runId": "no-run-id-provided"}),
-            "runId",
+            "id of the run",
         ),
-        ("/runs?action=rollback", json!({"runId": ""}), "runId"),
+        (
+            "/runs?action=rollback",
+            json!({"runId": ""}),
+            "id of the run",
+        ),
     ] {
         let (status, reply) = app.post(path, &body).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{path} {reply}");

@@ -105,7 +105,7 @@ async fn values_that_violate_the_definition_are_rejected() {
                 DAYS,
                 &json!([{"numberValue": 30}, {"numberValue": 90}]),
             ),
-            "takes one value, and 2 are given",
+            "takes one value, but 2 are given",
         ),
         (
             input(DATASET, DAYS, &json!([{"stringValue": "30"}])),

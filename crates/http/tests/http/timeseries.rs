@@ -170,7 +170,7 @@ async fn invalid_time_series_requests_are_rejected_with_a_message() {
         (
             READ,
             json!({"urn": DATASET, "aspect": "status"}),
-            "no time series",
+            "not a time series",
         ),
         (
             READ,
@@ -200,7 +200,7 @@ async fn invalid_time_series_requests_are_rejected_with_a_message() {
         (
             "/entities?action=delete",
             json!({"urn": DATASET, "aspectName": "status", "endTimeMillis": 1}),
-            "no time series",
+            "not a time series",
         ),
     ] {
         let (status, reply) = app.post(path, &body).await;
