@@ -111,7 +111,7 @@ fn old_servers_do_not_start_after_an_incompatible_migration() -> anyhow::Result<
         docent.args(command).args(["--store", database.url()]);
         let rejection = CommandOutput::run(&mut docent)?.failed()?;
         ensure!(
-            rejection.contains("written by a newer docent (step 4, later): use that version"),
+            rejection.contains("written by a newer docent (step 5, later): use that version"),
             "{rejection}"
         );
     }
