@@ -534,7 +534,7 @@ async fn sessions_are_never_listed_and_ids_are_not_credentials() {
         }
     }
     for query in [
-        r#"{ recentChanges(input: {types: [ACCESS_TOKEN, CORP_USER], count: 50}) { entity { urn } } }"#.to_owned(),
+        "{ recentChanges(input: {types: [ACCESS_TOKEN, CORP_USER], count: 50}) { entity { urn } } }".to_owned(),
         r#"{ searchAcrossEntities(input: {query: "*", count: 100}) { total searchResults { entity { urn } } } }"#.to_owned(),
         format!(
             r#"{{ corpUser(urn: "{ADA}") {{ relationships(input: {{types: ["SessionOf", "TokenOf"], direction: INCOMING}}) {{ total }} }} }}"#

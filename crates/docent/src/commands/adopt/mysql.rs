@@ -161,7 +161,7 @@ impl MySqlAspects {
         let connecting = timeout(CONNECT_TIMEOUT, connect(settings)).await;
         let Ok(connection) = connecting else {
             bail!(
-                "it does not answer within {} seconds: is a MySQL or MariaDB server at this address?",
+                "it does not respond within {} seconds: is a MySQL or MariaDB server at this address?",
                 CONNECT_TIMEOUT.as_secs()
             );
         };
