@@ -232,7 +232,7 @@ async fn concurrent_writers_of_one_entity_run_once_each() {
         usize::try_from(version::logical_version_of(&row.unwrap()).get()),
         Ok(1 + 8 * WRITES)
     );
-    let runs = runs.load(Ordering::Relaxed) as usize;
+    let runs = usize::try_from(runs.load(Ordering::Relaxed)).unwrap();
     assert_eq!(runs, 8 * WRITES);
 }
 
