@@ -1,7 +1,7 @@
 //! Structs for the aspects that the server itself edits.
 //!
-//! Each keeps unknown members in `other`, so that an edit never loses data from an ingestion client.
-//! All other aspects stay JSON and are described by the registry alone.
+//! Each keeps unknown members in `other`, so that an edit never loses data from an ingestion
+//! client. All other aspects stay JSON and are described by the registry alone.
 
 use std::collections::{BTreeMap, HashMap};
 

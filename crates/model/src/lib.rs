@@ -3,8 +3,8 @@
 //! - [`Urn`]: entity identifiers.
 //! - [`Registry`]: the known entities, aspects and records, as data (`registry.json`).
 //!   [`Registry::validate`] checks an aspect, [`derive()`] computes its edges,
-//!   [`remove_references`] removes a URN from it, [`searchable`] extracts its searchable values, and
-//!   [`defaults`] has the default aspects of a new entity.
+//!   [`remove_references`] removes a URN from it, [`searchable`] extracts its searchable values,
+//!   and [`defaults`] has the default aspects of a new entity.
 //! - [`aspects`]: Rust structs for the few aspects that the server itself edits.
 //! - [`patch`]: partial updates of an aspect.
 //! - [`Clock`]: time as a parameter.

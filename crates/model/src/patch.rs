@@ -9,7 +9,8 @@
 //!
 //! - [`mod@pointer`] parses paths
 //! - [`template`] defines the keys of lists; to add one for an aspect, add a line to its table
-//! - [`document`] is the value being patched; [`keyed_list`] and [`column_lineage`] are its keyed lists
+//! - [`document`] is the value being patched; [`keyed_list`] and [`column_lineage`] are its keyed
+//!   lists
 //! - [`plain`] implements the RFC for values without keys
 //!
 //! This module must not know entities or stores. The caller validates the result.
@@ -151,8 +152,8 @@ impl Patch {
         actions.all(|action| matches!(action, Action::Remove))
     }
 
-    /// Applies the patch to the current value, or `None` if the aspect does not exist yet. New values
-    /// that require an audit stamp get `stamp`.
+    /// Applies the patch to the current value, or `None` if the aspect does not exist yet. New
+    /// values that require an audit stamp get `stamp`.
     pub fn apply(
         &self,
         aspect: AspectName,

@@ -1,7 +1,7 @@
 //! Removes references to an entity from an aspect, as described by the registry.
 //!
-//! Only URNs that form a relationship are removed; audit stamps keep their actors. A list item or an
-//! optional member that requires the URN is removed with it.
+//! Only URNs that form a relationship are removed; audit stamps keep their actors. A list item or
+//! an optional member that requires the URN is removed with it.
 
 use serde_json::Value;
 

@@ -98,7 +98,8 @@ impl Registry {
         &REGISTRY
     }
 
-    /// Returns the entity type with this name, preferring an exact match over a case-insensitive one.
+    /// Returns the entity type with this name, preferring an exact match over a case-insensitive
+    /// one.
     pub fn entity(&self, name: &str) -> Option<&'static EntitySpec> {
         self.find_entity(name, NameMatch::IgnoreCase)
     }
@@ -146,8 +147,8 @@ impl Registry {
             .map(|aspect| aspect.record_name)
     }
 
-    /// The aspect of an entity type whose record has this qualified name. Ignores `pegasus2avro`, which
-    /// old clients insert.
+    /// The aspect of an entity type whose record has this qualified name. Ignores `pegasus2avro`,
+    /// which old clients insert.
     pub fn aspect_of_record(&self, entity: &EntitySpec, record_name: &str) -> Option<AspectName> {
         let plain = record_name.replacen(".pegasus2avro.", ".", 1);
         let mut members = entity.members.iter().copied();
@@ -191,8 +192,8 @@ impl Registry {
         Ok(urn)
     }
 
-    /// The key aspect of a URN, such as `{"platform": …, "name": …, "origin": …}`; `None` if the URN is
-    /// not valid.
+    /// The key aspect of a URN, such as `{"platform": …, "name": …, "origin": …}`; `None` if the
+    /// URN is not valid.
     pub fn key_aspect_value(&self, urn: &Urn) -> Option<Value> {
         let entity = self.check_stored_urn(urn).ok()?;
         let members: Map<String, Value> = entity

@@ -1,9 +1,9 @@
 //! Extracts the searchable values of an aspect, as described by the registry's search annotations.
 //!
-//! To make a member of an aspect searchable, add a `searchable` annotation to it in `registry.json`;
-//! nothing changes here. This module must not know any aspect by name, nor the format of the index.
-//! Skips values that do not match their field, because values stored by other servers may not be
-//! valid here.
+//! To make a member of an aspect searchable, add a `searchable` annotation to it in
+//! `registry.json`; nothing changes here. This module must not know any aspect by name, nor the
+//! format of the index. Skips values that do not match their field, because values stored by other
+//! servers may not be valid here.
 
 mod text;
 
@@ -59,8 +59,8 @@ pub struct SearchField {
     pub rich_text: bool,
 }
 
-/// A value of a search field. The variant follows from the field's kind: `Text` for texts, keywords,
-/// URNs and maps, `Flag` for booleans, `Number` for counts and times, `Real` for doubles.
+/// A value of a search field. The variant follows from the field's kind: `Text` for texts,
+/// keywords, URNs and maps, `Flag` for booleans, `Number` for counts and times, `Real` for doubles.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SearchValue<'v> {
     Text(Cow<'v, str>),
@@ -104,8 +104,8 @@ impl Registry {
         self.search_plans().fields()
     }
 
-    /// The search field with this name or alias, with or without `.keyword`. A shared alias resolves to
-    /// the field that most records use it for.
+    /// The search field with this name or alias, with or without `.keyword`. A shared alias
+    /// resolves to the field that most records use it for.
     pub fn search_field(&self, name: &str) -> Option<&'static SearchField> {
         self.search_plans().field(strip_keyword_suffix(name))
     }

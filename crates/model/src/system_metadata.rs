@@ -9,8 +9,8 @@ use crate::{EpochMillis, LogicalVersion};
 /// The run id of writes that belong to no ingestion run.
 pub const NO_RUN_ID: &str = "no-run-id-provided";
 
-/// Stored as JSON with each aspect. `version` is the logical version as text, because clients expect
-/// a string.
+/// Stored as JSON with each aspect. `version` is the logical version as text, because clients
+/// expect a string.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SystemMetadata {

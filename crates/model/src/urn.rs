@@ -3,6 +3,7 @@
 //! The key is a plain string or a tuple in parentheses, whose parts may be URNs themselves. This
 //! module implements the grammar; [`crate::Registry::check_urn`] checks entity types and key parts.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
@@ -374,6 +375,13 @@ impl Eq for Urn {}
 impl Hash for Urn {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.text.hash(state);
+    }
+}
+
+/// Collections with URNs as keys can be searched by text.
+impl Borrow<str> for Urn {
+    fn borrow(&self) -> &str {
+        &self.text
     }
 }
 

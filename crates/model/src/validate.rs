@@ -1,10 +1,11 @@
 //! Validates the value of an aspect against its record and removes unknown members.
 //!
-//! The rules come from the registry, except one that a record cannot express: the field paths of the
-//! two aspects that list columns are unique. To add such a rule, call it from
+//! The rules come from the registry, except one that a record cannot express: the field paths of
+//! the two aspects that list columns are unique. To add such a rule, call it from
 //! [`Registry::validate`].
 //!
-//! A valid value costs no allocation: the path of a violation is built while the error propagates.
+//! The path of a violation is built while the error propagates, so a valid value does not pay for
+//! it.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -17,9 +18,6 @@ use crate::{AspectName, EntitySpec, Registry, UrnError};
 
 /// The maximum nesting depth. The JSON parser's own limit is slightly higher.
 const MAX_DEPTH: usize = 100;
-
-/// Up to this many columns, comparing all pairs is faster than a hash set.
-const FEW_COLUMNS: usize = 16;
 
 /// The first violation found in the value of an aspect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -209,9 +207,7 @@ fn check_field_paths(
             path,
         }
     };
-    let mut few = [""; FEW_COLUMNS];
-    let is_many = columns.len() > FEW_COLUMNS;
-    let mut many = HashSet::with_capacity(if is_many { columns.len() } else { 0 });
+    let mut paths = HashSet::with_capacity(columns.len());
     for (index, column) in columns.iter().enumerate() {
         let Some(path) = column.get("fieldPath").and_then(Value::as_str) else {
             continue;
@@ -219,14 +215,7 @@ fn check_field_paths(
         if path.is_empty() {
             return Err(error(index, "empty field path.".to_owned()));
         }
-        let is_repeated = if is_many {
-            !many.insert(path)
-        } else {
-            let is_known = few[..index].contains(&path);
-            few[index] = path;
-            is_known
-        };
-        if is_repeated {
+        if !paths.insert(path) {
             return Err(error(
                 index,
                 format!("duplicated field paths: '{}'", shorten(path)),

@@ -1,7 +1,7 @@
 //! Loaded entities, rows and results of resolvers.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use docent_catalog::StoredAspect;
@@ -12,10 +12,8 @@ use crate::error::Failure;
 use crate::json::{Parsed, View};
 use crate::plan::{ObjectPlan, ValuePlan};
 
-/// So few entities are looked through faster than hashed.
-const FEW: usize = 12;
-
-/// An entity loaded for an [`ObjectPlan`]. An entity has one slot per plan, however often it occurs.
+/// An entity loaded for an [`ObjectPlan`]. An entity has one slot per plan, however often it
+/// occurs.
 #[derive(Debug)]
 pub(crate) struct Slot<'p> {
     pub(crate) urn: Urn,
@@ -28,8 +26,6 @@ pub(crate) struct Slot<'p> {
     pub(crate) all_rows: Vec<(AspectName, usize)>,
     /// Set if its level could not be read.
     pub(crate) failure: Option<Failure>,
-    /// The slot with the same hash before this one.
-    previous: Option<usize>,
 }
 
 /// An aspect of an entity.
@@ -81,61 +77,31 @@ pub(crate) struct Loaded<'p> {
     pub(crate) outcomes: Vec<Outcome>,
     /// Results of resolvers for plain objects.
     pub(crate) plain_outcomes: HashMap<CallKey, Outcome>,
-    /// The latest slot by hash; empty as long as there are few.
-    index: HashMap<u64, usize>,
-    hasher: RandomState,
+    /// The slots by the address of their plan and their URN.
+    index: HashMap<usize, HashMap<Urn, usize>>,
 }
 
 impl<'p> Loaded<'p> {
     /// The slot of an entity for a plan.
     pub(crate) fn find(&self, plan: &ObjectPlan, urn: &str) -> Option<usize> {
-        let matches = |slot: &Slot<'_>| std::ptr::eq(slot.plan, plan) && slot.urn.as_str() == urn;
-        if self.index.is_empty() {
-            return self.slots.iter().position(matches);
-        }
-        let mut next = self.index.get(&self.hash(plan, urn)).copied();
-        while let Some(index) = next {
-            let slot = &self.slots[index];
-            if matches(slot) {
-                return Some(index);
-            }
-            next = slot.previous;
-        }
-        None
+        self.index.get(&address(plan))?.get(urn).copied()
     }
 
     /// Adds an entity unless it has a slot.
     pub(crate) fn add(&mut self, plan: &'p ObjectPlan, urn: Urn) {
-        if self.find(plan, urn.as_str()).is_some() {
-            return;
+        let slots = self.index.entry(address(plan)).or_default();
+        if let Entry::Vacant(entry) = slots.entry(urn) {
+            let urn = entry.key().clone();
+            entry.insert(self.slots.len());
+            self.slots.push(Slot {
+                urn,
+                plan,
+                first_cell: 0,
+                first_outcome: 0,
+                all_rows: Vec::new(),
+                failure: None,
+            });
         }
-        self.slots.push(Slot {
-            urn,
-            plan,
-            first_cell: 0,
-            first_outcome: 0,
-            all_rows: Vec::new(),
-            failure: None,
-            previous: None,
-        });
-        if !self.index.is_empty() {
-            self.note(self.slots.len() - 1);
-        } else if self.slots.len() > FEW {
-            for index in 0..self.slots.len() {
-                self.note(index);
-            }
-        }
-    }
-
-    fn note(&mut self, index: usize) {
-        let slot = &self.slots[index];
-        let hash = self.hash(slot.plan, slot.urn.as_str());
-        self.slots[index].previous = self.index.insert(hash, index);
-    }
-
-    fn hash(&self, plan: &ObjectPlan, urn: &str) -> u64 {
-        self.hasher
-            .hash_one((std::ptr::from_ref(plan) as usize, urn))
     }
 
     /// The rows of an entity that its plan needs.
@@ -165,4 +131,8 @@ impl<'p> Loaded<'p> {
             cell.exists || cell.row.is_some()
         })
     }
+}
+
+fn address(plan: &ObjectPlan) -> usize {
+    std::ptr::from_ref(plan) as usize
 }

@@ -1,8 +1,8 @@
 //! Column lineage: a list in which one element holds several relations.
 //!
-//! A path addresses one relation: `/<transformation>/<downstream column>/<query>/<upstream column>`,
-//! with `NONE` for a missing transformation or query. Elements are split only when a path addresses
-//! a part of them.
+//! A path addresses one relation: `/<transformation>/<downstream column>/<query>/<upstream
+//! column>`, with `NONE` for a missing transformation or query. Elements are split only when a path
+//! addresses a part of them.
 //!
 //! Both lists and patches can have tens of thousands of relations, so no operation scans the whole
 //! list: elements are indexed by the columns of both sides ([`ColumnLineage::elements_with`]).
@@ -44,8 +44,8 @@ pub(super) struct ColumnLineage {
     by_downstream: BTreeMap<Vec<String>, BTreeSet<Position>>,
     /// By transformation, query and upstream column.
     by_upstream: HashMap<[String; 3], BTreeSet<Position>>,
-    /// Elements with one downstream column, by transformation, column, query and details. New relations
-    /// with the same key are added to them.
+    /// Elements with one downstream column, by transformation, column, query and details. New
+    /// relations with the same key are added to them.
     by_details: HashMap<[String; 4], BTreeSet<Position>>,
     /// The last sequence number used.
     sequence: usize,
@@ -540,7 +540,8 @@ mod tests {
         const MANY: usize = 3000;
         let mut columns = ColumnLineage::default();
         for (number, score) in (0..MANY).zip(0_u32..) {
-            // Many columns with one upstream, one column with many, and one with many and distinct scores.
+            // Many columns with one upstream, one column with many, and one with many and distinct
+            // scores.
             for (key, score) in [
                 (key(number, 0), 1.0),
                 (key(MANY, number), 1.0),

@@ -1,6 +1,7 @@
 //! The value being patched.
 //!
-//! Parts of it stay JSON until a path enters a part with a template; only that part is then indexed.
+//! Parts of it stay JSON until a path enters a part with a template; only that part is then
+//! indexed.
 
 use serde_json::{Map, Value};
 

@@ -1,8 +1,8 @@
 //! Resolves annotation paths from the annotated field to the target value.
 //!
-//! Shared by relationships ([`super::load`]) and search ([`super::plan`]); independent of the content
-//! of an annotation. A path segment is the name of a field or union member, or `*` for the items of a
-//! list or the values of a map.
+//! Shared by relationships ([`super::load`]) and search ([`super::plan`]); independent of the
+//! content of an annotation. A path segment is the name of a field or union member, or `*` for the
+//! items of a list or the values of a map.
 
 use std::fmt;
 

@@ -1,8 +1,9 @@
 //! The relationships that represent data lineage.
 //!
-//! The registry's annotations define them (`isLineage`, and `isUpstream: false` for downstream). The
-//! name alone is not enough: datasets are also `DownstreamOf` single columns, which is not lineage
-//! between datasets. So an edge is lineage by its aspect, its name and its destination type.
+//! The registry's annotations define them (`isLineage`, and `isUpstream: false` for downstream).
+//! The name alone is not enough: datasets are also `DownstreamOf` single columns, which is not
+//! lineage between datasets. So an edge is lineage by its aspect, its name and its destination
+//! type.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -1,6 +1,7 @@
 //! Compiles `registry.json`: resolves types to records and relationship paths to URNs.
 //!
-//! Rejects inconsistent data with its location, so that the rest of the crate can rely on every shape.
+//! Rejects inconsistent data with its location, so that the rest of the crate can rely on every
+//! shape.
 
 use std::collections::{HashMap, HashSet};
 

@@ -193,7 +193,8 @@ impl<'s> Planner<'s> {
                 Ok(Some(Plan::Members(id)))
             }
             SourceType::Named(name) => {
-                // Ignore the rest of the path: some annotations address a single value as if it were a list.
+                // Ignore the rest of the path: some annotations address a single value as if it
+                // were a list.
                 let Some(annotation) = annotations.first() else {
                     return Ok(None);
                 };

@@ -72,8 +72,8 @@ pub(crate) struct Record {
     pub(super) related: Box<[usize]>,
 }
 
-/// Orders names by length first, so that most comparisons need not read them. Field lookup dominates
-/// the cost of validation.
+/// Orders names by length first, so that most comparisons need not read them. Field lookup
+/// dominates the cost of validation.
 pub(super) fn by_length(left: &str, right: &str) -> Ordering {
     left.len().cmp(&right.len()).then_with(|| left.cmp(right))
 }

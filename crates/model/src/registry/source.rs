@@ -1,7 +1,7 @@
 //! The format of `registry.json`, with unresolved names and annotations.
 //!
-//! Everything borrows from the embedded text. Skips what is not needed, such as default values. Lists
-//! that the registry keeps are leaked on purpose, because it is loaded once per process.
+//! Everything borrows from the embedded text. Skips what is not needed, such as default values.
+//! Lists that the registry keeps are leaked on purpose, because it is loaded once per process.
 
 use std::collections::BTreeMap;
 use std::fmt;

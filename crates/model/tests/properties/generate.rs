@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 pub(crate) static REGISTRY: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../registry.json")).unwrap());
 
-/// Decisions from a list of numbers. When it is exhausted, the simplest choice is made, so that values
-/// stay finite.
+/// Decisions from a list of numbers. When it is exhausted, the simplest choice is made, so that
+/// values stay finite.
 pub(crate) struct Choices {
     numbers: std::vec::IntoIter<u32>,
     texts: u32,

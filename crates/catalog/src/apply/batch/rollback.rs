@@ -148,7 +148,7 @@ impl Batch<'_> {
             .await?;
         let stay = children
             .iter()
-            .filter(|child| !self.would_delete.contains(child));
+            .filter(|child| !self.would_delete.contains(*child));
         Ok(stay.count() as u64)
     }
 }

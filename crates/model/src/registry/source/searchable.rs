@@ -116,8 +116,8 @@ impl<'de: 'static> Deserialize<'de> for SourceSearches {
                     }
                 }
                 by_path.push(("", plain));
-                // An empty annotation overrides nothing. The registry has some around the editable column
-                // descriptions, which are annotated inside.
+                // An empty annotation overrides nothing. The registry has some around the editable
+                // column descriptions, which are annotated inside.
                 by_path.retain(|(_, search)| *search != SourceSearch::default());
                 Ok(by_path)
             }
