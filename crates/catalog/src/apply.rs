@@ -104,7 +104,8 @@ mod tests {
     use super::json::conversions;
     use super::*;
 
-    /// The aspect with the most steps: a hook compares it with what is stored, and edges are derived from it.
+    /// The aspect with the most steps: a hook compares it with what is stored, and edges are
+    /// derived from it.
     #[tokio::test]
     async fn an_edit_parses_the_stored_text_once_and_writes_the_new_text_once() {
         let test_store = TestStore::open().await.unwrap();

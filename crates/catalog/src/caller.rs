@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use docent_model::aspects::SYSTEM_ACTOR;
 use docent_model::{EpochMillis, Urn};
 
-/// The identity behind a request. Every use case that writes takes one: it is the actor of the audit stamp, and decides
-/// what is allowed.
+/// The identity behind a request. Every use case that writes takes one: it is the actor of the
+/// audit stamp, and decides what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     actor: Urn,

@@ -50,8 +50,8 @@ impl Conditions {
     }
 }
 
-/// Removes preconditions from key aspects that are written together with other aspects of their entity. A key exists as
-/// soon as any other aspect does, so the preconditions are about those.
+/// Removes preconditions from key aspects that are written together with other aspects of their
+/// entity. A key exists as soon as any other aspect does, so the preconditions are about those.
 pub(crate) fn free_keys(proposals: &mut [Proposal]) {
     let is_key = |proposal: &Proposal| match &proposal.change {
         Change::Upsert { aspect, .. }

@@ -8,8 +8,8 @@ use crate::proposal::{Change, Requirement};
 use crate::{Applied, Caller, Catalog, Error, Proposal, tokens};
 
 impl Catalog {
-    /// Applies proposals that came from outside, all or none. Rejects aspects that only our own use cases write, and
-    /// changes by non-administrators that would alter an account's status.
+    /// Applies proposals that came from outside, all or none. Rejects aspects that only our own use
+    /// cases write, and changes by non-administrators that would alter an account's status.
     pub async fn ingest(
         &self,
         caller: &Caller,

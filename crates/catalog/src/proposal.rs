@@ -70,8 +70,8 @@ pub enum Change {
     },
     /// Deletes all aspects but the key and secrets, with their histories and points.
     Clear,
-    /// Deletes the entity with all its aspects, and removes references to it where we know how. With a user go the
-    /// user's sessions and tokens.
+    /// Deletes the entity with all its aspects, and removes references to it where we know how.
+    /// With a user go the user's sessions and tokens.
     DeleteEntity,
     /// Ends the expired sessions of a user, and the oldest others until at most so many are left.
     EndSessions { keep: usize },
@@ -100,8 +100,8 @@ impl Change {
     }
 }
 
-/// Maps the current value of an aspect, if there is one, to the next; `None` leaves it unchanged. The engine may call
-/// it again in a retry, so it must not have side effects.
+/// Maps the current value of an aspect, if there is one, to the next; `None` leaves it unchanged.
+/// The engine may call it again in a retry, so it must not have side effects.
 #[derive(Clone)]
 pub struct Edit(Arc<EditFn>);
 
@@ -123,7 +123,8 @@ impl fmt::Debug for Edit {
     }
 }
 
-/// A check of the current value of an aspect, if there is one. Like an [`Edit`] it may be called several times.
+/// A check of the current value of an aspect, if there is one. Like an [`Edit`] it may be called
+/// several times.
 #[derive(Clone)]
 pub struct Check(Arc<CheckFn>);
 
@@ -174,8 +175,8 @@ pub enum Requirement {
     /// No other entity with the same parent has the new name. Checked after the change, and only if
     /// name or parent have changed.
     UniqueSiblingName { otherwise: fn(&str) -> String },
-    /// The change neither suspends nor resumes a user, and neither removes nor restores one who can sign in or has
-    /// tokens. Checked after the change.
+    /// The change neither suspends nor resumes a user, and neither removes nor restores one who can
+    /// sign in or has tokens. Checked after the change.
     AccountStatusUnchanged,
 }
 

@@ -30,8 +30,8 @@ const MAX_RELATIONSHIP_NAMES: usize = 100;
 const MAX_URNS: usize = 10_000;
 
 impl Catalog {
-    /// Whether an aspect holds secrets. No function of the catalog returns the value of one, so callers need this only to
-    /// say why a value is missing.
+    /// Whether an aspect holds secrets. No function of the catalog returns the value of one, so
+    /// callers need this only to say why a value is missing.
     pub fn is_secret(aspect: AspectName) -> bool {
         SECRET_ASPECTS.contains(&aspect)
     }
@@ -41,8 +41,8 @@ impl Catalog {
         Ok(self.store().is_writable().await?)
     }
 
-    /// Latest versions, existence checks and whole entities from one snapshot. Like all reads, it reads secret aspects
-    /// as missing.
+    /// Latest versions, existence checks and whole entities from one snapshot. Like all reads, it
+    /// reads secret aspects as missing.
     pub async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, Error> {
         let mut reply = self.store().read(request).await?;
         remove_secret_rows(request.rows, &mut reply.rows);
@@ -59,7 +59,8 @@ impl Catalog {
         Ok(rows)
     }
 
-    /// Whether each aspect is stored, secret ones included; of a time series whether it has any point.
+    /// Whether each aspect is stored, secret ones included; of a time series whether it has any
+    /// point.
     pub async fn are_stored(&self, keys: &[AspectKey]) -> Result<Vec<bool>, Error> {
         let rows = self.read_current_unfiltered(keys).await?;
         Ok(rows.iter().map(Option::is_some).collect())
@@ -111,7 +112,8 @@ impl Catalog {
             .map(Arc::unwrap_or_clone))
     }
 
-    /// How many entities have an aspect; in the pattern `%` stands for any text and `_` for any character.
+    /// How many entities have an aspect; in the pattern `%` stands for any text and `_` for any
+    /// character.
     pub async fn count_aspects(
         &self,
         aspect: AspectName,
@@ -204,7 +206,8 @@ impl Catalog {
             .await?)
     }
 
-    /// The entities of a type in the order of their URNs, soft-deleted ones included, and how many there are.
+    /// The entities of a type in the order of their URNs, soft-deleted ones included, and how many
+    /// there are.
     pub async fn list_urns(
         &self,
         entity_type: &str,

@@ -1,10 +1,12 @@
-//! Random secrets and their hashes. Tokens, sessions and passwords share them; this module knows none of the three.
+//! Random secrets and their hashes. Tokens, sessions and passwords share them; this module knows
+//! none of the three.
 
 use sha2::{Digest, Sha256};
 
 use crate::Error;
 
-/// The form in which a secret of 256 random bits is stored: it is too long to guess, so one round is enough.
+/// The form in which a secret of 256 random bits is stored: it is too long to guess, so one round
+/// is enough.
 pub(crate) fn hash_of(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }

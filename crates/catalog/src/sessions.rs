@@ -1,9 +1,10 @@
 //! Sessions: a signed-in browser sends the session's secret instead of a password.
 //!
-//! A secret is 256 random bits. The store keeps its hash alone, as the id of an internal entity of type [`ENTITY`], so
-//! every server of a store knows the session and it ends everywhere at once. The entity's one aspect points at its user:
-//! that edge finds the sessions of a user, and ends them inside the transaction that changes the password or the account
-//! status. Internal entities are invisible to every API; a session is not accepted as an access token.
+//! A secret is 256 random bits. The store keeps its hash alone, as the id of an internal entity of
+//! type [`ENTITY`], so every server of a store knows the session and it ends everywhere at once.
+//! The entity's one aspect points at its user: that edge finds the sessions of a user, and ends
+//! them inside the transaction that changes the password or the account status. Internal entities
+//! are invisible to every API; a session is not accepted as an access token.
 
 use std::net::IpAddr;
 
@@ -31,7 +32,8 @@ const EXPIRY_CHECK: usize = 100;
 pub enum SignIn {
     /// The only time the secret is shown.
     Welcome { user: Urn, secret: String },
-    /// The user is unknown, suspended or removed, or the password is wrong; the caller does not learn which.
+    /// The user is unknown, suspended or removed, or the password is wrong; the caller does not
+    /// learn which.
     Rejected,
     /// Too many attempts.
     Wait { milliseconds: EpochMillis },
@@ -48,7 +50,8 @@ impl std::fmt::Debug for SignIn {
 }
 
 impl Catalog {
-    /// Checks a password and begins a session. Every attempt below the rate limit takes the time of one hash.
+    /// Checks a password and begins a session. Every attempt below the rate limit takes the time of
+    /// one hash.
     pub async fn sign_in(
         &self,
         username: &str,
@@ -106,7 +109,8 @@ impl Catalog {
         Ok(SignIn::Welcome { user, secret })
     }
 
-    /// The user of a session; `None` if there is no such session, it has ended, or its user may not act.
+    /// The user of a session; `None` if there is no such session, it has ended, or its user may not
+    /// act.
     pub async fn authenticate_session(&self, secret: &str) -> Result<Option<Caller>, Error> {
         let Some(urn) = session_urn(secret) else {
             return Ok(None);

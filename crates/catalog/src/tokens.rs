@@ -119,7 +119,8 @@ impl Default for KnownSecrets {
 }
 
 impl Catalog {
-    /// The user of this secret; `None` if it is unknown, revoked or expired, or if the user is not active.
+    /// The user of this secret; `None` if it is unknown, revoked or expired, or if the user is not
+    /// active.
     pub async fn authenticate(&self, secret: &str) -> Result<Option<Caller>, Error> {
         let hash = hash_of(secret);
         let known = &self.inner.known_tokens;
@@ -139,7 +140,8 @@ impl Catalog {
         Ok(token.map(|token| Caller::until(token.actor, token.expires_at)))
     }
 
-    /// Looks a secret up: in the cache, or with `read` in the store if an entity of this type or a user has changed.
+    /// Looks a secret up: in the cache, or with `read` in the store if an entity of this type or a
+    /// user has changed.
     pub(crate) async fn authenticate_by(
         &self,
         KnownSecrets(known): &KnownSecrets,

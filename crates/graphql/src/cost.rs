@@ -1,15 +1,15 @@
 //! The cost of an operation: depth, complexity and size.
 //!
 //! - **Depth** is the number of nested fields.
-//! - **Complexity** is the number of selected fields, with fragments counted at every spread. Of several
-//!   fragments on different object types only the most complex counts: an object has one type, and plans
-//!   are compiled only for types that occur. (Agents select on 40 types at once.) Every list argument
-//!   named `input` adds its length. An `input` adds twice its `count` if the results are selected with
-//!   [`RESULT_FRAGMENT`].
+//! - **Complexity** is the number of selected fields, with fragments counted at every spread. Of
+//!   several fragments on different object types only the most complex counts: an object has one
+//!   type, and plans are compiled only for types that occur. (Agents select on 40 types at once.)
+//!   Every list argument named `input` adds its length. An `input` adds twice its `count` if the
+//!   results are selected with [`RESULT_FRAGMENT`].
 //! - **Size** is the number of selected fields, summed over all types.
 //!
-//! `__typename` is free, because clients add it everywhere. Introspection fields count like all others;
-//! [`crate::introspect`] limits the size of their result.
+//! `__typename` is free, because clients add it everywhere. Introspection fields count like all
+//! others; [`crate::introspect`] limits the size of their result.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -95,7 +95,8 @@ impl Cost {
     }
 }
 
-/// The cost of a selection set: of selections on every object, and of selections on one object type.
+/// The cost of a selection set: of selections on every object, and of selections on one object
+/// type.
 #[derive(Debug, Clone, Default)]
 struct SelectionCost<'d> {
     always: Cost,

@@ -1,7 +1,7 @@
 //! Parsed and validated documents.
 //!
-//! A [`Document`] is immutable: it depends on the schema and the text alone. Plans compiled from it are
-//! in [`crate::plan_cache`].
+//! A [`Document`] is immutable: it depends on the schema and the text alone. Plans compiled from it
+//! are in [`crate::plan_cache`].
 
 mod repair;
 
@@ -16,14 +16,15 @@ use crate::input::{Variable, VariableValues};
 use crate::schema::Schema;
 use crate::validation_errors;
 
-/// Longer documents are rejected without parsing. DataHub's largest query has 28 KB; long texts belong
-/// in variables.
+/// Longer documents are rejected without parsing. DataHub's largest query has 28 KB; long texts
+/// belong in variables.
 const MAX_DOCUMENT_BYTES: usize = 2 * 1024 * 1024;
 /// A query of 28 KB has about 5,000 tokens.
 const MAX_TOKENS: usize = 100_000;
 /// Protects the parser's stack; execution allows far less depth.
 const MAX_NESTING: usize = 200;
-/// A parsed and validated text takes about thirty times its length, measured with DataHub's queries.
+/// A parsed and validated text takes about thirty times its length, measured with DataHub's
+/// queries.
 const PARSED_BYTES_PER_BYTE: usize = 30;
 /// Size of a document with an empty text.
 const DOCUMENT_BYTES: usize = 4096;
@@ -73,8 +74,9 @@ impl Document {
         }
         let mut inserted = Vec::new();
         let mut parsed = parser().parse_ast(text, "document");
-        // Published examples contain raw line breaks in quoted strings, so a text that does not parse is
-        // retried with those escaped. If that fails too, the errors of the original text are reported.
+        // Published examples contain raw line breaks in quoted strings, so a text that does not
+        // parse is retried with those escaped. If that fails too, the errors of the original text
+        // are reported.
         if parsed.is_err()
             && let Some((repaired, offsets)) = repair::escape_line_breaks(text)
             && let Ok(ast) = parser().parse_ast(repaired, "document")

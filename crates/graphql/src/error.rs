@@ -57,7 +57,8 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// An error of the catalog. Internal errors are logged, because the reply does not contain their cause.
+    /// An error of the catalog. Internal errors are logged, because the reply does not contain
+    /// their cause.
     pub(crate) fn of(error: &Error) -> Self {
         if error.kind() == ErrorKind::Internal {
             tracing::error!(error = %chain(error), "a field could not be resolved");

@@ -1,9 +1,9 @@
 //! Executes plans.
 //!
-//! A query is executed level by level: the root resolvers return the first entities, one store call reads
-//! everything these need, and the rows refer to the entities of the next level. So the number of store calls is the
-//! number of levels, not of entities. When all levels are loaded, the reply is written depth first, in the order of
-//! the selection.
+//! A query is executed level by level: the root resolvers return the first entities, one store call
+//! reads everything these need, and the rows refer to the entities of the next level. So the number
+//! of store calls is the number of levels, not of entities. When all levels are loaded, the reply
+//! is written depth first, in the order of the selection.
 
 mod budget;
 mod levels;
@@ -56,7 +56,8 @@ pub(crate) async fn execute<'r>(
     root: &'r ObjectPlan,
     mut budget: Budget,
 ) -> Vec<u8> {
-    // Most replies have no errors, so `data` is written first. Errors, which precede it, are rare enough to copy.
+    // Most replies have no errors, so `data` is written first. Errors, which precede it, are rare
+    // enough to copy.
     const HEAD: &[u8] = b"{\"data\":";
     let mut out = Vec::with_capacity(REPLY_BYTES);
     out.extend_from_slice(HEAD);
@@ -115,8 +116,8 @@ async fn query<'r>(
     Ok(budget.check_reply(out.len())?)
 }
 
-/// The root fields are executed one after another with all their levels, so that each reads the writes of the
-/// previous ones.
+/// The root fields are executed one after another with all their levels, so that each reads the
+/// writes of the previous ones.
 async fn mutate<'r>(
     scope: Scope<'r>,
     root: &'r ObjectPlan,
@@ -167,8 +168,8 @@ async fn resolve(scope: Scope<'_>, field: &FieldPlan) -> RootValue {
 
 /// Parses a URN and checks that it has the entity type of the field.
 ///
-/// If the entity must exist, [`Writer`] checks the URN against the registry only if it is missing: stored URNs were
-/// checked when they were written.
+/// If the entity must exist, [`Writer`] checks the URN against the registry only if it is missing:
+/// stored URNs were checked when they were written.
 fn named_entity(plan: &ValuePlan, text: &str) -> Result<Urn, Error> {
     let Selection::Object(object) = &plan.selection else {
         return Ok(Registry::get().parse_urn(text)?);

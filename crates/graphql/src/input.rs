@@ -1,5 +1,5 @@
-//! Input coercion: converts variables and literals to JSON values of the types in the schema, by the rules of the
-//! GraphQL specification. `Long` also accepts strings, because clients send them.
+//! Input coercion: converts variables and literals to JSON values of the types in the schema, by
+//! the rules of the GraphQL specification. `Long` also accepts strings, because clients send them.
 
 use apollo_compiler::Node;
 use apollo_compiler::ast::{Type, Value as Literal, VariableDefinition};
@@ -136,8 +136,8 @@ fn json(schema: &apollo_compiler::Schema, ty: &Type, value: Value) -> Result<Val
     }
 }
 
-/// Coerces a literal of a document or of a default in the schema. `values` looks up variables, where they are
-/// allowed.
+/// Coerces a literal of a document or of a default in the schema. `values` looks up variables,
+/// where they are allowed.
 pub(crate) fn literal(
     schema: &apollo_compiler::Schema,
     ty: &Type,

@@ -1,8 +1,8 @@
 //! Projections of stored JSON.
 //!
-//! The text of an aspect is parsed once with a [`Projection`], the tree of members that a query reads. Other members
-//! are skipped; values that are read as a whole remain slices of the text, so a description is copied from the row to
-//! the reply without unescaping and escaping it.
+//! The text of an aspect is parsed once with a [`Projection`], the tree of members that a query
+//! reads. Other members are skipped; values that are read as a whole remain slices of the text, so
+//! a description is copied from the row to the reply without unescaping and escaping it.
 
 mod raw;
 mod scan;
@@ -43,8 +43,8 @@ impl Projection {
         }
     }
 
-    /// Adds a projection at the end of a path. A list that is read by index is read as a whole, and its element looked
-    /// up later: such paths are rare, and their lists short.
+    /// Adds a projection at the end of a path. A list that is read by index is read as a whole, and
+    /// its element looked up later: such paths are rare, and their lists short.
     pub(crate) fn add(&mut self, path: &Path, end: Self) {
         let mut projection = self;
         for step in &path.steps {
@@ -90,8 +90,8 @@ impl Projection {
 
 /// The projected values of a text; read with [`View::parsed`].
 ///
-/// All nodes are in one list, children together and before their parent, so that a schema of ten columns takes one
-/// allocation instead of one per column.
+/// All nodes are in one list, children together and before their parent, so that a schema of ten
+/// columns takes one allocation instead of one per column.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Parsed {
     nodes: Vec<Node>,

@@ -1,21 +1,23 @@
 //! GraphQL over the catalog.
 //!
-//! The schema files in `schema/` define the read API: directives say where the value of each field comes from, and
-//! most fields need no code. This crate parses documents, compiles them to plans, executes plans level by level with
-//! one store call per level, and writes the reply as bytes.
+//! The schema files in `schema/` define the read API: directives say where the value of each field
+//! comes from, and most fields need no code. This crate parses documents, compiles them to plans,
+//! executes plans level by level with one store call per level, and writes the reply as bytes.
 //!
 //! - [`Schema`]: SDL and resolvers, checked at startup.
 //! - [`Engine`]: executes requests; caches documents and plans.
-//! - [`Resolvers`], [`Args`], [`EntityView`]: the functions behind root fields and `@resolve` fields.
+//! - [`Resolvers`], [`Args`], [`EntityView`]: the functions behind root fields and `@resolve`
+//!   fields.
 //!
-//! Modules depend on each other in one direction, from the bottom up: `path`, `memory`, `error`, `input`, `resolve`;
-//! `json`, `limits`, `schema`; `document`; `cost`, `introspect`; `plan`; `plan_cache`, `execute`; `engine`. The
-//! functions behind fields (`mutations`, `resolvers`) use `resolve` and the catalog.
+//! Modules depend on each other in one direction, from the bottom up: `path`, `memory`, `error`,
+//! `input`, `resolve`; `json`, `limits`, `schema`; `document`; `cost`, `introspect`; `plan`;
+//! `plan_cache`, `execute`; `engine`. The functions behind fields (`mutations`, `resolvers`) use
+//! `resolve` and the catalog.
 //!
 //! This crate must not know SQL or HTTP.
 //!
-//! To add a field, add a line to `schema/*.graphql`. To add a mutation, add the field and register a function with
-//! [`Resolvers::mutation`].
+//! To add a field, add a line to `schema/*.graphql`. To add a mutation, add the field and register
+//! a function with [`Resolvers::mutation`].
 
 mod condition_headers;
 mod cost;

@@ -26,9 +26,9 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Depth, complexity and entities are DataHub's limits, so every query it executes is executed here.
-    /// The others are far above what its clients need: their largest replies have a few megabytes, and
-    /// the usual introspection query returns about 90,000 values.
+    /// Depth, complexity and entities are DataHub's limits, so every query it executes is executed
+    /// here. The others are far above what its clients need: their largest replies have a few
+    /// megabytes, and the usual introspection query returns about 90,000 values.
     fn default() -> Self {
         Self {
             depth: 50,

@@ -1,7 +1,8 @@
 //! The fields of `Mutation`: each converts its input and calls the catalog once.
 //!
-//! To add one, add a field to `schema/mutation.graphql`, a use case to the catalog, an `async fn` here that reads the
-//! arguments and calls it, and a line to [`register`]. See docs/adding-a-mutation.md.
+//! To add one, add a field to `schema/mutation.graphql`, a use case to the catalog, an `async fn`
+//! here that reads the arguments and calls it, and a line to [`register`]. See
+//! docs/adding-a-mutation.md.
 
 mod assertions;
 mod datasets;
@@ -108,7 +109,8 @@ pub(crate) struct SubResource {
 }
 
 impl SubResource {
-    /// The field path of the column. Incomplete input is an error: it might otherwise write to the whole dataset.
+    /// The field path of the column. Incomplete input is an error: it might otherwise write to the
+    /// whole dataset.
     pub(crate) fn column(self) -> Result<Option<String>, Error> {
         let column = self.sub_resource.filter(|column| !column.is_empty());
         match (self.sub_resource_type, column) {
@@ -142,7 +144,8 @@ impl ResourceInput {
     }
 }
 
-/// Converts the items of a list. If there are several, errors have the position of the item, here and in the catalog.
+/// Converts the items of a list. If there are several, errors have the position of the item, here
+/// and in the catalog.
 fn targets<T>(
     items: Vec<T>,
     read: impl Fn(T) -> Result<Target, Error>,

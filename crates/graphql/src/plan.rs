@@ -1,8 +1,9 @@
 //! Plans: operations compiled for execution, so that execution looks nothing up.
 //!
-//! Every object of a query has an [`ObjectPlan`]: its fields in the order of the reply and, for an entity, the
-//! aspects to load and the members to read of each. An interface or union has one plan per type that occurs,
-//! compiled at the first occurrence: compiling all in advance would grow exponentially with the depth.
+//! Every object of a query has an [`ObjectPlan`]: its fields in the order of the reply and, for an
+//! entity, the aspects to load and the members to read of each. An interface or union has one plan
+//! per type that occurs, compiled at the first occurrence: compiling all in advance would grow
+//! exponentially with the depth.
 
 mod arguments;
 mod collect;
@@ -21,7 +22,8 @@ use crate::document::OperationVariant;
 use crate::introspect::IntrospectionCost;
 use crate::json::Projection;
 use crate::limits::Limits;
-use crate::resolve::SelectedFields;
+use crate::path::Path;
+use crate::resolve::{BatchResolver, SelectedFields};
 use crate::schema::source::{Origin, Source};
 use crate::schema::{AbstractType, Field, ObjectType, OutputKind};
 
@@ -40,7 +42,8 @@ pub(crate) struct Plan {
 pub(crate) struct ObjectPlan {
     pub(crate) ty: Arc<ObjectType>,
     pub(crate) fields: Vec<FieldPlan>,
-    /// For an entity: the aspects to load. For a plain object: the aspects of the owner that its resolvers need.
+    /// For an entity: the aspects to load. For a plain object: the aspects of the owner that its
+    /// resolvers need.
     pub(crate) needs: Vec<Need>,
     /// Whether all aspects are needed.
     pub(crate) needs_all: bool,
@@ -48,7 +51,7 @@ pub(crate) struct ObjectPlan {
     pub(crate) key: Option<usize>,
     /// Whether `exists` is selected: then a missing entity is not an error.
     pub(crate) selects_exists: bool,
-    /// The indexes of the fields with a resolver.
+    /// The resolver calls, by the index of the first field that reads their result.
     pub(crate) calls: Vec<usize>,
 }
 
@@ -131,6 +134,16 @@ impl ValuePlan {
             Source::Origins { origins, .. } => origins,
             Source::Root(_) => &[],
         }
+    }
+
+    /// The resolver of the field, and where the value is in its result.
+    pub(crate) fn resolver(&self) -> Option<(&Arc<BatchResolver>, &[Path])> {
+        self.origins().iter().find_map(|origin| match origin {
+            Origin::Resolve {
+                resolver, paths, ..
+            } => Some((resolver, paths.as_slice())),
+            _ => None,
+        })
     }
 
     pub(crate) fn entries(&self) -> bool {
@@ -275,8 +288,8 @@ impl Compiler<'_> {
             must_exist,
             plans: ty.possible.iter().map(|_| OnceLock::new()).collect(),
         };
-        // The members of a stored union are part of the owner's aspect, so their projection must be known before
-        // the aspect is parsed.
+        // The members of a stored union are part of the owner's aspect, so their projection must be
+        // known before the aspect is parsed.
         for (index, possible) in ty.possible.iter().enumerate() {
             if !possible.variants.is_empty() {
                 plan.plan(index, self);

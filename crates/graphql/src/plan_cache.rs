@@ -1,8 +1,8 @@
 //! The cache of documents and their plans, by query text.
 //!
 //! A plan depends on one operation and on the values of its `@skip` and `@include` conditions, so
-//! executing a cached text parses and validates nothing. Plans are compiled when a request first needs
-//! them: an entry grows in the cache, and is then weighed again.
+//! executing a cached text parses and validates nothing. Plans are compiled when a request first
+//! needs them: an entry grows in the cache, and is then weighed again.
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
@@ -19,8 +19,8 @@ use crate::schema::Schema;
 const CACHE_BYTES: u64 = 32 * 1024 * 1024;
 /// Estimated number of documents.
 const CACHE_DOCUMENTS: usize = 2000;
-/// A shard must have room for the largest document that is executed: 20,000 selected fields of about
-/// 350 bytes.
+/// A shard must have room for the largest document that is executed: 20,000 selected fields of
+/// about 350 bytes.
 const CACHE_SHARDS: usize = 4;
 /// Limit on the cached plans of one operation with conditions.
 const MAX_VARIANTS: usize = 32;
@@ -183,7 +183,8 @@ impl CachedDocument {
         PlanRef::Unconditional(plan)
     }
 
-    /// Approximate size with all plans. Drops the oldest variants of operations that exceed their limit.
+    /// Approximate size with all plans. Drops the oldest variants of operations that exceed their
+    /// limit.
     fn bytes(&self) -> usize {
         let plans = self.plans.iter().map(OperationPlans::shrink);
         self.document.bytes() + plans.sum::<usize>()
@@ -264,7 +265,8 @@ mod tests {
         Schema::load(&[("test", sdl)], resolvers).unwrap()
     }
 
-    /// Selects a few hundred fields by fragments that are spread twice each; different for each number.
+    /// Selects a few hundred fields by fragments that are spread twice each; different for each
+    /// number.
     fn text(number: usize) -> String {
         let mut text = format!(
             "# {number}\nquery($v: Boolean = true) {{ container(urn: \"urn:li:container:c\") {{ ...f6 }} }}"

@@ -1,11 +1,12 @@
 //! Resolvers: the functions behind fields, their arguments and their registration.
 //!
-//! A resolver returns JSON, which the executor reads like a stored aspect: members by name or by `@path`, and a
-//! string in a field of an entity type is the URN of an entity to load. So a resolver does not need to know the
-//! selection.
+//! A resolver returns JSON, which the executor reads like a stored aspect: members by name or by
+//! `@path`, and a string in a field of an entity type is the URN of an entity to load. So a
+//! resolver does not need to know the selection.
 //!
-//! To add one: write an `async fn` with the signature of [`Resolvers::query`] or [`Resolvers::entity_field`], or a
-//! plain function for [`Resolvers::computed`], and register it under the name in the schema.
+//! To add one: write an `async fn` with the signature of [`Resolvers::query`] or
+//! [`Resolvers::entity_field`], or a plain function for [`Resolvers::computed`], and register it
+//! under the name in the schema.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -30,8 +31,8 @@ impl Context {
     }
 }
 
-/// The arguments of a field, checked against the schema, with defaults. An argument without value and default is
-/// absent; an explicit `null` is null.
+/// The arguments of a field, checked against the schema, with defaults. An argument without value
+/// and default is absent; an explicit `null` is null.
 #[derive(Debug, Clone, Default)]
 pub struct Args<'a> {
     items: Vec<(&'a str, Cow<'a, Value>)>,
@@ -61,8 +62,9 @@ impl<'a> Args<'a> {
         self
     }
 
-    /// Whether the query selects a field of the result, by its path from the outside in; true if that is not known
-    /// yet. For fields that are expensive to compute and rarely selected; all others are simply returned.
+    /// Whether the query selects a field of the result, by its path from the outside in; true if
+    /// that is not known yet. For fields that are expensive to compute and rarely selected; all
+    /// others are simply returned.
     pub fn selects(&self, path: &[&str]) -> bool {
         self.selection
             .is_none_or(|selection| selection.contains(path))
@@ -152,7 +154,8 @@ impl<'a> EntityView<'a> {
 /// The result of a batch resolver: one result per entity, in order, or one error for all.
 pub type BatchResult = Result<Vec<Result<Value, Error>>, Error>;
 
-/// A function behind a root field. Implemented by every `async fn(&Context, Args<'_>) -> Result<Value, Error>`.
+/// A function behind a root field. Implemented by every `async fn(&Context, Args<'_>) ->
+/// Result<Value, Error>`.
 pub trait RootFunction<'a>: Send + Sync {
     type Output: Future<Output = Result<Value, Error>> + Send + 'a;
 
@@ -266,7 +269,8 @@ impl fmt::Debug for BatchResolver {
     }
 }
 
-/// The resolvers of a schema, by name. Unused and missing resolvers are errors when the schema is loaded.
+/// The resolvers of a schema, by name. Unused and missing resolvers are errors when the schema is
+/// loaded.
 #[derive(Debug, Default)]
 pub struct Resolvers {
     pub(crate) queries: BTreeMap<&'static str, RootResolver>,
@@ -294,8 +298,9 @@ impl Resolvers {
         self
     }
 
-    /// Registers a field of `Query` that returns the entity of its argument `urn`. The URN must be valid and have the
-    /// entity type of the field. `@mustExist` decides whether the entity must exist.
+    /// Registers a field of `Query` that returns the entity of its argument `urn`. The URN must be
+    /// valid and have the entity type of the field. `@mustExist` decides whether the entity must
+    /// exist.
     #[must_use]
     pub fn query_by_urn(mut self, name: &'static str) -> Self {
         if self.queries.insert(name, RootResolver::ByUrn).is_some() {
@@ -304,7 +309,8 @@ impl Resolvers {
         self
     }
 
-    /// Registers the function of a field of `Mutation`. The mutations of a request run one after another.
+    /// Registers the function of a field of `Mutation`. The mutations of a request run one after
+    /// another.
     #[must_use]
     pub fn mutation<F>(mut self, name: &'static str, function: F) -> Self
     where
@@ -317,8 +323,8 @@ impl Resolvers {
         self
     }
 
-    /// Registers the function of every `@resolve(by: name)`. It is called once per level of the query, with all
-    /// objects.
+    /// Registers the function of every `@resolve(by: name)`. It is called once per level of the
+    /// query, with all objects.
     #[must_use]
     pub fn entity_field<F>(self, name: &'static str, function: F) -> Self
     where
@@ -327,8 +333,8 @@ impl Resolvers {
         self.batch(name, Box::new(Adapter(function)))
     }
 
-    /// Like [`Resolvers::entity_field`], for a field that is computed from its object alone, without arguments, the
-    /// catalog or errors.
+    /// Like [`Resolvers::entity_field`], for a field that is computed from its object alone,
+    /// without arguments, the catalog or errors.
     #[must_use]
     pub fn computed<F>(self, name: &'static str, function: F) -> Self
     where

@@ -1,8 +1,8 @@
 //! The fields of `Query` and the computed fields of entities.
 //!
-//! Most fields need no resolver: the schema says which aspect they come from. To add a resolver, add a function to
-//! the module of its noun and a line to [`register`]; the schema refers to it with `@resolve(by: …)` or by the name of
-//! the root field. See docs/adding-a-field.md.
+//! Most fields need no resolver: the schema says which aspect they come from. To add a resolver,
+//! add a function to the module of its noun and a line to [`register`]; the schema refers to it
+//! with `@resolve(by: …)` or by the name of the root field. See docs/adding-a-field.md.
 
 mod entities;
 mod hierarchy;
@@ -75,13 +75,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .computed("createdOn", metadata::created_on)
         .computed("lastIngested", metadata::last_ingested)
         .entity_field("rawAspects", metadata::raw_aspects)
-        .entity_field("tokenName", tokens::name)
-        .entity_field("tokenDescription", tokens::description)
-        .entity_field("tokenActorUrn", tokens::actor_urn)
-        .entity_field("tokenOwnerUrn", tokens::owner_urn)
-        .entity_field("tokenCreatedAt", tokens::created_at)
-        .entity_field("tokenExpiresAt", tokens::expires_at)
-        .entity_field("tokenLastUsedAt", tokens::last_used_at)
+        .entity_field("accessToken", tokens::access_token)
         .computed("ownershipType", ownership::ownership_type)
         .entity_field("relationships", relationships::relationships)
         .entity_field("assertions", relationships::assertions)

@@ -1,11 +1,11 @@
-//! The schema for execution: SDL, parsed and validated at startup, with the directives of every field compiled
-//! into a [`source::Source`].
+//! The schema for execution: SDL, parsed and validated at startup, with the directives of every
+//! field compiled into a [`source::Source`].
 //!
-//! Errors in the schema are found at startup, not by a request: unknown aspects, missing resolvers, fields of
-//! entities without a source.
+//! Errors in the schema are found at startup, not by a request: unknown aspects, missing resolvers,
+//! fields of entities without a source.
 //!
-//! To add a directive: define it in `schema/directives.graphql`, add a [`source::Origin`], read the directive in
-//! `schema/source.rs`, and read the value in `execute/value.rs`.
+//! To add a directive: define it in `schema/directives.graphql`, add a [`source::Origin`], read the
+//! directive in `schema/source.rs`, and read the value in `execute/value.rs`.
 
 pub(crate) mod source;
 
@@ -71,7 +71,8 @@ impl ObjectType {
 #[derive(Debug)]
 pub(crate) struct AbstractType {
     pub(crate) possible: Vec<Arc<ObjectType>>,
-    /// The type of a stub for a URN of another type, if null is not allowed: the first entity type of a union.
+    /// The type of a stub for a URN of another type, if null is not allowed: the first entity type
+    /// of a union.
     pub(crate) stub: Option<usize>,
 }
 

@@ -12,7 +12,8 @@ use crate::error::{Classification, Position, RequestError};
 /// Limit on the reported errors.
 const MAX_ERRORS: usize = 100;
 
-/// The syntax errors of a text. Only the first is reported; the others are usually consequences of it.
+/// The syntax errors of a text. Only the first is reported; the others are usually consequences of
+/// it.
 pub(crate) fn syntax(text: &str, errors: &DiagnosticList) -> Vec<RequestError> {
     let Some(first) = errors.iter().next() else {
         return vec![RequestError::new(
@@ -94,8 +95,8 @@ pub(crate) fn repeated_input_field(
     })
 }
 
-/// Whether an error is a consequence of an unknown field: the parser drops unknown fields, so the selection around
-/// them may be empty, and the variables and fragments in them unused.
+/// Whether an error is a consequence of an unknown field: the parser drops unknown fields, so the
+/// selection around them may be empty, and the variables and fragments in them unused.
 fn is_consequence(document: &Document, error: &DiagnosticData) -> bool {
     let text = error.to_string();
     let name = text.split('`').nth(1).unwrap_or_default();
@@ -116,8 +117,9 @@ fn is_consequence(document: &Document, error: &DiagnosticData) -> bool {
     }
 }
 
-/// Error names of apollo-compiler and graphql-java, and a message. `{1}` and `{2}` are the names in apollo-compiler's
-/// message, `{field}` is the field with the error. If the message is empty, apollo-compiler's message is used.
+/// Error names of apollo-compiler and graphql-java, and a message. `{1}` and `{2}` are the names in
+/// apollo-compiler's message, `{field}` is the field with the error. If the message is empty,
+/// apollo-compiler's message is used.
 const KINDS: &[(&str, &str, &str)] = &[
     (
         "UndefinedField",
@@ -241,7 +243,8 @@ const KINDS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The kind and the message of an error. `text` is apollo-compiler's message, with names in backticks.
+/// The kind and the message of an error. `text` is apollo-compiler's message, with names in
+/// backticks.
 fn describe(name: Option<&str>, text: &str, path: &[&str]) -> (&'static str, String) {
     let known = KINDS.iter().find(|(apollo, ..)| Some(*apollo) == name);
     let (_, mut kind, sentence) = *known.unwrap_or(&("", "InvalidDocument", ""));
@@ -272,7 +275,8 @@ fn describe(name: Option<&str>, text: &str, path: &[&str]) -> (&'static str, Str
     (kind, sentence)
 }
 
-/// The names of the fields around an offset, outermost first. In a fragment, the path starts with its name.
+/// The names of the fields around an offset, outermost first. In a fragment, the path starts with
+/// its name.
 fn path_to(document: &Document, offset: usize) -> Vec<&str> {
     let mut path = Vec::new();
     for definition in &document.definitions {

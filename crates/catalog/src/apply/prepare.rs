@@ -19,7 +19,8 @@ pub(super) struct Prepared {
     pub(super) payload: Option<Payload>,
 }
 
-/// A valid value of an aspect. Its text and the rows derived from it are made at most once, when they are needed.
+/// A valid value of an aspect. Its text and the rows derived from it are made at most once, when
+/// they are needed.
 #[derive(Debug)]
 pub(super) struct Payload {
     pub(super) value: Value,
@@ -37,8 +38,9 @@ impl Payload {
         }
     }
 
-    /// Checks a JSON text against the registry. The text is stored unchanged, unless it has members that the registry
-    /// does not know, or the same member several times: only the last of those is checked and read.
+    /// Checks a JSON text against the registry. The text is stored unchanged, unless it has members
+    /// that the registry does not know, or the same member several times: only the last of those is
+    /// checked and read.
     fn parse(entity: &EntitySpec, aspect: AspectName, text: &str) -> Result<Self, Error> {
         let (value, repeated) = json::parse(text).map_err(|error| {
             Error::invalid_aspect(format!("the value of {aspect} is not JSON: {error}"))
@@ -165,8 +167,8 @@ fn check_versioned(proposal: &Proposal) -> Result<(), Error> {
     }
 }
 
-/// Makes the proposal the subject of an error, unless the error already has the position of an item. An edit
-/// has no position: the client did not send it as an item.
+/// Makes the proposal the subject of an error, unless the error already has the position of an
+/// item. An edit has no position: the client did not send it as an item.
 pub(crate) fn about_proposal(error: Error, proposal: &Proposal) -> Error {
     if error.subject().position.is_some() {
         return error;

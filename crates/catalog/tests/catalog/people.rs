@@ -121,7 +121,8 @@ async fn a_user_suspended_or_removed_during_the_password_check_gets_no_session()
     }
 }
 
-/// Whichever comes first, the change of the password or the session: none of the old password survives.
+/// Whichever comes first, the change of the password or the session: none of the old password
+/// survives.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_that_begins_while_the_password_changes_does_not_survive() {
     let fixture = Fixture::new().await;

@@ -82,7 +82,8 @@ async fn the_history_of_rows_without_a_version_continues_where_it_ends() {
         created_by: "urn:li:corpuser:old".to_owned(),
         created_for: None,
     };
-    // As another server left it: four former versions, and a latest one that does not know it is the fifth.
+    // As another server left it: four former versions, and a latest one that does not know it is
+    // the fifth.
     let adopted: Vec<AspectWrite> = (1..=4)
         .map(|version| AspectWrite {
             key: key.clone(),

@@ -1,7 +1,7 @@
 //! Escapes raw line breaks in quoted strings.
 
-/// Escapes line breaks and tabs in quoted strings, but not in block strings and comments. Returns the new text and
-/// the offsets of the inserted bytes in it; `None` if nothing was escaped.
+/// Escapes line breaks and tabs in quoted strings, but not in block strings and comments. Returns
+/// the new text and the offsets of the inserted bytes in it; `None` if nothing was escaped.
 pub(super) fn escape_line_breaks(text: &str) -> Option<(String, Vec<usize>)> {
     let bytes = text.as_bytes();
     let mut repaired = String::with_capacity(text.len() + 16);

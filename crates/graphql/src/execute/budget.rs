@@ -1,8 +1,8 @@
 //! Counts what one execution uses, against its [`Limits`].
 //!
-//! An entity is loaded once per selection but written at every occurrence, so a short query over few
-//! entities can produce an endless reply. The budget stops it while it grows; the reply is then an error
-//! without data.
+//! An entity is loaded once per selection but written at every occurrence, so a short query over
+//! few entities can produce an endless reply. The budget stops it while it grows; the reply is then
+//! an error without data.
 
 use crate::limits::{LimitExceeded, Limits};
 

@@ -16,8 +16,7 @@ use crate::json::View;
 use crate::limits::LimitExceeded;
 use crate::memory::json_bytes;
 use crate::plan::{FieldPlan, ObjectPlan, Selection, ValuePlan};
-use crate::resolve::{BatchResolver, BatchResult, Context, EntityView};
-use crate::schema::source::Origin;
+use crate::resolve::{BatchResult, Context, EntityView};
 
 pub(crate) struct Levels<'p> {
     scope: Scope<'p>,
@@ -306,8 +305,8 @@ impl<'p> Levels<'p> {
         subjects: &[(usize, &Value)],
         budget: &mut Budget,
     ) -> Result<Vec<Outcome>, LimitExceeded> {
-        let result = match resolver(plan) {
-            Some(resolver) => match self.scope.compiler.evaluate(plan, self.scope.values) {
+        let result = match plan.resolver() {
+            Some((resolver, _)) => match self.scope.compiler.evaluate(plan, self.scope.values) {
                 Ok(arguments) => {
                     let rows: Vec<_> = subjects
                         .iter()
@@ -333,13 +332,6 @@ impl<'p> Levels<'p> {
         }
         Ok(outcomes)
     }
-}
-
-fn resolver(plan: &ValuePlan) -> Option<&BatchResolver> {
-    plan.origins().iter().find_map(|origin| match origin {
-        Origin::Resolve { resolver, .. } => Some(&**resolver),
-        _ => None,
-    })
 }
 
 fn outcomes(plan: &ValuePlan, result: BatchResult, count: usize) -> Vec<Outcome> {
@@ -529,7 +521,8 @@ impl<'p> Walk<'_, 'p> {
 }
 
 impl Discovery<'_> {
-    /// Removes duplicates when there are too many, and fails early if the entities exceed the limit.
+    /// Removes duplicates when there are too many, and fails early if the entities exceed the
+    /// limit.
     fn compact(&mut self, budget: &mut Budget) -> Result<(), LimitExceeded> {
         let allowed = budget.remaining_entities();
         if self.entities.len() / 2 <= allowed {

@@ -1,7 +1,7 @@
 //! Writes scalars and enums.
 //!
-//! Stored text is copied if it has the kind of the type. Other kinds are converted if that is lossless (`5` to a
-//! `String`, `"5"` to a `Long`); otherwise they are errors.
+//! Stored text is copied if it has the kind of the type. Other kinds are converted if that is
+//! lossless (`5` to a `String`, `"5"` to a `Long`); otherwise they are errors.
 
 use serde_json::Value;
 

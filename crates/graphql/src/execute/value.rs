@@ -107,8 +107,8 @@ pub(crate) fn read<'l>(
                 Some(slot) => View::Flag(loaded.exists(slot)),
                 None => continue,
             },
-            Origin::Resolve { .. } => match resolved(loaded, parent, plan)? {
-                Some(view) => view,
+            Origin::Resolve { paths, .. } => match resolved(loaded, parent, plan)? {
+                Some(view) => first_non_null(view, paths),
                 None => continue,
             },
             Origin::Default(value) => View::Value(value),
@@ -190,8 +190,8 @@ pub(crate) enum Target<'p, 'l> {
 
 /// Decides which object a value represents; `None` if the selection has no such type.
 ///
-/// If null is not allowed, a URN of an unexpected type becomes a stub of the expected type. Otherwise it would
-/// set the parent object to null.
+/// If null is not allowed, a URN of an unexpected type becomes a stub of the expected type.
+/// Otherwise it would set the parent object to null.
 pub(crate) fn target<'p, 'l>(
     value: &'p ValuePlan,
     view: View<'l>,

@@ -1,7 +1,7 @@
 //! Writes the reply depth first, in the order of the selection.
 //!
-//! Null in a non-null field propagates to the nearest nullable parent: the output is truncated to where that
-//! parent started. The error is recorded once, at the field.
+//! Null in a non-null field propagates to the nearest nullable parent: the output is truncated to
+//! where that parent started. The error is recorded once, at the field.
 
 use std::fmt::Write as _;
 

@@ -1,8 +1,8 @@
 //! An upper bound for the number of values in an introspection result.
 //!
-//! A few aliases below a list of all types or fields repeat the whole schema, so selections below a list
-//! count once per element. Below the list of all types, the lengths of lists are averages over the schema;
-//! elsewhere any type may be reached, so they are the longest of their kind.
+//! A few aliases below a list of all types or fields repeat the whole schema, so selections below a
+//! list count once per element. Below the list of all types, the lengths of lists are averages over
+//! the schema; elsewhere any type may be reached, so they are the longest of their kind.
 
 use std::collections::HashMap;
 

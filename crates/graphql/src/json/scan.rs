@@ -1,9 +1,10 @@
 //! Reads the projected members of stored JSON text.
 //!
-//! Hand-written for speed: most of an aspect is skipped, and skipping only needs the ends of strings and brackets.
-//! `serde_json`, which validates every byte it skips, takes about 2 µs longer for a read of ten columns (25 instead of
-//! 23 µs). Stored text was validated when it was written, so skipped values are trusted; projected values are validated
-//! as far as they could break the reply.
+//! Hand-written for speed: most of an aspect is skipped, and skipping only needs the ends of
+//! strings and brackets. `serde_json`, which validates every byte it skips, takes about 2 µs longer
+//! for a read of ten columns (25 instead of 23 µs). Stored text was validated when it was written,
+//! so skipped values are trusted; projected values are validated as far as they could break the
+//! reply.
 
 use memchr::{memchr, memchr2};
 use serde_json::Value;
@@ -43,8 +44,9 @@ pub(super) fn parse(projection: &Projection, text: &str) -> Result<Parsed, NotJs
 
 /// The skipped text before, between and after the projected values of an object.
 ///
-/// The elements of a list usually have the same members in the same order, and often equal skipped values (types,
-/// flags): comparing the skipped text as a whole is far cheaper than scanning it again.
+/// The elements of a list usually have the same members in the same order, and often equal skipped
+/// values (types, flags): comparing the skipped text as a whole is far cheaper than scanning it
+/// again.
 #[derive(Clone, Copy)]
 struct Gap {
     start: usize,
@@ -302,7 +304,8 @@ impl<'t> Scanner<'t> {
         Err(self.not_json())
     }
 
-    /// Validates the value that ends here. Strings without escapes and control characters are valid.
+    /// Validates the value that ends here. Strings without escapes and control characters are
+    /// valid.
     fn check(&self, start: usize) -> Result<(), NotJson> {
         let slice = &self.bytes[start..self.at];
         // Without an early exit, so that the compiler vectorises it.

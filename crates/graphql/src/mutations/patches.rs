@@ -153,7 +153,8 @@ impl PatchInput {
 }
 
 impl OperationInput {
-    /// Converts to JSON Patch. A value is JSON in a string; text that is not JSON is used as a string.
+    /// Converts to JSON Patch. A value is JSON in a string; text that is not JSON is used as a
+    /// string.
     fn wire(self) -> Value {
         let mut wire = json!({"op": self.op.to_lowercase(), "path": self.path});
         if let Some(text) = self.value {

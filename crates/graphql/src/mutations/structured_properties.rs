@@ -75,7 +75,8 @@ pub(super) async fn remove(context: &Context, arguments: Args<'_>) -> Result<Val
     Ok(reply(stored, &entity))
 }
 
-/// The aspect with the URN of the entity in each entry, since the result of a mutation has no owner.
+/// The aspect with the URN of the entity in each entry, since the result of a mutation has no
+/// owner.
 fn reply(mut stored: Value, entity: &Urn) -> Value {
     let entries = stored["properties"].as_array_mut().into_iter().flatten();
     for entry in entries {

@@ -1,4 +1,5 @@
-//! Arguments of fields: literals are coerced when the plan is compiled, variables when it is executed.
+//! Arguments of fields: literals are coerced when the plan is compiled, variables when it is
+//! executed.
 
 use std::borrow::Cow;
 

@@ -1,9 +1,12 @@
 //! The aspects to load for an object, and the members to read of each.
 
+use std::sync::Arc;
+
 use docent_model::AspectName;
 
 use super::{FieldPlan, Need, ObjectPlan, Selection, ValuePlan};
 use crate::json::Projection;
+use crate::resolve::BatchResolver;
 use crate::schema::source::{Origin, TemplatePart};
 use crate::schema::{OutputKind, Scalar};
 
@@ -11,6 +14,8 @@ use crate::schema::{OutputKind, Scalar};
 pub(super) fn complete(mut plan: ObjectPlan, must_exist: bool) -> ObjectPlan {
     let mut needs = Needs::default();
     let mut calls = Vec::new();
+    // The calls whose result several fields read.
+    let mut shared: Vec<(Arc<BatchResolver>, usize)> = Vec::new();
     let key_aspect = plan.ty.entity().map(|spec| spec.key_aspect);
     for (index, field) in plan.fields.iter_mut().enumerate() {
         let super::FieldKind::Value(value) = &mut field.kind else {
@@ -50,13 +55,21 @@ pub(super) fn complete(mut plan: ObjectPlan, must_exist: bool) -> ObjectPlan {
                 _ => 0,
             });
         }
-        if value
-            .origins()
-            .iter()
-            .any(|origin| matches!(origin, Origin::Resolve { .. }))
-        {
-            value.call = Some(calls.len());
-            calls.push(index);
+        let resolver = value
+            .resolver()
+            .map(|(resolver, paths)| (Arc::clone(resolver), !paths.is_empty()));
+        if let Some((resolver, shares)) = resolver {
+            let earlier = shared
+                .iter()
+                .find(|(other, _)| shares && Arc::ptr_eq(other, &resolver));
+            let call = earlier.map_or(calls.len(), |(_, call)| *call);
+            if call == calls.len() {
+                calls.push(index);
+                if shares {
+                    shared.push((resolver, call));
+                }
+            }
+            value.call = Some(call);
         }
         value.cells = numbers;
         // Plain objects in an entity also read its rows.
@@ -153,7 +166,8 @@ fn object_projection(plan: &ObjectPlan) -> Projection {
                 Origin::Path(paths) => {
                     for path in paths {
                         if path.steps.is_empty() && is_plain_scalar(value) {
-                            // Scalars are always included, and an object is no value of a scalar field.
+                            // Scalars are always included, and an object is no value of a scalar
+                            // field.
                             continue;
                         }
                         projection.add(path, value_projection(value));

@@ -54,7 +54,8 @@ pub(super) async fn parent_nodes(
         .collect())
 }
 
-/// Follows a member of an aspect to the ancestors of all entities: one read per step, not per entity.
+/// Follows a member of an aspect to the ancestors of all entities: one read per step, not per
+/// entity.
 async fn climb(
     context: &Context,
     entities: &[EntityView<'_>],

@@ -1,8 +1,8 @@
 //! Lineage: neighbours of entities, and searches over all upstream or downstream entities.
 //!
-//! The catalog traverses the graph; this module parses the input ([`conditions`]), filters the entities and pages
-//! them. Conditions on the degree, the entity type and soft deletion are decided from the traversal; queries and all
-//! other conditions are delegated to search (`narrow`).
+//! The catalog traverses the graph; this module parses the input ([`conditions`]), filters the
+//! entities and pages them. Conditions on the degree, the entity type and soft deletion are decided
+//! from the traversal; queries and all other conditions are delegated to search (`narrow`).
 
 mod conditions;
 mod narrow;
@@ -32,7 +32,8 @@ const MAX_TOTAL: usize = 200_000;
 const MAX_PATHS: usize = 10;
 /// Limit on the paths in a page; each result has at least one.
 const PATHS_PER_PAGE: usize = 2000;
-/// Entity types in the lineage graph that the schema has no type for. They are traversed but not returned.
+/// Entity types in the lineage graph that the schema has no type for. They are traversed but not
+/// returned.
 const WITHOUT_TYPE: [&str; 5] = ["aiAgent", "api", "dataProcess", "repository", "service"];
 
 pub(super) async fn neighbours(
@@ -212,8 +213,8 @@ pub(super) async fn search_across_lineage(
     }))
 }
 
-/// Pages in URN order, so that an entity that matches throughout is returned exactly once, even if its degree
-/// changes.
+/// Pages in URN order, so that an entity that matches throughout is returned exactly once, even if
+/// its degree changes.
 pub(super) async fn scroll_across_lineage(
     context: &Context,
     arguments: Args<'_>,

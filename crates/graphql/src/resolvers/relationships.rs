@@ -144,7 +144,8 @@ async fn filtered(
     Ok(pages)
 }
 
-/// The edges of each page whose related entity has a requested type and, on request, is not soft-deleted.
+/// The edges of each page whose related entity has a requested type and, on request, is not
+/// soft-deleted.
 async fn filter(
     context: &Context,
     pages: Vec<ListPage<RelatedEntity>>,

@@ -1,7 +1,8 @@
-//! Searches: converts the input to a request of the catalog (`input`) and its result to the reply. Facets and matches
-//! are computed only if they are selected.
+//! Searches: converts the input to a request of the catalog (`input`) and its result to the reply.
+//! Facets and matches are computed only if they are selected.
 //!
-//! To add a search, add a function here or in the module of its noun that reads [`SearchInput`] and calls [`results`].
+//! To add a search, add a function here or in the module of its noun that reads [`SearchInput`] and
+//! calls [`results`].
 
 pub(super) mod browse;
 pub(super) mod complete;

@@ -45,6 +45,9 @@ pub(crate) enum Origin {
     /// A batch resolver.
     Resolve {
         resolver: Arc<BatchResolver>,
+        /// Where the value is in the result; without paths the whole result. Fields of an entity
+        /// with paths share one call of their resolver.
+        paths: Vec<Path>,
         needs: Vec<AspectName>,
         /// All aspects of the owner are needed.
         needs_all: bool,
@@ -82,6 +85,14 @@ pub(super) fn texts(directive: Option<&Node<Directive>>, argument: &str) -> Vec<
     }
 }
 
+/// An argument of a directive that lists paths.
+fn paths(directive: &Node<Directive>, argument: &str) -> Vec<Path> {
+    texts(Some(directive), argument)
+        .iter()
+        .map(|path| Path::parse(path))
+        .collect()
+}
+
 impl Loader {
     pub(super) fn source(
         &mut self,
@@ -100,12 +111,7 @@ impl Loader {
             if matches!(kind, ObjectKind::Entity(_)) {
                 self.problem(field, "@path needs a JSON value; an entity has aspects");
             }
-            origins.push(Origin::Path(
-                texts(Some(directive), "at")
-                    .iter()
-                    .map(|path| Path::parse(path))
-                    .collect(),
-            ));
+            origins.push(Origin::Path(paths(directive, "at")));
         }
         if let Some(part) = text(directives.get("key"), "part") {
             self.check_key_part(field, part, kind);
@@ -130,7 +136,15 @@ impl Loader {
             origins.push(Origin::Exists);
         }
         if let Some(directive) = directives.get("resolve") {
-            self.resolve_origin(field, directive, kind, &mut origins);
+            let has_path = directive.specified_argument_by_name("path").is_some();
+            if has_path && !definition.arguments.is_empty() {
+                self.problem(
+                    field,
+                    "the path of @resolve is for fields without arguments: they share one call",
+                );
+            } else {
+                self.resolve_origin(field, directive, kind, &mut origins);
+            }
         }
         if directives.has("absent") {
             match absent_value(output) {
@@ -185,10 +199,9 @@ impl Loader {
         };
         let name = text(Some(directive), "name").unwrap_or_default();
         if let Some(aspect) = self.known_aspect(field, name, Some(spec)) {
-            let paths = texts(Some(directive), "path");
             origins.push(Origin::Aspect {
                 aspect,
-                paths: paths.iter().map(|path| Path::parse(path)).collect(),
+                paths: paths(directive, "path"),
             });
         }
     }
@@ -221,12 +234,14 @@ impl Loader {
         }
         origins.push(Origin::Resolve {
             resolver,
+            paths: paths(directive, "path"),
             needs,
             needs_all,
         });
     }
 
-    /// The aspect of this name, in the exact spelling of the registry; the entity type must allow it.
+    /// The aspect of this name, in the exact spelling of the registry; the entity type must allow
+    /// it.
     fn known_aspect(
         &mut self,
         field: &str,

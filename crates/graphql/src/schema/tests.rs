@@ -58,6 +58,10 @@ fn every_mistake_in_a_directive_is_reported() {
         (r#"x: String @compose(text: "{urn")"#, "braces"),
         (r#"x: Int @urn @default(value: "{")"#, "not JSON"),
         (r#"x: Int @resolve(by: "nobody")"#, "no resolver 'nobody'"),
+        (
+            r#"x(a: Int): Int @resolve(by: "nobody", path: "y")"#,
+            "fields without arguments",
+        ),
         ("x: Color! @absent", "make the type nullable"),
         ("x: Plain! @absent", "make the type nullable"),
         ("x: String @urn @entries", "@entries needs a list type"),

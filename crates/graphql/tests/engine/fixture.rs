@@ -160,6 +160,7 @@ pub(crate) fn resolvers() -> Resolvers {
         .mutation("rename", rename)
         .entity_field("shout", shout)
         .computed("owner", |_| json!("urn:li:corpuser:jdoe"))
+        .entity_field("ownerInfo", owner_info)
         .computed("aspectNames", aspect_names)
         .entity_field("length", length)
 }
@@ -251,6 +252,21 @@ async fn shout(_: &Context, entities: &[EntityView<'_>], arguments: Args<'_>) ->
             }
         })
         .collect())
+}
+
+/// An object that several fields read, with one read of its own.
+async fn owner_info(context: &Context, entities: &[EntityView<'_>], _: Args<'_>) -> BatchResult {
+    let owner = Urn::parse("urn:li:corpuser:jdoe").unwrap();
+    let key = AspectKey::new(&owner, Registry::get().aspect("corpUserInfo").unwrap());
+    let row = context
+        .catalog
+        .read(ReadRequest::row(&key))
+        .await?
+        .into_row();
+    let info: Value = row.map_or(Value::Null, |row| {
+        serde_json::from_str(&row.metadata).unwrap()
+    });
+    Ok(entities.iter().map(|_| Ok(info.clone())).collect())
 }
 
 fn aspect_names(entity: &EntityView<'_>) -> Value {

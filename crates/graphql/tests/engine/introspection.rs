@@ -83,7 +83,7 @@ async fn deeply_nested_introspection_is_rejected() {
     let fixture = Fixture::new(&[]).await;
     let inner = "fields { type { fields { type { fields { type { fields { name } } } } } } }";
     let reply = fixture
-        .json(&format!("{{ __schema {{ types {{ {inner} }} }} }}"))
+        .json(&format!("{{ __schema {{ queryType {{ {inner} }} }} }}"))
         .await;
     assert!(messages(&reply)[0].contains("depth"), "{reply}");
     assert_eq!(reply["data"], Value::Null);

@@ -128,6 +128,21 @@ async fn every_kind_of_source_is_read() {
 }
 
 #[tokio::test]
+async fn fields_with_paths_in_a_result_share_one_resolver_call() {
+    let fixture = catalog().await;
+    let query = "query($urns: [String!]!) {
+        datasets(urns: $urns) { ownerTitle ownerActive ownerName again: ownerTitle }
+    }";
+    let urns = json!({"urns": [dataset("t")]});
+    let reply = fixture.with_variables(query, urns).await;
+    let row = json!({"ownerTitle": "Dr", "ownerActive": true, "ownerName": "Dr", "again": "Dr"});
+    let actual: Value = serde_json::from_str(&data(&reply)).unwrap();
+    assert_eq!(actual, json!({"datasets": [row]}));
+    // The existence of the dataset, and the read of the resolver.
+    assert_eq!(fixture.store.take_reads(), 2);
+}
+
+#[tokio::test]
 async fn a_hundred_datasets_with_their_domains_take_one_call_per_level() {
     let mut aspects = Vec::new();
     let names: Vec<_> = (0..100)

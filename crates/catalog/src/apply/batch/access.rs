@@ -1,5 +1,5 @@
-//! Sessions and access tokens of a user, found by the edges that point at the user. Reading those edges locks the user,
-//! so that none can begin until the transaction ends.
+//! Sessions and access tokens of a user, found by the edges that point at the user. Reading those
+//! edges locks the user, so that none can begin until the transaction ends.
 
 use docent_model::aspects::SessionInfo;
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
@@ -33,7 +33,8 @@ impl Batch<'_> {
         self.delete_access(&ended).await
     }
 
-    /// Ends all sessions of a user and revokes all tokens: they must not work for another user of the same name.
+    /// Ends all sessions of a user and revokes all tokens: they must not work for another user of
+    /// the same name.
     pub(super) async fn revoke_access(&mut self, user: &Urn) -> Result<(), Error> {
         for aspect in ACCESS_ASPECTS {
             let urns = self.access_of(user, aspect).await?;

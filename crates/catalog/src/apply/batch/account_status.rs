@@ -8,8 +8,8 @@ use crate::lifecycle::is_removed;
 use crate::people::{ADMINISTRATOR, is_suspended};
 use crate::proposal::Change;
 
-/// Each of these alone blocks a user, so each is compared: a user who is both removed and suspended stays blocked when
-/// one of them is lifted.
+/// Each of these alone blocks a user, so each is compared: a user who is both removed and suspended
+/// stays blocked when one of them is lifted.
 #[derive(PartialEq, Eq)]
 struct AccountStatus {
     exists: bool,
@@ -18,8 +18,8 @@ struct AccountStatus {
 }
 
 impl Batch<'_> {
-    /// Applies a change, and fails if it altered the status of an account. Users without password, sessions and tokens
-    /// may come and go with ingestion.
+    /// Applies a change, and fails if it altered the status of an account. Users without password,
+    /// sessions and tokens may come and go with ingestion.
     pub(super) async fn change_keeping_status(&mut self, item: &Prepared) -> Result<(), Error> {
         let urn = &item.proposal.urn;
         let before = self.account_status(item).await?;

@@ -11,8 +11,9 @@ use crate::Error;
 use crate::apply::json;
 use crate::proposal::unreadable;
 
-/// The latest version of an aspect, parsed at most once: the edit, the hooks and the comparison share the value. It
-/// lives as long as its item, because parsed values are several times larger than their texts.
+/// The latest version of an aspect, parsed at most once: the edit, the hooks and the comparison
+/// share the value. It lives as long as its item, because parsed values are several times larger
+/// than their texts.
 pub(super) struct Current {
     row: Option<Arc<StoredAspect>>,
     value: OnceLock<Result<Value, serde_json::Error>>,

@@ -1,4 +1,5 @@
-//! Conditions on lineage results, split into those decided from the traversal and those delegated to search.
+//! Conditions on lineage results, split into those decided from the traversal and those delegated
+//! to search.
 
 use docent_catalog::Error;
 use docent_catalog::lineage::{MAX_HOPS, Reached};
@@ -36,7 +37,8 @@ enum Test {
 }
 
 impl Alternatives {
-    /// `all` must hold in every alternative. Soft-deleted entities are excluded unless a condition tests for them.
+    /// `all` must hold in every alternative. Soft-deleted entities are excluded unless a condition
+    /// tests for them.
     pub(super) fn read(
         all: &[FacetFilter],
         any: &[AndFilter],

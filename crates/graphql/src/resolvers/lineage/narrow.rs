@@ -105,7 +105,8 @@ pub(super) async fn explained(
 
 /// The entities that search finds.
 ///
-/// Each alternative gets one more condition: the `urn` is one of its entities. Soft deletion is already decided.
+/// Each alternative gets one more condition: the `urn` is one of its entities. Soft deletion is
+/// already decided.
 async fn search(context: &Context, query: &LineageQuery<'_>) -> Result<HashSet<Urn>, Error> {
     let request = request(query)?;
     let found = context.catalog.search(&request).await?;

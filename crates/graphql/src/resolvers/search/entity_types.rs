@@ -66,8 +66,8 @@ pub(in crate::resolvers) fn schema_name(entity_type: &str) -> &str {
         .map_or(entity_type, String::as_str)
 }
 
-/// A filter value of a field or pair of fields, with entity types as registry names. They may be given by either
-/// name, in any case.
+/// A filter value of a field or pair of fields, with entity types as registry names. They may be
+/// given by either name, in any case.
 pub(super) fn filter_value(field: &str, value: &str) -> String {
     convert(field, value, |name| {
         from_any_name(name).unwrap_or(name).to_owned()

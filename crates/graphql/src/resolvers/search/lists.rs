@@ -1,6 +1,7 @@
 //! Lists of all entities of one type.
 //!
-//! To add one, add a function that calls [`list`] with the entity type and the name of the list in the reply.
+//! To add one, add a function that calls [`list`] with the entity type and the name of the list in
+//! the reply.
 
 use docent_catalog::Error;
 use docent_catalog::search::{Criterion, SearchPage, SearchResults, Sort, page};
