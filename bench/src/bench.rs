@@ -183,7 +183,8 @@ pub(crate) struct Prepared {
 
 impl Source for Prepared {
     fn request(&self, connection: usize, turn: u64, request: &mut Vec<u8>) -> bool {
-        // Steps of a prime: all requests occur, and consecutive ones are not neighbors in the store.
+        // Steps of a prime: all requests occur, and consecutive ones are not neighbors in the
+        // store.
         let index = (turn_index(turn) * CONNECTIONS + connection) * 7919 % self.requests.len();
         request.extend_from_slice(&self.requests[index]);
         true

@@ -1,5 +1,5 @@
-//! The peer of reads: an axum server that returns the same body for every request. It only does HTTP, so its CPU time
-//! per request is a lower bound for a server built from the same parts.
+//! The peer of reads: an axum server that returns the same body for every request. It only does
+//! HTTP, so its CPU time per request is a lower bound for a server built from the same parts.
 
 use std::io::{Read as _, Write as _};
 use std::path::Path;

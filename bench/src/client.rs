@@ -1,7 +1,7 @@
 //! A minimal HTTP/1.1 client: one connection, one request at a time.
 //!
-//! The load generator has one core, and its CPU time limits the rate. So requests are prepared bytes, and only the
-//! status and the length of a response are parsed.
+//! The load generator has one core, and its CPU time limits the rate. So requests are prepared
+//! bytes, and only the status and the length of a response are parsed.
 
 use std::net::SocketAddr;
 use std::str::FromStr;

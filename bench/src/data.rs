@@ -1,9 +1,10 @@
 //! The benchmark's catalog and requests.
 //!
-//! A dataset is a function of its number: its URN, its aspects, and the reply to each query. Numbers have leading
-//! zeros, so that texts of all datasets have the same length, and every reply can be checked by its length. Only the
-//! name depends on the whole number; everything else repeats every [`BLOCK`] datasets, so that
-//! [`crate::measure::scale`] can build a large store from a small one.
+//! A dataset is a function of its number: its URN, its aspects, and the reply to each query.
+//! Numbers have leading zeros, so that texts of all datasets have the same length, and every reply
+//! can be checked by its length. Only the name depends on the whole number; everything else repeats
+//! every [`BLOCK`] datasets, so that [`crate::measure::scale`] can build a large store from a small
+//! one.
 //!
 //! To measure another query, add a variant to [`Read`].
 

@@ -12,7 +12,8 @@ use crate::client::Connection;
 
 /// A source of requests. An incorrect reply aborts the measurement.
 pub(crate) trait Source: Send + Sync + 'static {
-    /// Writes the `turn`th request of a connection into `request`; returns `false` if there are no more.
+    /// Writes the `turn`th request of a connection into `request`; returns `false` if there are no
+    /// more.
     fn request(&self, connection: usize, turn: u64, request: &mut Vec<u8>) -> bool;
 
     /// Whether the reply is correct.

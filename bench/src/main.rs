@@ -1,8 +1,8 @@
 //! The benchmarks: compare a release build of docent with its peers and print one table.
 //!
-//! docent is measured over HTTP like any client would use it; only search is also measured as a library, behind a small
-//! server ([`search_server`]). docs/PERFORMANCE.md describes the measurements. To add one, write a module in [`measure`]
-//! and call it in [`run_all`].
+//! docent is measured over HTTP like any client would use it; only search is also measured as a
+//! library, behind a small server ([`search_server`]). docs/PERFORMANCE.md describes the
+//! measurements. To add one, write a module in [`measure`] and call it in [`run_all`].
 
 #![expect(
     clippy::cast_precision_loss,
@@ -61,13 +61,15 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct Options {
-    /// Take a minute instead of many: fewer and shorter slices, no measurement with a million entities
+    /// Take a minute instead of many: fewer and shorter slices, no measurement with a million
+    /// entities
     #[arg(long)]
     quick: bool,
     /// The binary to measure [default: docent next to this program]
     #[arg(long, value_name = "FILE")]
     docent: Option<PathBuf>,
-    /// A directory on a real disk for the stores; it is emptied first [default: bench-work next to this program's directory]
+    /// A directory on a real disk for the stores; it is emptied first [default: bench-work next to
+    /// this program's directory]
     #[arg(long, value_name = "DIRECTORY")]
     work: Option<PathBuf>,
     /// Write the results document to this file
@@ -91,7 +93,8 @@ struct CompareOptions {
     /// Fewer and shorter slices
     #[arg(long)]
     quick: bool,
-    /// A directory on a real disk for the stores; it is emptied first [default: bench-compare beside this program's directory]
+    /// A directory on a real disk for the stores; it is emptied first [default: bench-compare
+    /// beside this program's directory]
     #[arg(long, value_name = "DIRECTORY")]
     work: Option<PathBuf>,
 }

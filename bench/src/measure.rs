@@ -1,4 +1,5 @@
-//! The measurements. Each takes a [`crate::bench::Bench`] and adds lines to the [`crate::report::Report`].
+//! The measurements. Each takes a [`crate::bench::Bench`] and adds lines to the
+//! [`crate::report::Report`].
 //!
 //! To add one, write a module with a `measure` function and call it in [`crate::run_all`].
 

@@ -12,7 +12,8 @@ use crate::bench::Bench;
 use crate::process::{self, Cores};
 
 const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
-/// The database user, and the system user for the server if the benchmark runs as root, which PostgreSQL rejects.
+/// The database user, and the system user for the server if the benchmark runs as root, which
+/// PostgreSQL rejects.
 pub(crate) const USER: &str = "postgres";
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 

@@ -196,7 +196,8 @@ pub(crate) fn cpu(processes: impl IntoIterator<Item = u32>) -> Result<CpuReading
 pub(crate) struct CpuReading(HashMap<std::path::PathBuf, u64>);
 
 impl CpuReading {
-    /// Returns the CPU time between two readings. A thread that ended in between counts up to the first.
+    /// Returns the CPU time between two readings. A thread that ended in between counts up to the
+    /// first.
     pub(crate) fn since(&self, earlier: &Self) -> Duration {
         let spent = self.0.iter().map(|(thread, after)| {
             after.saturating_sub(earlier.0.get(thread).copied().unwrap_or(0))

@@ -1,8 +1,8 @@
 //! The peer of writes: plain rusqlite on the store's tables.
 //!
-//! The peer writes exactly what the server wrote: the rows are read from the server's store, in change log order, and
-//! written to a copy of the store from before. So the peer has the same tables, rows and settings, and none of the
-//! server's other work.
+//! The peer writes exactly what the server wrote: the rows are read from the server's store, in
+//! change log order, and written to a copy of the store from before. So the peer has the same
+//! tables, rows and settings, and none of the server's other work.
 //!
 //! A new table that the server fills must be added to [`AspectWrite`]; [`check_tables`] detects it.
 
@@ -84,8 +84,8 @@ pub(crate) fn search_index(database: &Path) -> PathBuf {
     database.with_extension("db-search")
 }
 
-/// Copies the files of a stopped server, including its search index: building a new one would count as the cost of
-/// requests.
+/// Copies the files of a stopped server, including its search index: building a new one would count
+/// as the cost of requests.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     let log = from.with_extension("db-wal");
     ensure!(!log.exists(), "{} is still in use", from.display());
@@ -220,7 +220,8 @@ fn version(
     Ok(found.optional()?)
 }
 
-/// Repeats the server's writes, with this many per transaction, on the server's core. Returns the duration.
+/// Repeats the server's writes, with this many per transaction, on the server's core. Returns the
+/// duration.
 pub(crate) fn replay(
     path: &Path,
     writes: Vec<AspectWrite>,

@@ -89,7 +89,8 @@ impl CommandOutput {
         Ok(self.stdout)
     }
 
-    /// Returns the error message; an error if the command succeeded, panicked or printed no message.
+    /// Returns the error message; an error if the command succeeded, panicked or printed no
+    /// message.
     pub fn failed(self) -> anyhow::Result<String> {
         ensure!(
             self.code.is_some_and(|code| code != 0),

@@ -1,7 +1,8 @@
 //! Compares the output shown in a document with a command's actual output.
 //!
-//! - If both are JSON, they are compared as JSON, so the document can format it freely. The string `"…"` matches any
-//!   value; as a member name, all further members; as the last element, all further elements.
+//! - If both are JSON, they are compared as JSON, so the document can format it freely. The string
+//!   `"…"` matches any value; as a member name, all further members; as the last element, all
+//!   further elements.
 //! - Otherwise line by line: `…` in a line matches any text, and a line with only `…` any lines.
 
 use std::fmt::Write as _;
@@ -39,7 +40,8 @@ pub fn difference(expected: &str, actual: &str) -> Option<String> {
     Some(line_difference(expected.trim_end(), actual.trim_end()))
 }
 
-/// Whether two JSON values are equal except for wildcards. If not, `path` is the path of the first difference.
+/// Whether two JSON values are equal except for wildcards. If not, `path` is the path of the first
+/// difference.
 fn json_matches(expected: &Value, actual: &Value, path: &mut Vec<String>) -> bool {
     match (expected, actual) {
         (Value::String(text), _) if text == ANYTHING => true,
@@ -115,7 +117,8 @@ fn text_matches(expected: &str, actual: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Shows both texts: common lines at the start and the end once, the lines between as `-` expected, `+` printed.
+/// Shows both texts: common lines at the start and the end once, the lines between as `-` expected,
+/// `+` printed.
 fn line_difference(expected: &str, actual: &str) -> String {
     let expected: Vec<&str> = expected.lines().collect();
     let actual: Vec<&str> = actual.lines().collect();

@@ -20,7 +20,8 @@ pub fn files_below(directory: &Path) -> anyhow::Result<Vec<(PathBuf, Vec<u8>)>> 
     Ok(files)
 }
 
-/// Returns `None` for a file deleted since it was listed: a running server replaces the files of its search index.
+/// Returns `None` for a file deleted since it was listed: a running server replaces the files of
+/// its search index.
 fn unless_missing<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     match read {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

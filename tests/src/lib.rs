@@ -1,15 +1,18 @@
-//! Helpers for the end-to-end tests, which drive the real binary from outside, like a user or a client.
+//! Helpers for the end-to-end tests, which drive the real binary from outside, like a user or a
+//! client.
 //!
 //! - [`Server`] starts `docent serve` in its own directory and sends HTTP requests to it.
 //! - [`CommandOutput`] runs a command of the binary to completion.
 //! - [`load`] writes from several threads and verifies what must be stored afterwards.
-//! - [`markdown`], [`Shell`] and [`expectation`] run the commands in the documents and compare their output.
+//! - [`markdown`], [`Shell`] and [`expectation`] run the commands in the documents and compare
+//!   their output.
 //!
-//! Of the workspace, this crate depends only on the one that starts PostgreSQL: a test sees what a user sees. A test
-//! of SQLite names its store; all others run on either engine.
+//! Of the workspace, this crate depends only on the one that starts PostgreSQL: a test sees what a
+//! user sees. A test of SQLite names its store; all others run on either engine.
 //!
-//! To add a test, write a file in `tests/tests/`. A test returns `anyhow::Result<()>` and uses `?`. A test that kills
-//! servers or uses all cores has a name starting with `crash_` or `load_`: such tests run one at a time.
+//! To add a test, write a file in `tests/tests/`. A test returns `anyhow::Result<()>` and uses `?`.
+//! A test that kills servers or uses all cores has a name starting with `crash_` or `load_`: such
+//! tests run one at a time.
 
 mod command;
 pub mod expectation;

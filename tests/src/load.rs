@@ -1,8 +1,8 @@
 //! Writers that put load on a server, each with a journal of its sent and acknowledged writes.
 //!
-//! A [`Writer`] sends one request at a time and writes to entities of its own, so at most one of its writes is pending.
-//! [`Writer::verify`] reads everything back: acknowledged writes must be stored, the pending one may be stored, but only
-//! completely, and anything else is an error.
+//! A [`Writer`] sends one request at a time and writes to entities of its own, so at most one of
+//! its writes is pending. [`Writer::verify`] reads everything back: acknowledged writes must be
+//! stored, the pending one may be stored, but only completely, and anything else is an error.
 //!
 //! To add a kind of write: a journal in [`Writer`], an arm in `Writer::step`, a check in `verify`.
 
@@ -293,8 +293,8 @@ impl Writer {
         self.verify_batches(server, thorough)
     }
 
-    /// Verifies a copy made while the writer was running: it must contain exactly the writes up to some point, which
-    /// must not be before the write `at_least`.
+    /// Verifies a copy made while the writer was running: it must contain exactly the writes up to
+    /// some point, which must not be before the write `at_least`.
     pub fn verify_copy(&self, server: &Connection, at_least: u64) -> anyhow::Result<()> {
         let domains = self.created_domains.all();
         let batches = self.batches.all();

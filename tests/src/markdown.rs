@@ -1,11 +1,12 @@
-//! A parser for the parts of Markdown that the tests need: fenced blocks, the commands in them, links and anchors.
+//! A parser for the parts of Markdown that the tests need: fenced blocks, the commands in them,
+//! links and anchors.
 //!
-//! It supports only what Docent's documents use. A command block looks like this; CONTRIBUTING.md has the rules:
+//! It supports only what Docent's documents use. A command block looks like this; CONTRIBUTING.md
+//! has the rules:
 //!
 //! ````text
 //! ```console
-//! $ curl http://localhost:8080/health
-//! {"status": "…"}
+//! $ curl http://localhost:8080/health {"status": "…"}
 //! ```
 //! ````
 
@@ -34,8 +35,8 @@ pub struct Step {
 }
 
 impl Block {
-    /// Splits a console block into its commands. A command starts with `$ ` and continues after a trailing backslash
-    /// and on lines that start with `> `. All other lines are output.
+    /// Splits a console block into its commands. A command starts with `$ ` and continues after a
+    /// trailing backslash and on lines that start with `> `. All other lines are output.
     pub fn steps(&self) -> anyhow::Result<Vec<Step>> {
         let mut steps: Vec<Step> = Vec::new();
         let mut in_command = false;
@@ -149,7 +150,8 @@ impl Document {
         links
     }
 
-    /// Returns the anchors of the headings: lower case, spaces as hyphens, no punctuation, numbered if repeated.
+    /// Returns the anchors of the headings: lower case, spaces as hyphens, no punctuation, numbered
+    /// if repeated.
     pub fn anchors(&self) -> Vec<String> {
         let mut anchors: Vec<String> = Vec::new();
         for (_, text) in &self.prose {

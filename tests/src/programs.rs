@@ -13,7 +13,8 @@ pub fn repository_root() -> PathBuf {
 
 /// Returns the build directory of the current profile, such as `target/debug`.
 ///
-/// A test runs from its `deps` directory. Cargo sets the path of a binary only for tests in the same package.
+/// A test runs from its `deps` directory. Cargo sets the path of a binary only for tests in the
+/// same package.
 fn profile_directory() -> anyhow::Result<PathBuf> {
     let test = env::current_exe().context("cannot determine the path of the running test")?;
     test.ancestors()

@@ -1,7 +1,7 @@
 //! A running `docent serve` and a client for it.
 //!
-//! The server listens on a random port and prints it on its first line. Its directory survives a stop or a kill, so
-//! [`Server::restart`] continues from the state that a crash left.
+//! The server listens on a random port and prints it on its first line. Its directory survives a
+//! stop or a kill, so [`Server::restart`] continues from the state that a crash left.
 
 mod output;
 
@@ -30,8 +30,8 @@ const SQLITE_STORE: &str = "sqlite:docent.db";
 /// The file that contains the store URL of a server whose store is not in its directory.
 const STORE_FILE: &str = "store-url";
 
-/// Options of a [`Server`]. The default is an empty store of the engine under test (`DOCENT_TEST_STORE`), with
-/// authentication on.
+/// Options of a [`Server`]. The default is an empty store of the engine under test
+/// (`DOCENT_TEST_STORE`), with authentication on.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     store: Option<String>,
@@ -275,7 +275,8 @@ impl Server {
         self.send(self.request(Method::POST, path)?.json(body))
     }
 
-    /// Executes a GraphQL document as the user `datahub` and returns the whole reply, including errors.
+    /// Executes a GraphQL document as the user `datahub` and returns the whole reply, including
+    /// errors.
     #[expect(clippy::needless_pass_by_value, reason = "callers pass json!({…})")]
     pub fn graphql(&self, query: &str, variables: Value) -> anyhow::Result<Value> {
         let reply = self.post(

@@ -21,7 +21,8 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 /// The line that marks the end of a command's output.
 const END: &str = "=== end of the command's output ===";
 
-/// A command's output, standard output and standard error combined like on a terminal, and its exit status.
+/// A command's output, standard output and standard error combined like on a terminal, and its exit
+/// status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     pub output: String,
@@ -34,7 +35,8 @@ pub struct Shell {
     child: Child,
     input: ChildStdin,
     lines: Receiver<String>,
-    /// Each command is sourced from a file here, so that quotes and here-documents need no escaping.
+    /// Each command is sourced from a file here, so that quotes and here-documents need no
+    /// escaping.
     scratch: TempDir,
     count: usize,
 }

@@ -1,4 +1,5 @@
-//! `docent backup`, `restore`, `move`, `check` and `rebuild` on stores that are in use, replaced, damaged or incomplete.
+//! `docent backup`, `restore`, `move`, `check` and `rebuild` on stores that are in use, replaced,
+//! damaged or incomplete.
 
 use std::fs;
 use std::path::Path;

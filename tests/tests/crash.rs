@@ -1,7 +1,7 @@
 //! Kills the server repeatedly while clients write, and verifies the store and the index.
 //!
-//! For longer manual runs, `DOCENT_CRASH_KILLS` sets the number of kills (50 by default) and `DOCENT_CRASH_SEED` the
-//! random seed.
+//! For longer manual runs, `DOCENT_CRASH_KILLS` sets the number of kills (50 by default) and
+//! `DOCENT_CRASH_SEED` the random seed.
 
 use std::process::Stdio;
 use std::sync::Barrier;

@@ -1,6 +1,7 @@
 //! Runs every command in the documents, in order, against the demo, and compares the output.
 //!
-//! CONTRIBUTING.md has the rules under "Commands in documents". New documents in `docs/` are included automatically.
+//! CONTRIBUTING.md has the rules under "Commands in documents". New documents in `docs/` are
+//! included automatically.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -18,7 +19,8 @@ const DEMO_STORE: &str = "sqlite:target/demo/docent.db";
 /// The demo's address in the documents.
 const DOCUMENTED_ADDRESS: &str = "localhost:8080";
 
-/// The programs allowed in blocks marked `norun`: they act on the reader's machine, not on the server.
+/// The programs allowed in blocks marked `norun`: they act on the reader's machine, not on the
+/// server.
 const NOT_RUN: [&str; 5] = ["apt", "apt-get", "cargo", "git", "make"];
 
 #[test]

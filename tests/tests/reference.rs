@@ -1,12 +1,13 @@
-//! Compares the GraphQL executor with a reference implementation: both execute the same documents over the same schema
-//! and data.
+//! Compares the GraphQL executor with a reference implementation: both execute the same documents
+//! over the same schema and data.
 //!
-//! The reference is graphql-core; the Python code in `tests/reference/` interprets the directives of the schema
-//! independently. Documents are in `tests/reference/documents/`, and `generate.py` generates more from a seed. To add a
-//! document, add it to the file of its topic; to add data that the demo lacks, add it to `additions.json`.
+//! The reference is graphql-core; the Python code in `tests/reference/` interprets the directives
+//! of the schema independently. Documents are in `tests/reference/documents/`, and `generate.py`
+//! generates more from a seed. To add a document, add it to the file of its topic; to add data that
+//! the demo lacks, add it to `additions.json`.
 //!
-//! Replies are equal if their data is, including the order of members, and if their errors have the same paths and
-//! locations. Messages are not compared. Both must reject the same documents.
+//! Replies are equal if their data is, including the order of members, and if their errors have the
+//! same paths and locations. Messages are not compared. Both must reject the same documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -197,8 +198,8 @@ fn first_difference(expected: &str, actual: &str) -> String {
     )
 }
 
-/// Normalises introspection: sorts by name, because the order is unspecified, and reduces built-in types and directives
-/// to their names, because implementations describe them differently.
+/// Normalises introspection: sorts by name, because the order is unspecified, and reduces built-in
+/// types and directives to their names, because implementations describe them differently.
 fn normalise(value: &mut Value) {
     const BUILT_IN: [&str; 9] = [
         "Boolean",

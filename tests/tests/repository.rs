@@ -40,14 +40,26 @@ fn every_relative_link_in_a_document_resolves() -> anyhow::Result<()> {
 }
 
 #[test]
-fn documents_wrap_at_100_columns() -> anyhow::Result<()> {
+fn documents_and_comments_wrap_at_100_columns() -> anyhow::Result<()> {
     let mut long = Vec::new();
-    for path in files()?.into_iter().filter(|path| is_markdown(path)) {
-        let document = Document::parse(&fs::read_to_string(&path)?);
-        for (line, text) in &document.prose {
+    for path in files()? {
+        let text = fs::read(&path)?;
+        let text = String::from_utf8_lossy(&text);
+        let wrapped: Vec<(usize, String)> = if is_markdown(&path) {
             // Tables and links cannot be wrapped.
-            let is_exempt = text.trim_start().starts_with('|') || text.contains("](");
-            if text.chars().count() > 100 && !is_exempt {
+            let is_exempt = |text: &str| text.trim_start().starts_with('|') || text.contains("](");
+            let prose = Document::parse(&text).prose.into_iter();
+            prose.filter(|(_, text)| !is_exempt(text)).collect()
+        } else if path.extension() == Some(OsStr::new("rs")) {
+            let lines = (1..).zip(text.lines().map(str::to_owned));
+            lines
+                .filter(|(_, text)| text.trim_start().starts_with("//"))
+                .collect()
+        } else {
+            continue;
+        };
+        for (line, text) in wrapped {
+            if text.chars().count() > 100 {
                 long.push(format!("{}:{line}", relative(&path)));
             }
         }

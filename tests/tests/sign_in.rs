@@ -158,7 +158,8 @@ fn the_first_start_creates_datahub_even_if_other_users_exist() -> anyhow::Result
     Ok(())
 }
 
-/// Waits for the effect of another process's write: immediate on SQLite, within a second on PostgreSQL.
+/// Waits for the effect of another process's write: immediate on SQLite, within a second on
+/// PostgreSQL.
 fn soon(condition: impl Fn() -> anyhow::Result<bool>) -> anyhow::Result<()> {
     let timeout = Duration::from_secs(u64::from(on_postgres()?));
     let start = Instant::now();

@@ -1,5 +1,5 @@
-//! Batch ingestion, compared with plain rusqlite inserts of the same rows into the same tables, in the same
-//! transactions.
+//! Batch ingestion, compared with plain rusqlite inserts of the same rows into the same tables, in
+//! the same transactions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

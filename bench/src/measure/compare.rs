@@ -1,8 +1,8 @@
 //! Two builds of docent side by side: what a change costs or gains.
 //!
-//! Both servers are up all the time and take turns in short slices, so both meet the same noise. Each
-//! row compares CPU time per request; a ratio above 1 means that the new build is slower.
-//! Each build fills a store of its own, because the stores of two versions may differ in format.
+//! Both servers are up all the time and take turns in short slices, so both meet the same noise.
+//! Each row compares CPU time per request; a ratio above 1 means that the new build is slower. Each
+//! build fills a store of its own, because the stores of two versions may differ in format.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -90,14 +90,25 @@ async fn warm_reads(
         for (docent, source) in servers.iter().zip(&sources) {
             reads::check(docent, read, source, BLOCK).await?;
         }
-        let slices = reads::alternate_with(
-            [&servers[0].server, &servers[1].server],
-            [&sources[0], &sources[1]],
-            Rounds::of(bench),
-        )
-        .await?;
-        report_ratio(&name, &slices, report);
+        alternate(bench, servers, &sources, &name, report).await?;
     }
+    Ok(())
+}
+
+async fn alternate<S: Repeated>(
+    bench: &Bench,
+    servers: &[Docent; 2],
+    sources: &[Arc<S>; 2],
+    name: &str,
+    report: &mut Report,
+) -> Result<()> {
+    let slices = reads::alternate_with(
+        [&servers[0].server, &servers[1].server],
+        [&sources[0], &sources[1]],
+        Rounds::of(bench),
+    )
+    .await?;
+    report_ratio(name, &slices, report);
     Ok(())
 }
 
@@ -155,14 +166,7 @@ async fn mixed(
             write_reply: data::column_write_reply().to_string().into_bytes(),
         })
     });
-    let slices = reads::alternate_with(
-        [&servers[0].server, &servers[1].server],
-        [&sources[0], &sources[1]],
-        Rounds::of(bench),
-    )
-    .await?;
-    report_ratio(name, &slices, report);
-    Ok(())
+    alternate(bench, servers, &sources, name, report).await
 }
 
 async fn column_writes(

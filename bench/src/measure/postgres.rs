@@ -1,7 +1,7 @@
 //! Docent on PostgreSQL, compared with a plain tokio-postgres client of the same database.
 //!
-//! The database, Docent, the plain client and the load generator share both cores: Docent does the plain client's work
-//! plus that of an HTTP server. Rates are compared.
+//! The database, Docent, the plain client and the load generator share both cores: Docent does the
+//! plain client's work plus that of an HTTP server. Rates are compared.
 
 mod peer;
 

@@ -1,8 +1,8 @@
 //! Reads, compared with a server that returns a canned body of the same size.
 //!
-//! Both servers run all the time and are measured alternately, in short slices, so that noise affects both. The result
-//! is the CPU time per request: near the maximum the load generator saturates first, and requests per second would
-//! measure the generator.
+//! Both servers run all the time and are measured alternately, in short slices, so that noise
+//! affects both. The result is the CPU time per request: near the maximum the load generator
+//! saturates first, and requests per second would measure the generator.
 
 use std::sync::Arc;
 use std::time::Duration;

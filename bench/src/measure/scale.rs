@@ -1,7 +1,8 @@
 //! Reads from a store of a million datasets, compared with one of ten thousand.
 //!
-//! The large store is built from the small one: the rows of the first block of datasets are copied for every other
-//! block, with the block's digits in all texts. A sample of replies is compared in full.
+//! The large store is built from the small one: the rows of the first block of datasets are copied
+//! for every other block, with the block's digits in all texts. A sample of replies is compared in
+//! full.
 
 use std::time::Duration;
 

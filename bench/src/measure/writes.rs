@@ -1,5 +1,5 @@
-//! Durable writes of column descriptions by many writers, compared with plain rusqlite that commits the same rows one
-//! by one; and many writers compared with one on a slow disk.
+//! Durable writes of column descriptions by many writers, compared with plain rusqlite that commits
+//! the same rows one by one; and many writers compared with one on a slow disk.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

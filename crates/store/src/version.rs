@@ -47,8 +47,8 @@ pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> O
     }
 }
 
-/// Returns the write for a value that equals the latest version: it only records the ingestion run. `None` for edits
-/// through our own API, which record nothing.
+/// Returns the write for a value that equals the latest version: it only records the ingestion run.
+/// `None` for edits through our own API, which record nothing.
 pub fn confirm(
     key: AspectKey,
     latest: &StoredAspect,

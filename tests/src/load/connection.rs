@@ -36,7 +36,8 @@ impl Connection {
         }
     }
 
-    /// Sends change proposals as one batch. Returns false if the connection broke before the acknowledgement.
+    /// Sends change proposals as one batch. Returns false if the connection broke before the
+    /// acknowledgement.
     pub fn ingest(&self, proposals: &[Value]) -> anyhow::Result<bool> {
         let reply = self.post(
             "/aspects?action=ingestProposalBatch",
@@ -49,7 +50,8 @@ impl Connection {
         }
     }
 
-    /// Executes a mutation with one field, `done`. Returns false if the connection broke before the acknowledgement.
+    /// Executes a mutation with one field, `done`. Returns false if the connection broke before the
+    /// acknowledgement.
     pub fn mutate(&self, document: &str, variables: &Value) -> anyhow::Result<bool> {
         let Some(reply) = self.graphql(document, variables)? else {
             return Ok(false);
@@ -62,7 +64,8 @@ impl Connection {
         Ok(true)
     }
 
-    /// Executes a query and returns its data. The only errors allowed are those for missing entities.
+    /// Executes a query and returns its data. The only errors allowed are those for missing
+    /// entities.
     pub fn query(&self, document: &str, variables: &Value) -> anyhow::Result<Value> {
         let mut reply = self
             .graphql(document, variables)?

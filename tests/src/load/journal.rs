@@ -75,7 +75,8 @@ impl Collection {
         self.settled.iter().copied().chain(self.pending).collect()
     }
 
-    /// Settles on the writes found among those read back; an error if an acknowledged one is missing.
+    /// Settles on the writes found among those read back; an error if an acknowledged one is
+    /// missing.
     pub fn settle(&mut self, writes: &BTreeSet<u64>, found: &BTreeSet<u64>) -> anyhow::Result<()> {
         let lost: Vec<u64> = self
             .settled

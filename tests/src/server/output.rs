@@ -1,4 +1,5 @@
-//! Captures the output of a child process continuously, so that the child never blocks on a full pipe.
+//! Captures the output of a child process continuously, so that the child never blocks on a full
+//! pipe.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
@@ -16,7 +17,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Starts reading both streams. The receiver gets the lines of standard output and closes with the stream.
+    /// Starts reading both streams. The receiver gets the lines of standard output and closes with
+    /// the stream.
     pub(super) fn collect(child: &mut Child) -> anyhow::Result<(Self, Receiver<String>)> {
         let standard_output = child
             .stdout

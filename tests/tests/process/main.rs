@@ -95,7 +95,8 @@ fn a_server_on_an_existing_store_starts_in_a_fraction_of_a_second() -> anyhow::R
     Ok(())
 }
 
-/// A request whose body has not been sent yet. The server has started to handle it: it sent `100 Continue`.
+/// A request whose body has not been sent yet. The server has started to handle it: it sent `100
+/// Continue`.
 struct OpenRequest {
     stream: TcpStream,
     body: String,
@@ -207,7 +208,8 @@ fn idle_connections_do_not_delay_the_shutdown() -> anyhow::Result<()> {
     let mut server = Server::start(Options::default())?;
     let host = server.address().trim_start_matches("http://").to_owned();
     let idle = TcpStream::connect(&host)?;
-    // The client keeps this connection open after the reply, which proves that the idle one was accepted.
+    // The client keeps this connection open after the reply, which proves that the idle one was
+    // accepted.
     ensure!(health(&server)? == 200);
     let begin = Instant::now();
     let status = server.stop()?;

@@ -159,8 +159,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Replays docent's writes since the last call, in the same transactions. Returns the number of aspects and the
-    /// duration.
+    /// Replays docent's writes since the last call, in the same transactions. Returns the number of
+    /// aspects and the duration.
     pub(super) async fn replay(&mut self, transactions: usize) -> Result<(usize, Duration)> {
         let new = "SELECT DISTINCT transaction FROM change_log WHERE transaction > $1 ORDER BY 1";
         let numbers = self.source.query(new, &[&self.last]).await?;
