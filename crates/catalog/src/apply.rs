@@ -18,6 +18,7 @@ use crate::proposal::Proposal;
 use crate::runs::EntityRollback;
 use crate::{Caller, Catalog, Error};
 use batch::Batch;
+pub(crate) use batch::account_status::may_change as may_change_account_status;
 use prepare::Prepared;
 pub(crate) use prepare::about_proposal;
 

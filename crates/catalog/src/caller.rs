@@ -44,6 +44,11 @@ impl Caller {
         &self.actor
     }
 
+    /// Whether this is the server itself or an operator, who may do everything.
+    pub(crate) fn is_system(&self) -> bool {
+        self.actor.as_str() == SYSTEM_ACTOR
+    }
+
     pub(crate) fn until_ms(&self) -> Option<EpochMillis> {
         self.until_ms
     }

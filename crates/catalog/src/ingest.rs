@@ -2,9 +2,9 @@
 
 use docent_model::{AspectName, Registry, Urn};
 
-use crate::apply::about_proposal;
+use crate::apply::{about_proposal, may_change_account_status};
 use crate::conditions::free_keys;
-use crate::proposal::{Change, Requirement};
+use crate::proposal::Requirement;
 use crate::{Applied, Caller, Catalog, Error, Proposal, tokens};
 
 impl Catalog {
@@ -55,22 +55,5 @@ fn check_not_reserved(proposal: &Proposal) -> Result<(), Error> {
     match Catalog::reserved(&proposal.urn, proposal.change.aspect()) {
         Some(reason) => Err(Error::forbidden(reason).naming(&proposal.urn)),
         None => Ok(()),
-    }
-}
-
-fn may_change_account_status(proposal: &Proposal) -> bool {
-    if proposal.urn.entity_type() != "corpuser" {
-        return false;
-    }
-    match &proposal.change {
-        Change::DeleteEntity | Change::Clear | Change::RollbackRun { dry_run: false, .. } => true,
-        Change::DeleteAspect { aspect }
-            if Registry::get().is_key_aspect(&proposal.urn, *aspect) =>
-        {
-            true
-        }
-        change => change.aspect().is_some_and(|aspect| {
-            [AspectName::STATUS, AspectName::CORP_USER_STATUS].contains(&aspect)
-        }),
     }
 }

@@ -219,8 +219,8 @@ impl Catalog {
     pub async fn suspend_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
         check_user(user)?;
         self.check_user_exists(user).await?;
-        let proposals = vec![with_status(user, SUSPENDED), end_sessions(user)];
-        self.apply(caller, proposals).await?;
+        self.apply(caller, vec![with_status(user, SUSPENDED)])
+            .await?;
         Ok(())
     }
 

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 
-use crate::people::{ADMINISTRATOR, AccountStatus, account_inactive};
+use crate::people::{ADMINISTRATOR, AccountStatus, account_inactive, requires_active};
 use crate::proposal::{Change, Proposal};
 use crate::secret::{hash_of, random};
 use crate::{Caller, Catalog, Error};
@@ -208,15 +208,14 @@ impl Catalog {
                  sign in with a password"
             )));
         }
-        let must_exist = new.actor != *caller.actor();
-        if must_exist && !Self::is_administrator(caller) {
+        if new.actor != *caller.actor() && !Self::is_administrator(caller) {
             return Err(Error::forbidden(format!(
                 "only {ADMINISTRATOR} creates tokens for other users over the network: create one for {}, or have an \
                  operator do it at the server",
                 caller.actor()
             )));
         }
-        self.store_token(caller, new, must_exist).await
+        self.store_token(caller, new, !caller.is_system()).await
     }
 
     async fn store_token(
@@ -271,7 +270,7 @@ impl Catalog {
         );
         if user_must_exist {
             let missing = format!("the user {} does not exist", new.actor);
-            token = token.requires_existing(&new.actor, missing);
+            token = requires_active(token, &new.actor).requires_existing(&new.actor, missing);
         }
         let key_value = Registry::get()
             .key_aspect_value(&new.actor)

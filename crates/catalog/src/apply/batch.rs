@@ -5,7 +5,7 @@
 //! [`Batch::flush`].
 
 mod access;
-mod account_status;
+pub(super) mod account_status;
 mod budget;
 mod columns;
 mod conditions;
@@ -133,10 +133,14 @@ impl<'t> Batch<'t> {
         let keeps_status =
             |requirement: &Requirement| matches!(requirement, Requirement::AccountStatusUnchanged);
         if requirements.iter().any(keeps_status) {
-            self.change_keeping_status(item).await
+            self.change_keeping_status(item).await?;
         } else {
-            self.change(item).await
+            self.change(item).await?;
         }
+        if account_status::may_change(&item.proposal) {
+            self.end_sessions_of_blocked(item).await?;
+        }
+        Ok(())
     }
 
     async fn change(&mut self, item: &Prepared) -> Result<(), Error> {
@@ -200,7 +204,10 @@ impl<'t> Batch<'t> {
             Change::DeletePoints { aspect, range } => self.delete_points(urn, *aspect, range).await,
             Change::DeleteEntity => self.delete_entity(urn, false).await.map(drop),
             Change::EndSessions { keep } => self.end_sessions(urn, *keep).await,
-            Change::RevokeAccess => self.revoke_access(urn).await,
+            Change::RevokeAccess => match self.revoke_access(urn).await? {
+                true => Ok(()),
+                false => self.go_on_later(urn).map(drop),
+            },
         }
     }
 

@@ -155,6 +155,87 @@ async fn a_session_that_begins_while_the_password_changes_does_not_survive() {
     assert_eq!(session, Some(Caller::new(user)));
 }
 
+/// However the status changes: a session does not go on when its user comes back.
+#[tokio::test]
+async fn a_direct_write_that_blocks_a_user_ends_the_sessions() {
+    let fixture = Fixture::new().await;
+    let administrator = Caller::new(datahub());
+    let stamp = json!({"actor": "urn:li:corpuser:datahub", "time": 1});
+    for (name, aspect, blocked, free) in [
+        (
+            "suspended",
+            AspectName::CORP_USER_STATUS,
+            json!({"status": "SUSPENDED", "lastModified": stamp}),
+            json!({"status": "ACTIVE", "lastModified": stamp}),
+        ),
+        (
+            "removed",
+            AspectName::STATUS,
+            json!({"removed": true}),
+            json!({"removed": false}),
+        ),
+    ] {
+        let user = add(&fixture, name).await;
+        let SignIn::Welcome { secret, .. } =
+            fixture.catalog.sign_in(name, PASSWORD, None).await.unwrap()
+        else {
+            panic!("{name} cannot sign in");
+        };
+        let authenticated = async || fixture.catalog.authenticate_session(&secret).await.unwrap();
+        assert_eq!(authenticated().await, Some(Caller::new(user.clone())));
+        for value in [blocked, free] {
+            let write = Proposal::upsert(user.clone(), aspect, value.to_string());
+            let written = fixture.catalog.ingest(&administrator, vec![write]);
+            written.await.unwrap();
+            assert_eq!(authenticated().await, None, "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_user_cannot_come_back_by_creating_a_token() {
+    let fixture = Fixture::new().await;
+    let user = add(&fixture, "gone").await;
+    let delete = Proposal::new(user.clone(), Change::DeleteEntity);
+    let administrator = Caller::new(datahub());
+    let deleted = fixture.catalog.ingest(&administrator, vec![delete]);
+    deleted.await.unwrap();
+    let new = NewToken {
+        name: "back".to_owned(),
+        description: None,
+        actor: user.clone(),
+        ttl_ms: Some(1000),
+    };
+    // Another server may know the session for a moment.
+    let caller = Caller::new(user.clone());
+    let issued = fixture.catalog.issue_token(&caller, new);
+    let error = issued.await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NoEntity, "{error}");
+    assert_eq!(fixture.catalog.exists(&[user]).await.unwrap(), [false]);
+}
+
+#[tokio::test]
+async fn a_user_with_thousands_of_tokens_is_deleted_in_several_transactions() {
+    let fixture = Fixture::new().await;
+    let user = add(&fixture, "many").await;
+    for _ in 0..1010 {
+        let new = NewToken {
+            name: "one of many".to_owned(),
+            description: None,
+            actor: user.clone(),
+            ttl_ms: None,
+        };
+        let created = fixture.catalog.create_token(&fixture.caller, new);
+        created.await.unwrap();
+    }
+    let delete = Proposal::new(user.clone(), Change::DeleteEntity);
+    let administrator = Caller::new(datahub());
+    let deleted = fixture.catalog.ingest(&administrator, vec![delete]);
+    deleted.await.unwrap();
+    assert_eq!(fixture.catalog.exists(&[user]).await.unwrap(), [false]);
+    assert_eq!(fixture.store.check().await.unwrap(), Vec::<String>::new());
+}
+
 #[tokio::test]
 async fn tokens_of_a_user_are_found_by_the_user_and_go_with_the_user() {
     let fixture = Fixture::new().await;

@@ -6,6 +6,7 @@ use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::AspectKey;
 
 use super::Batch;
+use super::release::MAX_REMOVED;
 use crate::Error;
 
 /// The aspects by which sessions and tokens point at their user.
@@ -14,7 +15,9 @@ const ACCESS_ASPECTS: [AspectName; 2] = [AspectName::SESSION_INFO, AspectName::A
 impl Batch<'_> {
     /// Ends the expired sessions of a user, and the oldest others until at most `keep` are left.
     pub(super) async fn end_sessions(&mut self, user: &Urn, keep: usize) -> Result<(), Error> {
-        let sessions = self.access_of(user, AspectName::SESSION_INFO).await?;
+        let sessions = self
+            .access_of(user, AspectName::SESSION_INFO, MAX_REMOVED)
+            .await?;
         if keep == 0 {
             return self.delete_access(&sessions).await;
         }
@@ -34,28 +37,40 @@ impl Batch<'_> {
     }
 
     /// Ends all sessions of a user and revokes all tokens: they must not work for another user of
-    /// the same name.
-    pub(super) async fn revoke_access(&mut self, user: &Urn) -> Result<(), Error> {
+    /// the same name. Returns whether none are left.
+    pub(super) async fn revoke_access(&mut self, user: &Urn) -> Result<bool, Error> {
         for aspect in ACCESS_ASPECTS {
-            let urns = self.access_of(user, aspect).await?;
+            let room = MAX_REMOVED.saturating_sub(self.released);
+            let mut urns = self.access_of(user, aspect, room + 1).await?;
+            let is_done = urns.len() <= room;
+            urns.truncate(room);
+            self.released += urns.len();
             self.delete_access(&urns).await?;
+            if !is_done {
+                return Ok(false);
+            }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Whether a user has a session or a token.
     pub(super) async fn has_access(&mut self, user: &Urn) -> Result<bool, Error> {
         for aspect in ACCESS_ASPECTS {
-            if !self.access_of(user, aspect).await?.is_empty() {
+            if !self.access_of(user, aspect, 1).await?.is_empty() {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    async fn access_of(&mut self, user: &Urn, aspect: AspectName) -> Result<Vec<Urn>, Error> {
+    async fn access_of(
+        &mut self,
+        user: &Urn,
+        aspect: AspectName,
+        limit: usize,
+    ) -> Result<Vec<Urn>, Error> {
         self.flush().await?;
-        let edges = self.tx.edges_into(user, aspect, usize::MAX).await?;
+        let edges = self.tx.edges_into(user, aspect, limit).await?;
         Ok(edges.into_iter().map(|edge| edge.urn).collect())
     }
 

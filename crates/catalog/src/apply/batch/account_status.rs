@@ -1,12 +1,12 @@
 //! Changes by non-administrators that would alter an account's status.
 
-use docent_model::AspectName;
+use docent_model::{AspectName, Registry};
 
 use super::{Batch, Prepared};
 use crate::Error;
 use crate::lifecycle::is_removed;
 use crate::people::{ADMINISTRATOR, is_suspended};
-use crate::proposal::Change;
+use crate::proposal::{Change, Proposal};
 
 /// Each of these alone blocks a user, so each is compared: a user who is both removed and suspended
 /// stays blocked when one of them is lifted.
@@ -48,6 +48,16 @@ impl Batch<'_> {
         Err(Error::forbidden(message).naming(urn))
     }
 
+    /// Ends the sessions of a user who is suspended or removed now: they must not go on if the user
+    /// comes back.
+    pub(super) async fn end_sessions_of_blocked(&mut self, item: &Prepared) -> Result<(), Error> {
+        let status = self.account_status(item).await?;
+        if status.exists && (status.removed || status.suspended) {
+            self.end_sessions(&item.proposal.urn, 0).await?;
+        }
+        Ok(())
+    }
+
     async fn account_status(&mut self, item: &Prepared) -> Result<AccountStatus, Error> {
         let urn = &item.proposal.urn;
         Ok(AccountStatus {
@@ -66,4 +76,22 @@ fn may_delete(change: &Change) -> bool {
             | Change::Clear
             | Change::RollbackRun { .. }
     )
+}
+
+/// Whether a change may suspend, resume, remove or restore a user.
+pub(crate) fn may_change(proposal: &Proposal) -> bool {
+    if proposal.urn.entity_type() != "corpuser" {
+        return false;
+    }
+    match &proposal.change {
+        Change::DeleteEntity | Change::Clear | Change::RollbackRun { dry_run: false, .. } => true,
+        Change::DeleteAspect { aspect }
+            if Registry::get().is_key_aspect(&proposal.urn, *aspect) =>
+        {
+            true
+        }
+        change => change.aspect().is_some_and(|aspect| {
+            [AspectName::STATUS, AspectName::CORP_USER_STATUS].contains(&aspect)
+        }),
+    }
 }

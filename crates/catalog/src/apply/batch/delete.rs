@@ -101,14 +101,13 @@ impl Batch<'_> {
             self.release_domain(urn).await?
         } else if let Some(kind) = LabelKind::of(urn) {
             self.release_label(urn, kind).await?
+        } else if urn.entity_type() == "corpuser" {
+            self.revoke_access(urn).await?
         } else {
             true
         };
         if !is_released {
             return self.go_on_later(urn);
-        }
-        if urn.entity_type() == "corpuser" {
-            self.revoke_access(urn).await?;
         }
         self.flush().await?;
         if self.count_deleted(urn, None).await? == 0 {

@@ -8,7 +8,7 @@ use crate::proposal::{Change, Proposal};
 use crate::{ConflictReason, Error};
 
 /// How many references one transaction removes; other writers wait for it.
-const MAX_REMOVED: usize = 1000;
+pub(super) const MAX_REMOVED: usize = 1000;
 /// How many aspects one call reads.
 const LOADED_AT_ONCE: usize = 100;
 
