@@ -186,7 +186,9 @@ fn replace(
 ) -> Result<(), SearchError> {
     for (urn, rows) in urns.iter().zip(entities) {
         writer.delete_term(fields.urn_term(urn.as_str()));
-        if !rows.is_empty() {
+        // As in `StoreReader::entities_list`, so that a rebuild yields the same documents.
+        let mut names = rows.iter().map(|(name, _)| *name);
+        if names.any(|name| Registry::get().is_key_aspect(urn, name)) {
             writer.add_document(Entity::of_rows(rows).into_document(urn, fields))?;
         }
     }

@@ -173,6 +173,13 @@ pub(crate) fn entity_range(
     after: Option<&Urn>,
     limit: usize,
 ) -> Result<Vec<EntityTexts>, EngineError> {
+    let Some(spec) = Registry::get().stored_entity(entity_type) else {
+        return Ok(Vec::new());
+    };
+    let has_key = |entity: &mut EntityTexts| {
+        let mut names = entity.aspects.iter().map(|(name, _)| *name);
+        names.any(|name| name == spec.key_aspect)
+    };
     let (first, end) = urn_range(entity_type);
     let after = after.map_or(first.as_str(), Urn::as_str).max(&first);
     let mut statement = connection.prepare_cached(
@@ -186,6 +193,7 @@ pub(crate) fn entity_range(
             .last()
             .is_none_or(|last| row.get_ref(0) != Ok(ValueRef::Text(last.urn.as_str().as_bytes())));
         if is_next {
+            entities.pop_if(|last| !has_key(last));
             if entities.len() == limit {
                 break;
             }
@@ -200,6 +208,7 @@ pub(crate) fn entity_range(
             entity.aspects.push((name, row.get(2)?));
         }
     }
+    entities.pop_if(|last| !has_key(last));
     Ok(entities)
 }
 

@@ -103,6 +103,10 @@ pub trait StoreReader: Send + Sync {
 
     /// Lists the entities of a type with the texts of their latest aspects, in URN order, after
     /// `after`. A range scan, for callers that read everything.
+    ///
+    /// A URN without the key aspect of its type is not an entity: it is not listed and does not
+    /// count towards `limit`. Internal types are listed like all others. A type that is missing
+    /// from the registry has no entities.
     async fn entities_list(
         &self,
         entity_type: &str,

@@ -91,6 +91,8 @@ cases! { $
         one_request_reads_rows_existence_and_whole_entities,
         entities_are_listed_in_urn_order_page_by_page,
         entities_are_listed_with_their_latest_texts,
+        only_urns_with_a_key_aspect_are_listed_as_entities,
+        internal_entities_are_listed_like_all_others,
         only_entities_of_the_type_are_listed,
         a_touch_changes_only_the_system_metadata,
         a_deletion_removes_all_versions_of_that_aspect_only,

@@ -361,6 +361,54 @@ pub(super) async fn entities_are_listed_with_their_latest_texts(harness: &impl H
     assert_eq!(nothing.unwrap(), []);
 }
 
+pub(super) async fn only_urns_with_a_key_aspect_are_listed_as_entities(harness: &impl Harness) {
+    let store = harness.store();
+    let dataset_key = Registry::get().check_urn(&dataset("a")).unwrap().key_aspect;
+    // Without a key at the start, in the middle, twice in a row and at the end.
+    for (name, aspect) in [
+        ("a", AspectName::STATUS),
+        ("b", dataset_key),
+        ("c", AspectName::STATUS),
+        ("d", AspectName::STATUS),
+        ("e", dataset_key),
+        ("f", dataset_key),
+        ("g", AspectName::STATUS),
+    ] {
+        put(
+            store,
+            &key(&dataset(name), aspect),
+            "{}",
+            Derived::default(),
+        )
+        .await;
+    }
+    let first = store.entities_list("dataset", None, 2).await.unwrap();
+    let urns: Vec<Urn> = first.into_iter().map(|entity| entity.urn).collect();
+    assert_eq!(urns, [dataset("b"), dataset("e")]);
+    let rest = store.entities_list("dataset", urns.last(), 2).await;
+    let rest: Vec<Urn> = rest.unwrap().into_iter().map(|it| it.urn).collect();
+    assert_eq!(rest, [dataset("f")]);
+}
+
+pub(super) async fn internal_entities_are_listed_like_all_others(harness: &impl Harness) {
+    let store = harness.store();
+    let session = super::urn("urn:li:docentSession:s");
+    let spec = Registry::get().stored_entity("docentSession").unwrap();
+    put(
+        store,
+        &key(&session, spec.key_aspect),
+        "{}",
+        Derived::default(),
+    )
+    .await;
+    let listed = store.entities_list("docentSession", None, 2).await.unwrap();
+    let expected = EntityTexts {
+        urn: session,
+        aspects: vec![(spec.key_aspect, "{}".to_owned())],
+    };
+    assert_eq!(listed, [expected]);
+}
+
 pub(super) async fn only_entities_of_the_type_are_listed(harness: &impl Harness) {
     let store = harness.store();
     // One type's name begins with the other's, and sorts on both sides of it.
