@@ -6,6 +6,7 @@
 //! - [`load`] writes from several threads and verifies what must be stored afterwards.
 //! - [`markdown`], [`Shell`] and [`expectation`] run the commands in the documents and compare
 //!   their output.
+//! - [`module_graph`] reads which modules of a crate use which others.
 //!
 //! Of the workspace, this crate depends only on the one that starts PostgreSQL: a test sees what a
 //! user sees. A test of SQLite names its store; all others run on either engine.
@@ -19,6 +20,7 @@ pub mod expectation;
 mod files;
 pub mod load;
 pub mod markdown;
+pub mod module_graph;
 mod programs;
 mod server;
 mod shell;

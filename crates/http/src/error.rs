@@ -8,8 +8,6 @@ use std::fmt;
 use docent_catalog::{Error, ErrorKind};
 use serde_json::json;
 
-use crate::auth::Authenticated;
-
 /// A request that failed, with its status.
 #[derive(Debug)]
 pub struct ErrorResponse {
@@ -123,17 +121,6 @@ impl IntoResponse for ErrorResponse {
         }
         response
     }
-}
-
-/// Sent to authenticated callers only, so that others cannot enumerate the routes.
-pub(crate) fn unknown_route(_: &Authenticated, uri: &Uri) -> ErrorResponse {
-    ErrorResponse::new(
-        StatusCode::NOT_FOUND,
-        format!(
-            "No endpoint {}. GraphQL is served at /api/graphql.",
-            uri.path()
-        ),
-    )
 }
 
 /// Needs no token: the public OpenAPI document lists the methods.

@@ -18,7 +18,7 @@ use docent_page::File;
 
 use crate::AppState;
 use crate::auth::Authenticated;
-use crate::error::{self, ErrorResponse};
+use crate::error::ErrorResponse;
 
 /// Routes that the page handles in the browser.
 const PAGE_ROUTES: [&str; 9] = [
@@ -87,7 +87,18 @@ pub(crate) async fn not_found(
         let page = response(docent_page::index(), &headers);
         return Ok((StatusCode::NOT_FOUND, page).into_response());
     }
-    Err(error::unknown_route(&caller?, &uri))
+    Err(unknown_route(&caller?, &uri))
+}
+
+/// Sent to authenticated callers only, so that others cannot enumerate the routes.
+fn unknown_route(_: &Authenticated, uri: &Uri) -> ErrorResponse {
+    ErrorResponse::new(
+        StatusCode::NOT_FOUND,
+        format!(
+            "No endpoint {}. GraphQL is served at /api/graphql.",
+            uri.path()
+        ),
+    )
 }
 
 fn is_api_path(path: &str) -> bool {

@@ -25,6 +25,7 @@ pub mod patch;
 mod points;
 mod references;
 mod registry;
+mod search_field;
 pub mod searchable;
 mod system_metadata;
 mod urn;

@@ -4,7 +4,8 @@ use deadpool_postgres::{PoolError, TimeoutType};
 use docent_store::StoreError;
 use tokio_postgres::error::{DbError, SqlState};
 
-use crate::values::ASPECTS;
+/// The aspect table, for messages about it.
+pub(crate) const ASPECTS: &str = "metadata_aspect_v2";
 
 /// The message for a database that hangs or cannot be reached.
 pub(crate) const NO_RESPONSE: &str = "the database does not respond";

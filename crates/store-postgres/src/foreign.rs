@@ -11,10 +11,10 @@ use futures_util::StreamExt as _;
 use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{Row, RowStream};
 
-use crate::error::EngineError;
+use crate::error::{ASPECTS, EngineError};
 use crate::pool::{Connections, Lease};
 use crate::settings::Settings;
-use crate::values::{ASPECTS, count_at};
+use crate::values::count_at;
 
 /// Whether the user may read the table; null if it does not exist.
 const READABLE: &str = "SELECT has_any_column_privilege(to_regclass($1), 'SELECT')";

@@ -18,9 +18,9 @@ use docent_store::{
 };
 use tokio_postgres::Row;
 
-use crate::error::EngineError;
+use crate::error::{ASPECTS, EngineError};
 use crate::pool::{Connections, Lease};
-use crate::values::{ASPECTS, as_limit, aspect_name, count_at, stored_aspect, urn_at};
+use crate::values::{as_limit, aspect_name, count_at, stored_aspect, urn_at};
 
 /// The columns of [`stored_aspect`].
 macro_rules! columns {
@@ -441,7 +441,7 @@ pub(crate) async fn entity_range(
     after: Option<&Urn>,
     limit: usize,
 ) -> Result<Vec<EntityTexts>, EngineError> {
-    let Some(spec) = Registry::get().entity(entity_type) else {
+    let Some(spec) = Registry::get().stored_entity(entity_type) else {
         return Ok(Vec::new());
     };
     let (after, end) = range_of_type(entity_type, after);
@@ -464,7 +464,7 @@ pub(crate) async fn entity_range(
             entity.aspects.push((name, row.try_get(2)?));
         }
     }
-    // Without its key aspect it is no entity, and did not count towards the limit.
+    // URNs without the key aspect did not count towards the limit.
     let is_key = |(name, _): &(AspectName, String)| *name == spec.key_aspect;
     entities.retain(|entity| entity.aspects.iter().any(is_key));
     Ok(entities)

@@ -6,9 +6,9 @@
 use docent_store::fields::SOFT_DELETE_ASPECT;
 use docent_store::{AspectKey, RunAspect, RunSummary};
 
-use crate::error::EngineError;
+use crate::error::{ASPECTS, EngineError};
 use crate::pool::Connections;
-use crate::values::{ASPECTS, as_limit, aspect_name, count_at, storable, urn_at};
+use crate::values::{as_limit, aspect_name, count_at, storable, urn_at};
 
 /// The indexes hold this many characters of a run id; see `docent_run`.
 const MAX_RUN_CHARACTERS: usize = 500;

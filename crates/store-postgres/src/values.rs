@@ -10,9 +10,6 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checke
 
 use crate::error::EngineError;
 
-/// The aspect table, for messages about corrupt rows.
-pub(crate) const ASPECTS: &str = "metadata_aspect_v2";
-
 /// PostgreSQL counts microseconds from the year 2000.
 const EPOCH_TO_2000_MS: i64 = 946_684_800_000;
 

@@ -43,8 +43,8 @@ pub use rows::{
     PointRange, RawAspect, RawPoint, RawRetiredVersion, RelatedEntity, RunAspect, RunSummary,
     StoredAspect, TimeseriesRow,
 };
-pub use transaction::{AbortReason, Transaction, TransactionBody, transact};
-pub use writer::StoreWriter;
+pub use transaction::{AbortReason, Transaction, TransactionBody};
+pub use writer::{StoreWriter, transact};
 
 /// An engine. All reads see the last committed write.
 pub trait Store: StoreReader + StoreWriter + StoreMaintenance + Debug {}

@@ -1,14 +1,9 @@
 //! Transactions.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use async_trait::async_trait;
 use docent_model::{AspectName, LogicalVersion, Urn};
-use futures_util::future::BoxFuture;
 
-use crate::{
-    AspectKey, AspectWrite, PointRange, RelatedEntity, StoreError, StoreWriter, StoredAspect,
-};
+use crate::{AspectKey, AspectWrite, PointRange, RelatedEntity, StoreError, StoredAspect};
 
 /// The database inside a transaction. Reads see the rows of earlier calls of
 /// [`Transaction::write`].
@@ -108,58 +103,5 @@ pub enum AbortReason {
 impl From<StoreError> for AbortReason {
     fn from(error: StoreError) -> Self {
         Self::Failed(error)
-    }
-}
-
-/// Runs `body` in one transaction and returns its result. An error of the body rolls everything
-/// back; so does an error of the store.
-pub async fn transact<T, E, F>(store: &dyn StoreWriter, body: F) -> Result<T, E>
-where
-    T: Send + 'static,
-    E: From<StoreError> + Send + 'static,
-    F: for<'t> FnMut(&'t mut dyn Transaction) -> BoxFuture<'t, Result<T, E>> + Send + 'static,
-{
-    let outcome = Arc::new(Mutex::new(None));
-    let adapter = Adapter {
-        body,
-        outcome: Arc::clone(&outcome),
-    };
-    let ran = store.run_transaction(Box::new(adapter)).await;
-    let outcome = outcome
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
-    match (ran, outcome) {
-        // The error of the body matters more than that of the rollback.
-        (_, Some(Err(error))) => Err(error),
-        (Ok(()), Some(Ok(value))) => Ok(value),
-        (Err(error), _) => Err(error.into()),
-        (Ok(()), None) => {
-            Err(StoreError::other("the transaction was committed but its body never ran").into())
-        }
-    }
-}
-
-struct Adapter<T, E, F> {
-    body: F,
-    outcome: Arc<Mutex<Option<Result<T, E>>>>,
-}
-
-#[async_trait]
-impl<T, E, F> TransactionBody for Adapter<T, E, F>
-where
-    T: Send,
-    E: Send,
-    F: for<'t> FnMut(&'t mut dyn Transaction) -> BoxFuture<'t, Result<T, E>> + Send,
-{
-    async fn run(&mut self, tx: &mut dyn Transaction) -> Result<(), AbortReason> {
-        let result = (self.body)(tx).await;
-        let decision = if result.is_ok() {
-            Ok(())
-        } else {
-            Err(AbortReason::Decided)
-        };
-        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-        decision
     }
 }

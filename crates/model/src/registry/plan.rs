@@ -16,7 +16,7 @@ use super::annotation::{Annotation, Target, check_paths, descend};
 use super::load::{LoadError, invalid};
 use super::shape::by_length;
 use super::source::{Source, SourceRecord, SourceSearch, SourceType};
-use crate::searchable::{SearchField, SearchKind};
+use crate::search_field::{SearchField, SearchKind};
 
 /// The index of the members of a record or union in [`SearchPlans`]. Plans may be recursive.
 #[derive(Debug, Clone, Copy)]

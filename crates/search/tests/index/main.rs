@@ -10,7 +10,6 @@ mod identity;
 mod limits;
 mod lists;
 mod maintenance;
-mod modules;
 mod query_language;
 mod recovery;
 mod scrolling;
