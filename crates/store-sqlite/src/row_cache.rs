@@ -2,13 +2,7 @@
 //!
 //! A row is cached with the commit stamp of its read and is valid only under that stamp, so that
 //! writes need not invalidate it. The cache spares a read-mostly server two B-tree descents in
-//! SQLite, a quarter of a whole request for a description (docs/PERFORMANCE.md).
-//!
-//! Caching a long row pays off only if it is read again soon. So long rows are cached only on their
-//! second miss among the last thousands of misses.
-
-use std::hash::{BuildHasher as _, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
+//! SQLite, a fifth of a whole request for a description.
 
 use docent_store::{AspectKey, AspectRow, CommitStamp};
 use quick_cache::Weighter;
@@ -21,22 +15,9 @@ const CACHE_ROWS: usize = 256 * 1024;
 /// The size of a row without its texts.
 const ROW_BYTES: usize = 256;
 
-/// Heavier rows are cached on their second miss.
-const LONG_ROW_BYTES: u64 = 1024;
-/// The number of recorded misses, about as many as long rows fit into the cache. They are
-/// set-associative: with one slot per hash, rows that are read in turn and share a slot would evict
-/// each other forever.
-const MISS_GROUPS: usize = 16 * 1024;
-const GROUP_SLOTS: usize = 4;
-const _: () = assert!(MISS_GROUPS.is_power_of_two());
-
 #[derive(Debug)]
 pub(crate) struct RowCache {
     rows: Cache<AspectKey, CachedRow, RowWeight>,
-    /// The hashes of long rows that were missed once, grouped by their low bits, newest first. A
-    /// race only loses a recorded miss.
-    misses: Box<[[AtomicU64; GROUP_SLOTS]]>,
-    hasher: RandomState,
 }
 
 #[derive(Debug, Clone)]
@@ -62,10 +43,6 @@ impl RowCache {
     pub(crate) fn new() -> Self {
         Self {
             rows: Cache::with_weighter(CACHE_ROWS, CACHE_BYTES, RowWeight),
-            misses: std::iter::repeat_with(Default::default)
-                .take(MISS_GROUPS)
-                .collect(),
-            hasher: RandomState::new(),
         }
     }
 
@@ -85,28 +62,9 @@ impl RowCache {
         for (key, row) in keys.iter().zip(rows) {
             let row = row.clone();
             let cached = CachedRow { stamp, row };
-            if RowWeight.weight(key, &cached) <= LONG_ROW_BYTES || self.is_second_miss(key) {
-                self.rows.insert(key.clone(), cached);
-            }
+            self.rows.insert(key.clone(), cached);
         }
     }
-
-    fn is_second_miss(&self, key: &AspectKey) -> bool {
-        let hash = self.hasher.hash_one(key);
-        let mut shifted = hash;
-        for slot in &self.misses[group_of(hash)] {
-            shifted = slot.swap(shifted, Ordering::Relaxed);
-            if shifted == hash {
-                return true;
-            }
-        }
-        false
-    }
-}
-
-/// The group of a hash: its low bits.
-fn group_of(hash: u64) -> usize {
-    usize::try_from(hash % MISS_GROUPS as u64).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -147,32 +105,6 @@ mod tests {
         assert_eq!(cache.get(&keys[..1], STAMPS[1]), Some(vec![Some(row(2))]));
         assert_eq!(cache.get(&keys, STAMPS[1]), None);
         assert_eq!(cache.get(&keys, STAMPS[0]), None);
-    }
-
-    #[test]
-    fn a_long_row_is_cached_on_its_second_miss() {
-        let cache = RowCache::new();
-        let keys = [key("long")];
-        cache.insert(&keys, &[Some(row(5000))], STAMPS[1]);
-        assert_eq!(cache.get(&keys, STAMPS[1]), None);
-        cache.insert(&keys, &[Some(row(5000))], STAMPS[1]);
-        assert_eq!(cache.get(&keys, STAMPS[1]), Some(vec![Some(row(5000))]));
-    }
-
-    #[test]
-    fn nearly_all_long_rows_that_are_read_in_turn_are_cached() {
-        let cache = RowCache::new();
-        let keys: Vec<[AspectKey; 1]> = (0..10_000).map(|n| [key(&n.to_string())]).collect();
-        let long = [Some(row(2000))];
-        for _ in 0..2 {
-            for key in &keys {
-                cache.insert(key, &long, STAMPS[1]);
-            }
-        }
-        let cached = keys
-            .iter()
-            .filter(|key| cache.get(*key, STAMPS[1]).is_some());
-        assert!(cached.count() > 9_700);
     }
 
     #[test]
