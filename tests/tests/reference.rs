@@ -152,7 +152,7 @@ fn difference(case: &Value, reply: &Value) -> Option<String> {
     let comparable = |data: &Value| {
         let mut data = data.clone();
         if introspection {
-            normalise(&mut data);
+            normalize(&mut data);
         }
         data.to_string()
     };
@@ -198,9 +198,9 @@ fn first_difference(expected: &str, actual: &str) -> String {
     )
 }
 
-/// Normalises introspection: sorts by name, because the order is unspecified, and reduces built-in
+/// Normalizes introspection: sorts by name, because the order is unspecified, and reduces built-in
 /// types and directives to their names, because implementations describe them differently.
-fn normalise(value: &mut Value) {
+fn normalize(value: &mut Value) {
     const BUILT_IN: [&str; 9] = [
         "Boolean",
         "Float",
@@ -219,10 +219,10 @@ fn normalise(value: &mut Value) {
             {
                 members.retain(|member, _| member == "name");
             }
-            members.values_mut().for_each(normalise);
+            members.values_mut().for_each(normalize);
         }
         Value::Array(elements) => {
-            elements.iter_mut().for_each(normalise);
+            elements.iter_mut().for_each(normalize);
             elements.sort_by_key(|element| element["name"].as_str().map(str::to_owned));
         }
         _ => {}

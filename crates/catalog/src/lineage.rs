@@ -1,6 +1,6 @@
 //! Data lineage.
 //!
-//! [`Catalog::lineage`] returns the neighbours of entities, [`Catalog::lineage_walk`] everything
+//! [`Catalog::lineage`] returns the neighbors of entities, [`Catalog::lineage_walk`] everything
 //! reachable from one. Both follow the edges that the registry marks as lineage, whichever end
 //! stores them: a job stores that it produces a table, which makes the job upstream of the table.
 //! Columns are followed through the column lineage of tables and jobs ([`columns`]).
@@ -26,49 +26,49 @@ pub use walk::{Reached, Walk, WalkLimits};
 pub const MAX_ENTITIES: usize = 10_000;
 /// The most steps of one walk.
 pub const MAX_HOPS: usize = 20;
-/// The most neighbours of one entity that are read: a walk cannot return more.
+/// The most neighbors of one entity that are read: a walk cannot return more.
 const MAX_NEIGHBOURS: usize = MAX_ENTITIES;
 /// The batch size, so that at most some hundred thousand edges are in memory.
 const ENTITIES_AT_ONCE: usize = 50;
 /// Siblings are the few tables that represent one table to users.
 const MAX_SIBLINGS: usize = 100;
 
-/// Which neighbours to return.
+/// Which neighbors to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NeighbourQuery {
+pub struct NeighborQuery {
     pub direction: LineageDirection,
-    /// Leaves out the neighbours of the entity's siblings, which otherwise count as its own.
+    /// Leaves out the neighbors of the entity's siblings, which otherwise count as its own.
     pub separate_siblings: bool,
-    /// Includes missing and soft-deleted neighbours.
+    /// Includes missing and soft-deleted neighbors.
     pub include_ghosts: bool,
     pub start: usize,
     pub count: usize,
 }
 
-/// A page of the neighbours of one entity, by URN.
+/// A page of the neighbors of one entity, by URN.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Neighbours {
+pub struct Neighbors {
     pub total: usize,
     /// How many were left out as missing or soft-deleted.
     pub filtered: usize,
-    pub items: Vec<Neighbour>,
+    pub items: Vec<Neighbor>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Neighbour {
+pub struct Neighbor {
     pub urn: Urn,
     /// The relationship of the edge, such as `DownstreamOf`; of several the first by name.
     pub relationship: String,
 }
 
 impl Catalog {
-    /// The neighbours of each entity, one step upstream or downstream. Totals are exact up to ten
+    /// The neighbors of each entity, one step upstream or downstream. Totals are exact up to ten
     /// thousand.
     pub async fn lineage(
         &self,
         urns: &[Urn],
-        query: NeighbourQuery,
-    ) -> Result<Vec<Neighbours>, Error> {
+        query: NeighborQuery,
+    ) -> Result<Vec<Neighbors>, Error> {
         let mut pages = Vec::with_capacity(urns.len());
         for urns in urns.chunks(ENTITIES_AT_ONCE) {
             pages.append(&mut self.lineage_of_some(urns, query).await?);
@@ -79,8 +79,8 @@ impl Catalog {
     async fn lineage_of_some(
         &self,
         urns: &[Urn],
-        query: NeighbourQuery,
-    ) -> Result<Vec<Neighbours>, Error> {
+        query: NeighborQuery,
+    ) -> Result<Vec<Neighbors>, Error> {
         let groups = if query.separate_siblings {
             urns.iter().map(|urn| vec![urn.clone()]).collect()
         } else {
@@ -96,7 +96,7 @@ impl Catalog {
                 let mut list: Vec<RelatedEntity> = group
                     .iter()
                     .filter_map(|member| members.binary_search(member).ok())
-                    .flat_map(|at| adjacent[at].neighbours.iter().cloned())
+                    .flat_map(|at| adjacent[at].neighbors.iter().cloned())
                     .filter(|related| !group.contains(&related.urn))
                     .collect();
                 step::once_each(&mut list);
@@ -112,14 +112,14 @@ impl Catalog {
                 let all = list.len();
                 let mut shown = list;
                 shown.retain(|related| query.include_ghosts || existence.is_live(&related.urn));
-                Neighbours {
+                Neighbors {
                     total: shown.len(),
                     filtered: all - shown.len(),
                     items: shown
                         .into_iter()
                         .skip(query.start)
                         .take(query.count)
-                        .map(|related| Neighbour {
+                        .map(|related| Neighbor {
                             urn: related.urn,
                             relationship: related.relationship,
                         })

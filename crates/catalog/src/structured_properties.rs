@@ -1,4 +1,4 @@
-//! Values of structured properties: typed properties that the organisation defines.
+//! Values of structured properties: typed properties that the organization defines.
 //!
 //! A value must match the definition of its property. Definitions are read before the write: one
 //! that changes at the same time counts as changed afterwards.

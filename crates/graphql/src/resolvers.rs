@@ -79,7 +79,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .computed("ownershipType", ownership::ownership_type)
         .entity_field("relationships", relationships::relationships)
         .entity_field("assertions", relationships::assertions)
-        .entity_field("lineage", lineage::neighbours)
+        .entity_field("lineage", lineage::neighbors)
         .query("searchAcrossLineage", lineage::search_across_lineage)
         .query("scrollAcrossLineage", lineage::scroll_across_lineage)
         .entity_field("domainEntities", search::members::domain_entities)

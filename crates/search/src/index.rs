@@ -1,7 +1,7 @@
 //! The index on the disk: opening, checking, replacing.
 //!
 //! The index is in a subdirectory named after its format. A new index is written beside it and
-//! replaces it when complete, so the current one is always whole, or recognised as damaged.
+//! replaces it when complete, so the current one is always whole, or recognized as damaged.
 
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};

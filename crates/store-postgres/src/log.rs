@@ -10,7 +10,7 @@
 //! Rejected alternatives: readers that stop at the oldest running transaction (`xmin`) need no
 //! second table, but one long transaction hides all later commits, and a write must be visible once
 //! acknowledged. A lock from taking the number until the end of the commit makes the numbers an
-//! order, but serialises the disk flush of all commits. The cost of this design is one small row
+//! order, but serializes the disk flush of all commits. The cost of this design is one small row
 //! per transaction, inserted and deleted.
 //!
 //! Deleted rows stay in the index while an older snapshot exists, for example that of a backup, and
@@ -46,7 +46,7 @@ pub(crate) const STATE: &str = concat!(
     ") AS pending OFFSET 0) AS p"
 );
 
-/// Serialises the assignment of positions.
+/// Serializes the assignment of positions.
 const LOCK: &str = concat!(
     "SELECT pg_advisory_xact_lock(hashtext('docent_change_log'), ",
     of_schema!(),

@@ -64,7 +64,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     },
 ];
 
-/// Serialises migrations.
+/// Serializes migrations.
 const LOCK: &str = concat!(
     "SELECT pg_advisory_xact_lock(hashtext('docent_migration'), ",
     of_schema!(),

@@ -8,7 +8,7 @@
 //! There is also a stamp per entity type: permissions depend on few types, and rechecking them
 //! after every commit would add a round trip to every write.
 //!
-//! Notifications are sent outside the transactions they announce: PostgreSQL serialises commits
+//! Notifications are sent outside the transactions they announce: PostgreSQL serializes commits
 //! that contain a `NOTIFY`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -13,7 +13,7 @@
 //!
 //! The locks ([`locks::LockSet`]):
 //! - the row of the key aspect of each written entity, in URN order, and behind it the written
-//!   rows, for entities without a key aspect: writers of an entity are serialised;
+//!   rows, for entities without a key aspect: writers of an entity are serialized;
 //! - the row of the key aspect of each entity that was only found to exist, in the mode of a
 //!   foreign key: it cannot be deleted;
 //! - a whole tree of domains, for work that reads or changes placements. A tree is locked before
@@ -22,7 +22,7 @@
 //! Row locks are stored in the rows, in any number; advisory locks share a small table. The
 //! isolation level is "read committed", where each statement sees what was committed before it.
 //! "Serializable" was the losing option: it detects conflicts by index page, so that transactions
-//! on neighbouring entities would fail all the time.
+//! on neighboring entities would fail all the time.
 
 mod locks;
 mod reads;

@@ -2,7 +2,7 @@
 //!
 //! An engine implements [`Harness`] and calls [`store_suite!`](crate::store_suite) once in a test
 //! file. The macro makes a test of each case in the list below, with a fresh store. Callers may
-//! rely only on behaviour that a case tests.
+//! rely only on behavior that a case tests.
 //!
 //! To add a case: write the function into the file of its subject and its name into the list. The
 //! compiler warns about functions that are not in the list.

@@ -268,7 +268,7 @@ fn same_content(stored: &str, new: &str) -> bool {
 }
 
 fn to_json(system_metadata: &SystemMetadata) -> String {
-    // Strings, numbers and maps with string keys always serialise.
+    // Strings, numbers and maps with string keys always serialize.
     serde_json::to_string(system_metadata).unwrap_or_default()
 }
 

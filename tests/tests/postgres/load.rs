@@ -38,7 +38,7 @@ const TRANSIENT: u64 = 3;
 const DOMAINS: u64 = 6;
 
 #[test]
-fn load_of_32_clients_on_four_servers_leaves_a_serialisable_history() -> anyhow::Result<()> {
+fn load_of_32_clients_on_four_servers_leaves_a_serializable_history() -> anyhow::Result<()> {
     let (seconds, seed) = (
         number_from("DOCENT_LOAD_SECONDS", 60)?,
         number_from("DOCENT_LOAD_SEED", 5)?,

@@ -16,7 +16,7 @@ use crate::{Catalog, Error};
 const COLUMN: &str = "schemaField";
 const TABLE_ASPECT: &str = "upstreamLineage";
 const JOB_ASPECT: &str = "dataJobInputOutput";
-/// The relationship of column neighbours.
+/// The relationship of column neighbors.
 const RELATIONSHIP: &str = "DownstreamOf";
 
 pub(super) fn is_column(urn: &Urn) -> bool {
@@ -57,7 +57,7 @@ impl Entry {
 }
 
 impl Catalog {
-    /// The neighbours of each column, in the order of the URNs.
+    /// The neighbors of each column, in the order of the URNs.
     pub(super) async fn column_step(
         &self,
         columns: &[Urn],
@@ -124,7 +124,7 @@ impl Catalog {
             .iter()
             .zip(self.entity_step(&parents, direction).await?)
         {
-            let jobs = adjacent.neighbours.iter();
+            let jobs = adjacent.neighbors.iter();
             sources.extend(
                 jobs.filter(|related| related.aspect == job_aspect && related.urn != *urn)
                     .map(|related| AspectKey::new(&related.urn, job_aspect)),

@@ -6,16 +6,16 @@ use docent_store::{ListPage, RelatedEntity};
 use super::{ENTITIES_AT_ONCE, MAX_NEIGHBOURS, columns};
 use crate::{Catalog, Error};
 
-/// The neighbours of one entity, each once, by URN.
+/// The neighbors of one entity, each once, by URN.
 #[derive(Debug, Default)]
 pub(super) struct Adjacent {
-    pub(super) neighbours: Vec<RelatedEntity>,
+    pub(super) neighbors: Vec<RelatedEntity>,
     /// There are more than the limit.
     pub(super) is_cut: bool,
 }
 
 impl Catalog {
-    /// The neighbours of each entity, in the order of the URNs: two store calls per
+    /// The neighbors of each entity, in the order of the URNs: two store calls per
     /// [`ENTITIES_AT_ONCE`], and some more for columns.
     pub(super) async fn lineage_step(
         &self,
@@ -35,13 +35,13 @@ impl Catalog {
             let urns: Vec<Urn> = columns.iter().map(|(_, urn)| (*urn).clone()).collect();
             let found = self.column_step(&urns, direction).await?;
             for ((at, _), found) in columns.iter().zip(found) {
-                steps[*at].neighbours.extend(found);
+                steps[*at].neighbors.extend(found);
             }
         }
         for (urn, step) in urns.iter().zip(&mut steps) {
-            // An entity that flows into itself is not its own neighbour.
-            step.neighbours.retain(|related| related.urn != *urn);
-            once_each(&mut step.neighbours);
+            // An entity that flows into itself is not its own neighbor.
+            step.neighbors.retain(|related| related.urn != *urn);
+            once_each(&mut step.neighbors);
         }
         Ok(steps)
     }
@@ -78,7 +78,7 @@ impl Catalog {
                     .retain(|edge| leads(edge, urn) == Some(direction.opposite()));
                 here.items.append(&mut there.items);
                 Adjacent {
-                    neighbours: here.items,
+                    neighbors: here.items,
                     is_cut,
                 }
             })

@@ -130,8 +130,8 @@ impl Catalog {
                 let urns = walking.urns(some);
                 let steps = self.lineage_step(&urns, direction).await?;
                 for (&node, step) in some.iter().zip(steps) {
-                    let neighbours = step.neighbours.into_iter().map(|related| related.urn);
-                    walking.take(node, neighbours, step.is_cut, &mut next);
+                    let neighbors = step.neighbors.into_iter().map(|related| related.urn);
+                    walking.take(node, neighbors, step.is_cut, &mut next);
                 }
                 if walking.is_full {
                     break;
@@ -181,7 +181,7 @@ impl Catalog {
         for some in frontier.chunks(ENTITIES_AT_ONCE) {
             let urns = walking.urns(some);
             let steps = self.lineage_step(&urns, direction).await?;
-            let mut behind = steps.iter().flat_map(|step| &step.neighbours);
+            let mut behind = steps.iter().flat_map(|step| &step.neighbors);
             if behind.any(|related| !walking.known.contains_key(&related.urn)) {
                 return Ok(true);
             }
@@ -222,18 +222,18 @@ impl Walking {
         }
     }
 
-    /// Adds the neighbours of a node; new ones also to `next`.
+    /// Adds the neighbors of a node; new ones also to `next`.
     fn take(
         &mut self,
         from: usize,
-        neighbours: impl Iterator<Item = Urn>,
+        neighbors: impl Iterator<Item = Urn>,
         is_cut: bool,
         next: &mut Vec<usize>,
     ) {
         let degree = self.nodes[from].degree + 1;
         self.nodes[from].is_explored = true;
         self.nodes[from].is_cut = is_cut;
-        for urn in neighbours {
+        for urn in neighbors {
             self.edges += 1;
             if self.edges > MAX_EDGES {
                 self.is_full = true;

@@ -1,6 +1,6 @@
 //! Where data comes from and where it goes.
 
-use docent_catalog::lineage::{NeighbourQuery, WalkLimits};
+use docent_catalog::lineage::{NeighborQuery, WalkLimits};
 use docent_catalog::{Change, ErrorKind, Proposal};
 use docent_model::LineageDirection::{self, Downstream, Upstream};
 use docent_model::{Registry, Urn};
@@ -74,7 +74,7 @@ impl Fixture {
         paths.map(|path| path.iter().map(name).collect()).collect()
     }
 
-    async fn neighbours(&self, of: &Urn, query: NeighbourQuery) -> (Vec<String>, usize, usize) {
+    async fn neighbors(&self, of: &Urn, query: NeighborQuery) -> (Vec<String>, usize, usize) {
         let pages = self
             .catalog
             .lineage(std::slice::from_ref(of), query)
@@ -112,8 +112,8 @@ fn found(expected: &[(&str, usize)]) -> Vec<(String, usize)> {
     expected.iter().map(own).collect()
 }
 
-fn query(direction: LineageDirection) -> NeighbourQuery {
-    NeighbourQuery {
+fn query(direction: LineageDirection) -> NeighborQuery {
+    NeighborQuery {
         direction,
         separate_siblings: false,
         include_ghosts: false,
@@ -226,7 +226,7 @@ async fn a_circle_is_walked_once_and_the_start_is_not_found() {
         assert_eq!(names, expected);
     }
     assert_eq!(
-        fixture.neighbours(&dataset("d"), query(Downstream)).await.1,
+        fixture.neighbors(&dataset("d"), query(Downstream)).await.1,
         0
     );
 }
@@ -278,15 +278,15 @@ async fn what_is_removed_or_was_never_written_is_passed_through_but_not_found() 
     );
     let nothing = (Vec::new(), 0, 2);
     assert_eq!(
-        fixture.neighbours(&dataset("c"), query(Upstream)).await,
+        fixture.neighbors(&dataset("c"), query(Upstream)).await,
         nothing
     );
-    let ghosts = NeighbourQuery {
+    let ghosts = NeighborQuery {
         include_ghosts: true,
         ..query(Upstream)
     };
     assert_eq!(
-        fixture.neighbours(&dataset("c"), ghosts).await,
+        fixture.neighbors(&dataset("c"), ghosts).await,
         (vec!["b".to_owned(), "ghost".to_owned()], 2, 0)
     );
 }
@@ -310,30 +310,30 @@ async fn lineage_goes_with_the_aspect_that_says_it() {
 }
 
 #[tokio::test]
-async fn neighbours_come_in_pages_with_an_exact_total() {
+async fn neighbors_come_in_pages_with_an_exact_total() {
     let fixture = Fixture::new().await;
     for name in ["u1", "u2", "u3"] {
         fixture.chain(&[name]).await;
     }
     fixture.flow(&["u1", "u2", "u3"], "t").await;
-    let page = NeighbourQuery {
+    let page = NeighborQuery {
         start: 1,
         count: 1,
         ..query(Upstream)
     };
     assert_eq!(
-        fixture.neighbours(&dataset("t"), page).await,
+        fixture.neighbors(&dataset("t"), page).await,
         (vec!["u2".to_owned()], 3, 0)
     );
-    let beyond = NeighbourQuery { start: 9, ..page };
+    let beyond = NeighborQuery { start: 9, ..page };
     assert_eq!(
-        fixture.neighbours(&dataset("t"), beyond).await,
+        fixture.neighbors(&dataset("t"), beyond).await,
         (Vec::new(), 3, 0)
     );
 }
 
 #[tokio::test]
-async fn the_neighbours_of_siblings_count_as_ones_own_unless_they_are_kept_apart() {
+async fn the_neighbors_of_siblings_count_as_ones_own_unless_they_are_kept_apart() {
     let fixture = Fixture::new().await;
     fixture.chain(&["raw", "model"]).await;
     fixture.chain(&["table", "report"]).await;
@@ -344,17 +344,17 @@ async fn the_neighbours_of_siblings_count_as_ones_own_unless_they_are_kept_apart
         .await;
     assert_eq!(
         fixture
-            .neighbours(&dataset("table"), query(Upstream))
+            .neighbors(&dataset("table"), query(Upstream))
             .await
             .0,
         ["raw"]
     );
-    let apart = NeighbourQuery {
+    let apart = NeighborQuery {
         separate_siblings: true,
         ..query(Upstream)
     };
     assert_eq!(
-        fixture.neighbours(&dataset("table"), apart).await.0,
+        fixture.neighbors(&dataset("table"), apart).await.0,
         ["model"]
     );
 }

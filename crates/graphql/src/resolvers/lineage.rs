@@ -1,4 +1,4 @@
-//! Lineage: neighbours of entities, and searches over all upstream or downstream entities.
+//! Lineage: neighbors of entities, and searches over all upstream or downstream entities.
 //!
 //! The catalog traverses the graph; this module parses the input ([`conditions`]), filters the
 //! entities and pages them. Conditions on the degree, the entity type and soft deletion are decided
@@ -10,9 +10,7 @@ mod narrow;
 use std::collections::HashMap;
 
 use docent_catalog::Error;
-use docent_catalog::lineage::{
-    MAX_ENTITIES, NeighbourQuery, Neighbours, Reached, Walk, WalkLimits,
-};
+use docent_catalog::lineage::{MAX_ENTITIES, NeighborQuery, Neighbors, Reached, Walk, WalkLimits};
 use docent_model::{LineageDirection, Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -26,7 +24,7 @@ const DEFAULT_NEIGHBOURS: usize = 100;
 const DEFAULT_COUNT: usize = 10;
 /// The maximum page size.
 const MAX_COUNT: usize = 1000;
-/// Limit on the neighbours in the pages of all entities of a level.
+/// Limit on the neighbors in the pages of all entities of a level.
 const MAX_TOTAL: usize = 200_000;
 /// Limit on the paths to one entity.
 const MAX_PATHS: usize = 10;
@@ -36,7 +34,7 @@ const PATHS_PER_PAGE: usize = 2000;
 /// returned.
 const WITHOUT_TYPE: [&str; 5] = ["aiAgent", "api", "dataProcess", "repository", "service"];
 
-pub(super) async fn neighbours(
+pub(super) async fn neighbors(
     context: &Context,
     entities: &[EntityView<'_>],
     arguments: Args<'_>,
@@ -51,7 +49,7 @@ pub(super) async fn neighbours(
         include_ghost_entities: Option<bool>,
     }
     let input: Input = arguments.input()?;
-    let query = NeighbourQuery {
+    let query = NeighborQuery {
         direction: direction(&input.direction),
         separate_siblings: input.separate_siblings == Some(true),
         include_ghosts: input.include_ghost_entities == Some(true),
@@ -60,7 +58,7 @@ pub(super) async fn neighbours(
     };
     if entities.len().saturating_mul(query.count) > MAX_TOTAL {
         return Err(Error::invalid(format!(
-            "{} neighbours of each of {} entities are too many, at most {MAX_TOTAL} are allowed in total: \
+            "{} neighbors of each of {} entities are too many, at most {MAX_TOTAL} are allowed in total: \
              reduce count or the number of entities",
             query.count,
             entities.len()
@@ -68,7 +66,7 @@ pub(super) async fn neighbours(
     }
     let urns: Vec<Urn> = entities.iter().map(|entity| entity.urn().clone()).collect();
     let pages = context.catalog.lineage(&urns, query).await?;
-    let reply = |page: Neighbours| {
+    let reply = |page: Neighbors| {
         let relationships: Vec<Value> = page
             .items
             .iter()

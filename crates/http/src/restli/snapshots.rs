@@ -188,7 +188,7 @@ pub(crate) async fn read(
 
 /// The record name of a snapshot: the capitalized entity type, with two exceptions.
 fn snapshot_name(entity_type: &str) -> String {
-    let capitalised = if entity_type == "corpuser" {
+    let capitalized = if entity_type == "corpuser" {
         "CorpUser".to_owned()
     } else if let Some(rest) = entity_type.strip_prefix("ml") {
         format!("ML{rest}")
@@ -197,5 +197,5 @@ fn snapshot_name(entity_type: &str) -> String {
         let first = letters.next().map(|letter| letter.to_ascii_uppercase());
         first.into_iter().chain(letters).collect()
     };
-    format!("com.linkedin.metadata.snapshot.{capitalised}Snapshot")
+    format!("com.linkedin.metadata.snapshot.{capitalized}Snapshot")
 }

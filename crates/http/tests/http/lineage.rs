@@ -399,7 +399,7 @@ async fn cycles_terminate() {
 }
 
 #[tokio::test]
-async fn neighbours_are_a_field_of_the_entity() {
+async fn neighbors_are_a_field_of_the_entity() {
     let app = warehouse().await;
     status(&app, "e", true).await;
     let query = |input: &str| {

@@ -87,7 +87,7 @@ fn prose_splits_words_that_look_like_identifiers() {
 }
 
 #[test]
-fn a_capitalised_word_is_not_an_identifier() {
+fn a_capitalized_word_is_not_an_identifier() {
     assert_eq!(prose("Orders of ACME"), "order@0 of@1 acme@2");
 }
 

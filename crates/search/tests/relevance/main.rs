@@ -37,7 +37,7 @@ fn entities(data: Data) -> Vec<Entity> {
     match data {
         Data::Demo => serde_json::from_str(DEMO).unwrap(),
         Data::Warehouse => {
-            // In the middle, so that the order of writes does not favour planted entities.
+            // In the middle, so that the order of writes does not favor planted entities.
             let mut entities = generator::generated();
             let second_half = entities.split_off(entities.len() / 2);
             entities.extend(planted::planted());

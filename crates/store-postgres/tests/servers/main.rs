@@ -1,4 +1,4 @@
-//! Behaviour of an engine with many writers: commit order, conflicts, other servers.
+//! Behavior of an engine with many writers: commit order, conflicts, other servers.
 
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 

@@ -1,4 +1,4 @@
-//! Behaviour of this engine beyond the conformance suite.
+//! Behavior of this engine beyond the conformance suite.
 
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 

@@ -304,10 +304,10 @@ async fn misbehaving_transactions_are_rolled_back_alone() {
                 assert!((&mut first).now_or_never().is_none());
                 started(&store, before + 1).await;
             }
-            let neighbour = status(&format!("{reason}{grouped}"));
+            let neighbor = status(&format!("{reason}{grouped}"));
             let (failed, passed, (), first) = tokio::join!(
                 store.run_transaction(Box::new(body)),
-                put(&store, &neighbour, "1", Derived::default()),
+                put(&store, &neighbor, "1", Derived::default()),
                 async {
                     if grouped {
                         other.execute_batch("COMMIT").unwrap();
@@ -322,7 +322,7 @@ async fn misbehaving_transactions_are_rolled_back_alone() {
             assert!(source.to_string().contains(reason), "{source}");
             passed.unwrap();
             assert_eq!(text(&store, &status("kept")).await.as_deref(), Some("1"));
-            assert_eq!(text(&store, &neighbour).await.as_deref(), Some("1"));
+            assert_eq!(text(&store, &neighbor).await.as_deref(), Some("1"));
         }
     }
 }
