@@ -110,7 +110,7 @@ fn invalid_arguments(error: serde_json::Error) -> Error {
     Error::invalid(format!("invalid arguments: {error}"))
 }
 
-/// An object that a batch resolver computes a field of.
+/// The object whose field a resolver computes.
 #[derive(Debug, Clone, Copy)]
 pub struct EntityView<'a> {
     urn: &'a Urn,

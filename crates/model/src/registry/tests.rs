@@ -10,8 +10,9 @@ fn rejection(text: &str) -> String {
 fn the_embedded_registry_is_consistent_and_complete() {
     let registry = load::load(SOURCE, INTERNAL_SOURCE).unwrap();
     assert_eq!(registry.entities.len(), 72);
-    let public = |aspect: &&AspectSpec| !aspect.internal;
-    assert_eq!(registry.aspects.values().filter(public).count(), 271);
+    // DataHub's own, so that an aspect of ours needs no change here.
+    let is_datahubs = |aspect: &&AspectSpec| aspect.record_name.starts_with("com.linkedin.");
+    assert_eq!(registry.aspects.values().filter(is_datahubs).count(), 271);
     assert!(registry.records.len() >= 591 - 101, "{registry:?}");
 }
 
