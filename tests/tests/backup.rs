@@ -246,7 +246,7 @@ fn a_restore_fails_while_a_server_uses_the_store() -> anyhow::Result<()> {
     let mut server = serve(directory.path(), "docent.db")?;
     let replace = ["restore", "copy.db", "--replace"];
     let error = docent(directory.path(), "docent.db", &replace)?.failed()?;
-    ensure!(error.contains("already uses"), "{error}");
+    ensure!(error.contains("is using"), "{error}");
     ensure!(
         marketing_name(&server)?.is_some(),
         "the server must keep running"

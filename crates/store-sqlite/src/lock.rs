@@ -65,7 +65,7 @@ pub(crate) fn expect_unused_log(database: &Path) -> Result<(), StoreError> {
     }
     Err(StoreError::Rejected {
         reason: format!(
-            "another docent server already uses {}; its database was moved or removed: stop that server first",
+            "a docent server is using {}, but its database was moved or removed: stop that server first",
             log_index.display()
         ),
     })
@@ -173,6 +173,9 @@ fn is_locked(path: &Path) -> Result<bool, StoreError> {
 
 fn in_use(database: &Path) -> StoreError {
     StoreError::Rejected {
-        reason: format!("another docent server already uses {}", database.display()),
+        reason: format!(
+            "a docent server is using {}: stop it first, or use another store",
+            database.display()
+        ),
     }
 }

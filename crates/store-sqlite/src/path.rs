@@ -72,7 +72,7 @@ pub(crate) fn expect_file(database: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     Err(rejected(format!(
-        "there is no database at {}",
+        "there is no database at {}: check --store, or create it with 'docent serve'",
         database.display()
     )))
 }

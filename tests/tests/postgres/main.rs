@@ -213,7 +213,10 @@ fn a_catalog_moves_to_postgresql_and_back() -> anyhow::Result<()> {
         CommandOutput::run(&mut command)
     };
     let rejection = move_store("sqlite:docent.db", database.url())?.failed()?;
-    ensure!(rejection.contains("another docent server"), "{rejection}");
+    ensure!(
+        rejection.contains("a docent server is using"),
+        "{rejection}"
+    );
     ensure!(server.stop()?.success());
     let move_store = |from: &str, to: &str| {
         let mut command = server.docent(["move", "--from", from, "--to", to])?;

@@ -1,5 +1,6 @@
 //! The process `docent serve`: start, startup errors, shutdown, settings, demo.
 
+mod help;
 mod startup_errors;
 
 use std::collections::BTreeSet;
@@ -227,7 +228,7 @@ fn a_second_server_on_the_same_store_fails_and_the_first_keeps_running() -> anyh
     let second = ["--listen", "127.0.0.1:0", "--store", "sqlite:docent.db"];
     let error = serve(server.directory(), &second)?.failed()?;
     ensure!(
-        error.contains("docent.db") && error.contains("another docent server"),
+        error.contains("docent.db") && error.contains("a docent server is using"),
         "{error}"
     );
     describe(&server, DELETED, "after")?;
@@ -314,80 +315,6 @@ fn other_settings_have_the_same_precedence() -> anyhow::Result<()> {
     )?;
     ensure!(status(&server)? == 200, "the flag overrides the variable");
     Ok(())
-}
-
-#[test]
-fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Result<()> {
-    let directory = temporary_directory()?;
-    let help = |arguments: &[&str]| -> anyhow::Result<String> {
-        let mut command = docent_command(directory.path())?;
-        CommandOutput::run(command.args(arguments).arg("--help"))?.succeeded()
-    };
-    let flags = |help: &str| -> BTreeSet<String> {
-        help.lines()
-            .filter_map(|line| line.split_whitespace().find(|word| word.starts_with("--")))
-            .map(|flag| flag.trim_end_matches(',').to_owned())
-            .collect()
-    };
-    let expect = |help: &str, expected: &[&str]| -> anyhow::Result<()> {
-        let common = ["--store", "--config", "--help", "--version"];
-        let expected: BTreeSet<String> = expected
-            .iter()
-            .chain(&common)
-            .map(ToString::to_string)
-            .collect();
-        ensure!(flags(help) == expected, "{help}");
-        Ok(())
-    };
-    let whole = help(&[])?;
-    for command in [
-        "serve", "token", "user", "rebuild", "check", "backup", "move", "adopt", "restore",
-    ] {
-        let listed = whole
-            .lines()
-            .any(|line| line.trim_start().starts_with(command));
-        ensure!(listed, "{command} is not in\n{whole}");
-    }
-    let serve = help(&["serve"])?;
-    let own = [
-        "--listen",
-        "--ui-listen",
-        "--auth",
-        "--admin-password-file",
-        "--demo",
-        "--search-index",
-        "--log",
-        "--log-format",
-    ];
-    expect(&serve, &own)?;
-    for flag in own.iter().chain(&["--store", "--config"]) {
-        let variable = flag
-            .trim_start_matches('-')
-            .replace('-', "_")
-            .to_uppercase();
-        // The store's value is hidden: it may contain a password.
-        ensure!(
-            serve.contains(&format!("[env: DOCENT_{variable}=]"))
-                || serve.contains(&format!("[env: DOCENT_{variable}]")),
-            "{serve}"
-        );
-    }
-    expect(&help(&["token", "create"])?, &["--user", "--name", "--ttl"])?;
-    let add = ["--display-name", "--email", "--password-file"];
-    expect(&help(&["user", "add"])?, &add)?;
-    expect(&help(&["user", "passwd"])?, &["--password-file"])?;
-    expect(&help(&["user", "list"])?, &["--all"])?;
-    expect(&help(&["user", "suspend"])?, &[])?;
-    expect(&help(&["user", "resume"])?, &[])?;
-    expect(&help(&["restore"])?, &["--replace"])?;
-    expect(&help(&["adopt"])?, &["--from", "--report"])?;
-    let move_help = help(&["move"])?;
-    let own = ["--from", "--to", "--help", "--version"];
-    ensure!(
-        flags(&move_help) == own.map(str::to_owned).into(),
-        "{move_help}"
-    );
-    expect(&help(&["check"])?, &[])
 }
 
 /// Returns the demo's entities of one type, from its data file.

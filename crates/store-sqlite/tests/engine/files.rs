@@ -19,7 +19,7 @@ fn a_second_server_is_rejected_but_a_command_is_not() {
     let server = database.open();
     let rejected = SqliteStore::open(&database.path, OpenOptions::default()).unwrap_err();
     let expected = format!(
-        "another docent server already uses {}",
+        "a docent server is using {}: stop it first",
         database.path.display()
     );
     assert!(rejected.to_string().contains(&expected), "{rejected}");
@@ -45,7 +45,7 @@ async fn a_hard_link_does_not_circumvent_the_server_lock() {
     let link = database.directory.path().join("link.db");
     std::fs::hard_link(&database.path, &link).unwrap();
     let rejected = SqliteStore::open(&link, OpenOptions::default()).unwrap_err();
-    assert!(rejected.to_string().contains("already uses"), "{rejected}");
+    assert!(rejected.to_string().contains("is using"), "{rejected}");
     for rejected in [
         SqliteStore::open(&link, COMMAND).map(drop).unwrap_err(),
         docent_store_sqlite::check_file(&link)
@@ -92,10 +92,10 @@ async fn a_database_that_was_moved_while_in_use_cannot_be_written() {
             .unwrap_err(),
     ];
     for (rejected, expected) in rejections.iter().zip([
-        "already uses",
+        "is using",
         "another name",
-        "already uses",
-        "already uses",
+        "is using",
+        "is using",
         "docent.db-wal exists",
         "docent.db was moved, removed or replaced",
     ]) {
@@ -222,10 +222,7 @@ async fn links_lead_to_the_same_database() {
             .unwrap();
         for other in ["link.db", "mount/docent.db", "disk/docent.db"] {
             let rejected = SqliteStore::open(&within(other), OpenOptions::default()).unwrap_err();
-            assert!(
-                rejected.to_string().contains("already uses"),
-                "{name} {other}"
-            );
+            assert!(rejected.to_string().contains("is using"), "{name} {other}");
         }
     }
     let mut files: Vec<_> = std::fs::read_dir(within("."))
@@ -414,7 +411,7 @@ async fn a_restore_replaces_only_on_request_and_never_a_database_in_use() {
         .unwrap();
 
     let rejected = restore(&backup, &database.path, true, &mut quiet).unwrap_err();
-    assert!(rejected.to_string().contains("already uses"), "{rejected}");
+    assert!(rejected.to_string().contains("is using"), "{rejected}");
     drop(store);
     let rejected = restore(&backup, &database.path, false, &mut quiet).unwrap_err();
     assert!(
