@@ -314,8 +314,16 @@ fn invalid_arguments_are_rejected_with_a_message() -> anyhow::Result<()> {
         (&["add", "urn:li:domain:x"], PASSWORD, "corpuser"),
         (&["passwd", "grace"], PASSWORD, "there is no user grace"),
         (&["passwd", "grace"], "short", "there is no user grace"),
-        (&["suspend", "grace"], "", "there is no user grace"),
-        (&["resume", "grace"], "", "there is no user grace"),
+        (
+            &["suspend", "grace"],
+            "",
+            "there is no user grace: 'docent user list",
+        ),
+        (
+            &["resume", "grace"],
+            "",
+            "there is no user grace: 'docent user list",
+        ),
     ] {
         let error = user(here, arguments, input)?.failed()?;
         ensure!(error.contains(says), "{arguments:?}: {error}");

@@ -7,6 +7,7 @@ mod token;
 mod transfer;
 mod user;
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -77,6 +78,25 @@ pub(crate) fn reject_unused(matches: &ArgMatches) -> Result<(), clap::Error> {
         )),
         None => Ok(()),
     }
+}
+
+/// The `DOCENT_…` variables that no setting of `docent serve` reads: probably mistyped.
+fn unknown_variables() -> Vec<String> {
+    let mut command = Cli::command();
+    // Adds the global flags to the subcommands.
+    command.build();
+    let known: Vec<&OsStr> = command
+        .find_subcommand("serve")
+        .into_iter()
+        .flat_map(clap::Command::get_arguments)
+        .filter_map(clap::Arg::get_env)
+        .collect();
+    std::env::vars_os()
+        .map(|(name, _)| name)
+        .filter(|name| name.as_encoded_bytes().starts_with(b"DOCENT_"))
+        .filter(|name| !known.contains(&name.as_os_str()))
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect()
 }
 
 pub(crate) fn run(cli: Cli) -> Result<()> {

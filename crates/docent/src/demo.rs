@@ -25,9 +25,8 @@ struct Entity {
 const TOKEN_NAME: &str = "demo";
 const TOKEN_DESCRIPTION: &str = "created by docent serve --demo";
 
-/// Loads the sample catalog into an empty store. Creates a token, and revokes the one of the
-/// previous start.
-pub(crate) async fn prepare(catalog: &Catalog) -> Result<String> {
+/// Loads the sample catalog into an empty store.
+pub(crate) async fn load(catalog: &Catalog) -> Result<()> {
     let system = Caller::system();
     if catalog.has_none("dataset").await? {
         catalog
@@ -37,6 +36,12 @@ pub(crate) async fn prepare(catalog: &Catalog) -> Result<String> {
     } else {
         tracing::info!("the store is not empty: the sample catalog is not loaded");
     }
+    Ok(())
+}
+
+/// Creates a token, and revokes the one of the previous start.
+pub(crate) async fn create_token(catalog: &Catalog) -> Result<String> {
+    let system = Caller::system();
     let actor = Urn::parse(USER)?;
     let filter = TokenFilter {
         actor: Some(actor.clone()),

@@ -147,12 +147,14 @@ impl File {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the settings file {}", path.display()))?;
         toml::from_str(&text).map_err(|error| {
-            let location = error.span().map(|span| location(&text, span.start));
+            let start = error.span().map(|span| span.start);
+            let location = start.map(|start| location(&text, start));
+            let key = start.map_or("the key", |start| key_of_line(&text, start));
             anyhow!(
-                "the settings file {} is invalid{}{}",
+                "the settings file {} is invalid{}: {}",
                 path.display(),
                 location.unwrap_or_default(),
-                redact(error.message())
+                explain(error.message(), key)
             )
         })
     }
@@ -168,18 +170,47 @@ fn location(text: &str, at: usize) -> String {
     format!(" at line {line}, column {}", column.chars().count() + 1)
 }
 
-/// The parser's message without text from the file, which may be a password.
-fn redact(message: &str) -> String {
-    let has_no_value = |text: &str| !text.contains(['"', '@', '/', ':']);
-    let expected = message
-        .rsplit_once(", expected ")
-        .map(|(_, expected)| format!(": expected {expected}"));
-    if has_no_value(message) {
-        return format!(": {message}");
+/// The key of the line of a byte offset.
+fn key_of_line(text: &str, at: usize) -> &str {
+    let before = text.get(..at).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    match line.split_once('=') {
+        Some((key, _)) if has_no_secret(key) => key.trim(),
+        _ => "the key",
     }
-    expected
-        .filter(|expected| has_no_value(&expected[1..]))
-        .unwrap_or_default()
+}
+
+/// Explains a message of the parser, without text from the file that may be a password.
+fn explain(message: &str, key: &str) -> String {
+    let name_and_expected = |prefix: &str| {
+        let (name, expected) = message.strip_prefix(prefix)?.rsplit_once("`, expected ")?;
+        let expected = expected.trim_start_matches("one of ").replace('`', "");
+        Some((has_no_secret(name).then_some(name), expected))
+    };
+    match name_and_expected("unknown field `") {
+        Some((Some(name), keys)) => return format!("unknown key '{name}'; the keys are {keys}"),
+        Some((None, keys)) => return format!("unknown key; the keys are {keys}"),
+        None => {}
+    }
+    match name_and_expected("unknown variant `") {
+        Some((Some(value), values)) => {
+            return format!("'{value}' is not a value of {key}; use {values}");
+        }
+        Some((None, values)) => return format!("the value of {key} is invalid; use {values}"),
+        None => {}
+    }
+    if has_no_secret(message) {
+        return message.to_owned();
+    }
+    match message.rsplit_once(", expected ") {
+        Some((_, expected)) if has_no_secret(expected) => format!("expected {expected}"),
+        _ => "this is not valid TOML; check quotes and brackets".to_owned(),
+    }
+}
+
+/// Whether a text cannot be part of a URL or a quoted value.
+fn has_no_secret(text: &str) -> bool {
+    !text.contains(['"', '@', '/', ':'])
 }
 
 /// Accepts host names, such as `localhost:8080`, as well as addresses.
@@ -321,10 +352,30 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keys_are_errors_that_name_the_key() {
-        let (_directory, store) = file("lissten = '127.0.0.1:9000'\n");
-        let error = Settings::resolve(&store, ServeFlags::default()).unwrap_err();
-        assert!(format!("{error:#}").contains("lissten"), "{error:#}");
+    fn errors_in_the_file_say_what_to_write() {
+        for (text, expected) in [
+            (
+                "lissten = '127.0.0.1:9000'\n",
+                "line 1, column 1: unknown key 'lissten'; the keys are store, listen, ui-listen,",
+            ),
+            (
+                "demo = true\nauth = 'nope'\n",
+                "line 2, column 8: 'nope' is not a value of auth; use on or off",
+            ),
+            (
+                "store = 'x'\nauth = \"a@b\"\n",
+                "line 2, column 8: the value of auth is invalid; use on or off",
+            ),
+            ("demo = 'a:b'", "line 1, column 8: expected a boolean"),
+            (
+                "store = \"sqlite:docent.db\n",
+                ": this is not valid TOML; check quotes and brackets",
+            ),
+        ] {
+            let (_directory, store) = file(text);
+            let error = Settings::resolve(&store, ServeFlags::default()).unwrap_err();
+            assert!(error.to_string().contains(expected), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -38,6 +38,9 @@ const POOL: &str = "deadpool";
 pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
     let settings = Settings::resolve(store, flags)?;
     start_log(&settings)?;
+    for name in super::unknown_variables() {
+        tracing::warn!("{name} is not a setting and is ignored; 'docent serve --help' lists them");
+    }
     // On one core a second thread would only add switching costs.
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut builder = if cores == 1 {
@@ -86,8 +89,11 @@ async fn run(settings: Settings) -> Result<()> {
         AuthMode::On => ensure_administrator(&catalog, initial_password).await?,
         AuthMode::Off => None,
     };
-    let token = if settings.demo {
-        Some(demo::prepare(&catalog).await?)
+    if settings.demo {
+        demo::load(&catalog).await?;
+    }
+    let token = if settings.demo && auth == AuthMode::On {
+        Some(demo::create_token(&catalog).await?)
     } else {
         None
     };

@@ -100,7 +100,8 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
             let runtime = runtime()?;
             let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
             // Before the prompt for a password.
-            runtime.block_on(catalog.check_user_exists(&user))?;
+            let exists = runtime.block_on(catalog.check_user_exists(&user));
+            exists.map_err(hint_at_list)?;
             let password = password.read()?;
             runtime.block_on(catalog.set_password(&Caller::system(), &user, &password))?;
             say(format!("{} has a new password", user.key()));
@@ -109,18 +110,30 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
             let user = user_urn(&user)?;
             let runtime = runtime()?;
             let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
-            runtime.block_on(catalog.suspend_user(&Caller::system(), &user))?;
+            let suspended = runtime.block_on(catalog.suspend_user(&Caller::system(), &user));
+            suspended.map_err(hint_at_list)?;
             say(format!("{} is suspended", user.key()));
         }
         UserCommand::Resume { user } => {
             let user = user_urn(&user)?;
             let runtime = runtime()?;
             let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
-            runtime.block_on(catalog.resume_user(&Caller::system(), &user))?;
+            let resumed = runtime.block_on(catalog.resume_user(&Caller::system(), &user));
+            resumed.map_err(hint_at_list)?;
             say(format!("{} is active again", user.key()));
         }
     }
     Ok(())
+}
+
+/// Adds the command that lists the users to an error about a missing one.
+fn hint_at_list(error: docent_catalog::Error) -> anyhow::Error {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NoEntity => {
+            anyhow!("{error}: 'docent user list --all' lists them")
+        }
+        _ => error.into(),
+    }
 }
 
 fn list(store: &StoreFlags, all: bool) -> Result<()> {
