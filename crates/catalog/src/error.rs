@@ -230,13 +230,25 @@ impl Error {
 }
 
 /// The message, after the subject if it is an item of a list.
+impl Error {
+    /// The message to show after the subject, which already names the aspect.
+    pub fn message_after_subject(&self) -> &str {
+        let Details {
+            subject, message, ..
+        } = &*self.0;
+        let aspect = subject.aspect.as_deref();
+        let rest = aspect.and_then(|aspect| message.strip_prefix(aspect)?.strip_prefix(": "));
+        rest.unwrap_or(message)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Details {
             subject, message, ..
         } = &*self.0;
         if subject.position.is_some() && self.is_correctable() {
-            write!(formatter, "{subject}: ")?;
+            return write!(formatter, "{subject}: {}", self.message_after_subject());
         }
         formatter.write_str(message)
     }
@@ -305,6 +317,18 @@ mod tests {
         let busy = Error::unavailable("busy").about(item.clone());
         assert_eq!(busy.to_string(), "busy");
         assert_eq!(busy.subject(), &item);
+    }
+
+    #[test]
+    fn a_subject_and_its_message_name_the_aspect_once() {
+        let subject = ErrorSubject::item(3).with_aspect(Some(AspectName::STATUS));
+        let error = Error::invalid_aspect("status: /removed must be a boolean").about(subject);
+        assert_eq!(
+            error.to_string(),
+            "item 3 (status): /removed must be a boolean"
+        );
+        let error = Error::invalid_aspect("status: /removed must be a boolean");
+        assert_eq!(error.to_string(), "status: /removed must be a boolean");
     }
 
     #[test]

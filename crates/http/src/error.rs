@@ -54,8 +54,10 @@ impl ErrorResponse {
         {
             return Self::from(error);
         }
-        let subject = subject.to_string();
-        Self::from(error).about(subject)
+        let message = format!("{subject}: {}", error.message_after_subject());
+        let mut response = Self::from(error);
+        response.message = message;
+        response
     }
 
     /// Appends a sentence, such as what to do.
@@ -125,8 +127,10 @@ impl IntoResponse for ErrorResponse {
 
 /// Needs no token: the public OpenAPI document lists the methods.
 pub(crate) async fn method_not_allowed(method: Method, uri: Uri) -> ErrorResponse {
-    ErrorResponse::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        format!("{} does not take {method} requests.", uri.path()),
-    )
+    let message = format!("{} does not take {method} requests.", uri.path());
+    let error = ErrorResponse::new(StatusCode::METHOD_NOT_ALLOWED, message);
+    match uri.path().trim_end_matches('/') {
+        "/api/graphql" => error.followed_by("Send POST."),
+        _ => error,
+    }
 }
