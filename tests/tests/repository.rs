@@ -80,6 +80,51 @@ fn documents_and_comments_wrap_at_100_columns() -> anyhow::Result<()> {
 }
 
 #[test]
+fn the_api_document_names_every_root_field() -> anyhow::Result<()> {
+    let document = fs::read_to_string(repository_root().join("docs/API.md"))?;
+    let (_, table) = document
+        .split_once("## All operations")
+        .context("docs/API.md has no section 'All operations'")?;
+    let fields = root_fields()?;
+    ensure!(
+        fields.iter().any(|field| field == "dataset")
+            && fields.iter().any(|field| field == "addTag"),
+        "the schema files have another format: {fields:?}"
+    );
+    let missing: Vec<&String> = fields
+        .iter()
+        .filter(|field| !table.contains(&format!("`{field}`")))
+        .collect();
+    ensure!(
+        missing.is_empty(),
+        "add these fields to the table 'All operations' in docs/API.md: {missing:?}"
+    );
+    Ok(())
+}
+
+/// Returns the names of the fields of `Query` and `Mutation`.
+fn root_fields() -> anyhow::Result<Vec<String>> {
+    let mut fields = Vec::new();
+    for entry in fs::read_dir(repository_root().join("crates/graphql/schema"))? {
+        let mut in_root_type = false;
+        for line in fs::read_to_string(entry?.path())?.lines() {
+            if !line.is_empty() && !line.starts_with(' ') {
+                in_root_type = ["Query {", "Mutation {"]
+                    .iter()
+                    .any(|name| line.trim_start_matches("extend ") == format!("type {name}"));
+            } else if let Some(field) = line.strip_prefix("  ")
+                && in_root_type
+                && field.starts_with(|first: char| first.is_ascii_lowercase())
+                && let Some((name, _)) = field.split_once(['(', ':'])
+            {
+                fields.push(name.to_owned());
+            }
+        }
+    }
+    Ok(fields)
+}
+
+#[test]
 fn no_file_contains_a_path_of_one_machine() -> anyhow::Result<()> {
     // Assembled, so that this file does not contain them.
     let prefixes = ["work", "root", "home"].map(|name| format!("/{name}/"));
