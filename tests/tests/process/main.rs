@@ -295,6 +295,10 @@ fn other_settings_have_the_same_precedence() -> anyhow::Result<()> {
     let server = Server::start(from_file())?;
     ensure!(status(&server)? == 200, "the file turns authentication off");
     ensure!(
+        !server.printed().contains("token: "),
+        "a server without authentication needs no token"
+    );
+    ensure!(
         description(&server, DELETED)?.is_some(),
         "the file turns the demo on"
     );

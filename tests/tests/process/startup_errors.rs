@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 
 use anyhow::{Context as _, ensure};
-use docent_e2e::{CommandOutput, docent_command, temporary_directory};
+use docent_e2e::{CommandOutput, Options, Server, docent_command, temporary_directory};
 
 use super::serve;
 
@@ -106,6 +106,21 @@ fn an_invalid_settings_file_is_an_error_with_the_cause() -> anyhow::Result<()> {
     }
     let error = serve(directory.path(), &["--config", "none.toml"])?.failed()?;
     ensure!(error.contains("none.toml"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn an_unknown_variable_is_reported_without_its_value() -> anyhow::Result<()> {
+    let options = Options::default().variable("DOCENT_LISSTEN", "SECRET");
+    let server = Server::start(options)?;
+    let printed = server.printed();
+    let says = "DOCENT_LISSTEN is not a setting and is ignored";
+    ensure!(printed.contains(says), "{printed}");
+    ensure!(!printed.contains("SECRET"), "{printed}");
+    ensure!(
+        printed.matches("is not a setting").count() == 1,
+        "{printed}"
+    );
     Ok(())
 }
 

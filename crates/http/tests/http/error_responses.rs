@@ -205,6 +205,7 @@ async fn errors_of_a_single_proposal_name_the_aspect_once() {
             1,
             "{message}"
         );
+        assert!(!message.contains(": domainProperties: "), "{message}");
     }
     let mut late = proposal("UPSERT", DOMAIN, "domainProperties", &json!({"name": "x"}));
     late["headers"] = json!({"If-Version-Match": "7"});

@@ -29,8 +29,10 @@ async fn invalid_requests_get_400_with_a_message() {
             "{body}: {reply}"
         );
     }
-    let (status, _) = app.get("/api/graphql").await;
+    let (status, reply) = app.get("/api/graphql").await;
     assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED);
+    let message = reply["message"].as_str().unwrap_or_default();
+    assert!(message.ends_with("Send POST."), "{reply}");
 }
 
 #[tokio::test]
