@@ -62,6 +62,10 @@ impl Audit {
             aspect.clone_into(&mut self.aspect);
             self.logical_version = None;
         }
+        if !version.is_latest() && !version.is_history() {
+            self.report(&format!("has the invalid version {version}"));
+            return None;
+        }
         self.versions += 1;
         if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(metadata) {
             self.report(&format!("has invalid JSON in version {version}: {error}"));
@@ -83,7 +87,7 @@ impl Audit {
         }
         match self.logical_version {
             None if self.versions == 1 => self.report("has history but no latest version"),
-            Some(latest) if !version.is_history() || version >= latest.into() => {
+            Some(latest) if version >= latest.into() => {
                 self.report(&format!(
                     "has version {version} in its history, but its latest version is {latest}"
                 ));

@@ -83,7 +83,7 @@ async fn each_kind_of_damage_is_one_finding() {
         ),
         (
             "UPDATE metadata_aspect_v2 SET version = -1 WHERE version = 1",
-            "has history but no latest version",
+            "has the invalid version -1",
         ),
         (
             "WITH RECURSIVE n (i) AS (SELECT 101 UNION ALL SELECT i + 1 FROM n WHERE i < 120) \
