@@ -29,9 +29,13 @@ const MAX_RELATIONSHIP_NAMES: usize = 100;
 /// The most URNs of one list.
 const MAX_URNS: usize = 10_000;
 
+/// The largest offset of a list of URNs. The store reads the URNs before it, too.
+const MAX_URNS_START: usize = 1_000_000;
+
 impl Catalog {
-    /// Whether an aspect holds secrets. No function of the catalog returns the value of one, so
-    /// callers need this only to say why a value is missing.
+    /// Whether an aspect holds secrets. Reads of aspects omit them, and [`Catalog::read_tokens`]
+    /// returns what may be known about a token. Callers need this only to say why a value is
+    /// missing.
     pub fn is_secret(aspect: AspectName) -> bool {
         SECRET_ASPECTS.contains(&aspect)
     }
@@ -222,6 +226,11 @@ impl Catalog {
         if count > MAX_URNS {
             return Err(Error::invalid(format!(
                 "count is {count}: one list has at most {MAX_URNS} URNs"
+            )));
+        }
+        if start > MAX_URNS_START {
+            return Err(Error::invalid(format!(
+                "start is {start}: at most {MAX_URNS_START} is allowed; use a scroll to read more"
             )));
         }
         let pattern = format!("urn:li:{}:%", entity.name);

@@ -212,6 +212,7 @@ impl Catalog {
     /// How many of the aspects still belong to the run.
     async fn count_left(&self, run: &str, rows: &[RunAspect]) -> Result<usize, Error> {
         let keys: Vec<AspectKey> = rows.iter().map(|row| row.key.clone()).collect();
+        // Unfiltered, because a run may have written secret aspects.
         let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
         let of_run = rows.iter().flatten();
         Ok(of_run

@@ -66,7 +66,7 @@ impl Catalog {
             exists: &keys,
             entities: &[],
         };
-        let reply = self.store().read(request).await?;
+        let reply = self.read(request).await?;
         let own: HashMap<&Urn, Existence> = known
             .iter()
             .zip(reply.rows.iter().zip(reply.exists))
