@@ -26,7 +26,7 @@ impl Conditions {
     }
 
     /// Adds the requirements to a proposal.
-    pub fn put_on(&self, mut proposal: Proposal) -> Proposal {
+    pub fn apply_to(&self, mut proposal: Proposal) -> Proposal {
         if let Some(version) = self.version {
             proposal = proposal.requires(Requirement::Version {
                 expected: (version != MISSING_VERSION).then(|| LogicalVersion::new(version)),

@@ -189,6 +189,7 @@ impl Error {
     /// States that the message contains this URN, which becomes the subject.
     #[must_use]
     pub fn naming(mut self, urn: &Urn) -> Self {
+        debug_assert!(self.0.message.contains(urn.as_str()), "{}", self.0.message);
         self.0.subject.urn = Some(urn.as_str().to_owned());
         self.0.names_urn = true;
         self

@@ -67,10 +67,6 @@ impl ErrorResponse {
         self
     }
 
-    pub(crate) fn into_message(self) -> String {
-        self.message
-    }
-
     pub(crate) fn unauthenticated() -> Self {
         Self::new(
             StatusCode::UNAUTHORIZED,

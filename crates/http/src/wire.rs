@@ -5,7 +5,7 @@
 
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use docent_catalog::{Catalog, ErrorSubject};
+use docent_catalog::{Catalog, Error, ErrorSubject};
 use docent_model::{AspectName, Registry, SystemMetadata, Urn};
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -95,29 +95,29 @@ pub(crate) fn urn_in_path(uri: &Uri, prefix: &str) -> Result<Urn, ErrorResponse>
     let text = percent_decode_str(raw)
         .decode_utf8()
         .map_err(|_| ErrorResponse::bad_request("the URN in the path is not UTF-8"))?;
-    parse_urn(&text)
+    Ok(parse_urn(&text)?)
 }
 
-pub(crate) fn parse_urn(text: &str) -> Result<Urn, ErrorResponse> {
+pub(crate) fn parse_urn(text: &str) -> Result<Urn, Error> {
     Registry::get()
         .parse_urn(text)
-        .map_err(|error| ErrorResponse::bad_request(error.to_string()))
+        .map_err(|error| Error::invalid(error.to_string()))
 }
 
-pub(crate) fn parse_aspect(name: &str) -> Result<AspectName, ErrorResponse> {
+pub(crate) fn parse_aspect(name: &str) -> Result<AspectName, Error> {
     Registry::get().aspect(name).ok_or_else(|| {
-        ErrorResponse::bad_request(format!(
+        Error::invalid(format!(
             "there is no aspect called '{name}' in the registry"
         ))
     })
 }
 
 /// Fails unless entities of this type may have the aspect.
-pub(crate) fn check_aspect(urn: &Urn, aspect: AspectName) -> Result<(), ErrorResponse> {
+pub(crate) fn check_aspect(urn: &Urn, aspect: AspectName) -> Result<(), Error> {
     let spec = Registry::get().check_urn(urn);
-    let spec = spec.map_err(|error| ErrorResponse::bad_request(error.to_string()))?;
+    let spec = spec.map_err(|error| Error::invalid(error.to_string()))?;
     spec.check_aspect(aspect)
-        .map_err(|error| ErrorResponse::bad_request(error.to_string()))
+        .map_err(|error| Error::invalid(error.to_string()))
 }
 
 /// Fails for aspects with secrets, which no response contains.

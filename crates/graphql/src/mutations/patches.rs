@@ -133,7 +133,7 @@ impl PatchInput {
             .transpose()?;
         let proposal = Proposal::new(entity, change);
         Ok(conditions
-            .put_on(proposal.with_system_metadata(Some(system_metadata.unwrap_or_default()))))
+            .apply_to(proposal.with_system_metadata(Some(system_metadata.unwrap_or_default()))))
     }
 
     /// The URN of the entity; a new one if the input has none.

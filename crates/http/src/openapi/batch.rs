@@ -64,7 +64,7 @@ pub(crate) async fn read(
     let names = names
         .iter()
         .map(|name| parse_aspect(name))
-        .collect::<Result<Vec<AspectName>, ErrorResponse>>()?;
+        .collect::<Result<Vec<AspectName>, docent_catalog::Error>>()?;
     let with_system_metadata = input.with_system_metadata.unwrap_or(false);
     let mut budget = ReplyBudget::default();
     let mut entities = Vec::with_capacity(urns.len());

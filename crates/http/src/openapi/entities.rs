@@ -144,7 +144,7 @@ pub(crate) async fn list(
 }
 
 pub(super) fn parse_aspects(names: &[String]) -> Result<Vec<AspectName>, ErrorResponse> {
-    names.iter().map(|name| parse_aspect(name)).collect()
+    names.iter().map(|name| Ok(parse_aspect(name)?)).collect()
 }
 
 async fn page(

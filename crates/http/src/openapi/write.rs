@@ -176,7 +176,7 @@ pub(crate) async fn delete(
     };
     let proposals = changes.into_iter().map(|change| {
         let proposal = Proposal::new(urn.clone(), change);
-        conditions.put_on(proposal)
+        conditions.apply_to(proposal)
     });
     let proposals = proposals.collect();
     let applied = state.catalog().ingest(&caller, proposals).await;
@@ -289,8 +289,7 @@ impl WriteOptions<'_> {
         let mut proposals = Vec::with_capacity(entities.len());
         for (position, entity) in entities.into_iter().enumerate() {
             let from = proposals.len();
-            self.entity(kind, entity, &mut proposals)
-                .map_err(|error| error.about(ErrorSubject::item(position)))?;
+            self.entity(kind, position, entity, &mut proposals)?;
             for (proposal, _) in &mut proposals[from..] {
                 proposal.position = Some(position);
             }
@@ -301,27 +300,35 @@ impl WriteOptions<'_> {
     fn entity(
         &self,
         kind: Kind,
+        position: usize,
         mut entity: WireEntity,
         proposals: &mut Vec<(Proposal, AspectName)>,
     ) -> Result<(), ErrorResponse> {
+        let item = ErrorSubject::item(position);
+        let invalid = |message: &str| ErrorResponse::bad_request(message).about(&item);
         let urn = entity.remove("urn");
-        let urn = urn.ok_or_else(|| ErrorResponse::bad_request("it has no 'urn'"))?;
-        let urn: String = serde_json::from_str(urn.get())
-            .map_err(|_| ErrorResponse::bad_request("its 'urn' is not a string"))?;
-        let urn = kind.urn(&urn)?;
+        let urn = urn.ok_or_else(|| invalid("it has no 'urn'"))?;
+        let urn: String =
+            serde_json::from_str(urn.get()).map_err(|_| invalid("its 'urn' is not a string"))?;
+        let urn = kind.urn(&urn).map_err(|error| error.about(&item))?;
+        let subject = item.with_urn(urn.as_str());
         if entity.is_empty() {
-            return Err(ErrorResponse::bad_request(format!("{urn} has no aspects")));
+            return Err(ErrorResponse::bad_request("it has no aspects").about(subject));
         }
         let mut names: HashMap<AspectName, String> = HashMap::new();
         for (name, aspect) in entity {
-            let about = |error: ErrorResponse| error.about(format_args!("{urn} {name}"));
-            let aspect_name = parse_aspect(&name).map_err(about)?;
+            let subject = ErrorSubject {
+                aspect: Some(name.clone()),
+                ..subject.clone()
+            };
+            let about = |error: ErrorResponse| error.about(&subject);
+            let aspect_name = parse_aspect(&name).map_err(|error| about(error.into()))?;
             if let Some(other) = names.insert(aspect_name, name.clone()) {
                 return Err(about(ErrorResponse::bad_request(format!(
                     "the aspect occurs twice, also as '{other}': send it once"
                 ))));
             }
-            check_aspect(&urn, aspect_name).map_err(about)?;
+            check_aspect(&urn, aspect_name).map_err(|error| about(error.into()))?;
             let wire: WireAspect = serde_json::from_str(aspect.get())
                 .map_err(|error| about(ErrorResponse::bad_request(error.to_string())))?;
             let proposal = self.proposal(&urn, aspect_name, wire).map_err(about)?;
@@ -364,7 +371,7 @@ impl WriteOptions<'_> {
         let proposal =
             Proposal::new(urn.clone(), change).with_system_metadata(Some(system_metadata));
         let conditions = with_item_headers(self.conditions, wire.headers.as_ref())?;
-        Ok(conditions.put_on(proposal))
+        Ok(conditions.apply_to(proposal))
     }
 }
 

@@ -118,7 +118,8 @@ fn aspect_reply(aspect: AspectName, row: StoredAspect) -> Result<AspectReply, Er
 }
 
 fn parse_aspects(text: &str) -> Result<Vec<AspectName>, ErrorResponse> {
-    parse_list(text).into_iter().map(parse_aspect).collect()
+    let names = parse_list(text).into_iter();
+    names.map(|name| Ok(parse_aspect(name)?)).collect()
 }
 
 /// Actions on entities.
@@ -192,7 +193,7 @@ async fn delete(
         }
         None => Change::DeleteEntity,
     };
-    let proposal = conditions.put_on(Proposal::new(urn.clone(), change));
+    let proposal = conditions.apply_to(Proposal::new(urn.clone(), change));
     let applied = state.catalog().ingest(caller, vec![proposal]).await?;
     Ok(reply(&json!({"value": {
         "urn": urn,

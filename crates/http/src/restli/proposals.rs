@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use docent_catalog::{Caller, Change, Conditions, ErrorSubject, Proposal};
+use docent_catalog::{Caller, Change, Conditions, Error, ErrorSubject, Proposal};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, SystemMetadata, Urn};
 use serde::Deserialize;
@@ -42,14 +42,14 @@ struct WireAspect {
 
 impl WireAspect {
     /// The value, if the change accepts its content type.
-    fn text(self, content_types: &[&str]) -> Result<String, String> {
+    fn text(self, content_types: &[&str]) -> Result<String, Error> {
         if let Some(given) = &self.content_type {
             let kind = given.split(';').next().unwrap_or_default().trim();
             if !content_types.iter().any(|it| it.eq_ignore_ascii_case(kind)) {
-                return Err(format!(
+                return Err(Error::invalid(format!(
                     "aspect.contentType is '{given}', but this changeType takes {}",
                     content_types.join(" or ")
-                ));
+                )));
             }
         }
         Ok(self.value)
@@ -94,15 +94,10 @@ pub(crate) async fn ingest(
         .enumerate()
         .map(|(position, proposal)| {
             let position = many.then_some(position);
-            translate(proposal, conditions, position).map_err(|message| {
-                let error = ErrorResponse::bad_request(message);
-                match position {
-                    Some(position) => error.about(ErrorSubject::item(position)),
-                    None => error,
-                }
-            })
+            translate(proposal, conditions, position)
         })
-        .collect::<Result<Vec<_>, _>>()?;
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(ErrorResponse::with_subject)?;
     let written = state.catalog().ingest(caller, proposals).await;
     written.map_err(ErrorResponse::with_subject)?;
     Ok(reply(&json!({"value": "success"})))
@@ -112,22 +107,37 @@ fn translate(
     wire: WireProposal,
     conditions: &Conditions,
     position: Option<usize>,
-) -> Result<Proposal, String> {
-    let urn = wire.entity_urn.ok_or("entityUrn is missing")?;
-    let urn = parse_urn(&unescape(&urn)).map_err(ErrorResponse::into_message)?;
+) -> Result<Proposal, Error> {
+    let item = ErrorSubject::default().at(position);
+    let urn = wire.entity_urn.as_deref();
+    let urn = urn.ok_or_else(|| Error::invalid("entityUrn is missing").about(item.clone()))?;
+    // The message quotes a URN that is malformed.
+    let urn = parse_urn(&unescape(urn)).map_err(|error| error.about(item.clone()))?;
+    let subject = ErrorSubject {
+        aspect: wire.aspect_name.clone(),
+        ..item.with_urn(urn.as_str())
+    };
+    proposal(urn, wire, conditions, position).map_err(|error| error.about(subject))
+}
+
+fn proposal(
+    urn: Urn,
+    wire: WireProposal,
+    conditions: &Conditions,
+    position: Option<usize>,
+) -> Result<Proposal, Error> {
     if let Some(entity_type) = &wire.entity_type
         && !entity_type.eq_ignore_ascii_case(urn.entity_type())
     {
-        return Err(format!(
-            "entityType {entity_type} does not fit the URN {urn}"
-        ));
+        return Err(Error::invalid(format!(
+            "entityType {entity_type} does not fit the URN"
+        )));
     }
     let name = wire.aspect_name;
-    let name = name.ok_or_else(|| format!("aspectName is missing ({urn})"))?;
-    let aspect =
-        parse_aspect(&name).map_err(|error| format!("{} ({urn})", error.into_message()))?;
+    let name = name.ok_or_else(|| Error::invalid("aspectName is missing"))?;
+    let aspect = parse_aspect(&name)?;
     let change_type = wire.change_type.as_deref().unwrap_or("UPSERT");
-    let change = change(&urn, change_type, aspect, wire.aspect)?;
+    let change = change(change_type, aspect, wire.aspect)?;
     let deletes = matches!(change, Change::DeleteAspect { .. });
     let system_metadata = wire.system_metadata.unwrap_or_default();
     let mut proposal =
@@ -137,22 +147,18 @@ fn translate(
     if change_type == "RESTATE" {
         return Ok(proposal);
     }
-    let conditions = with_item_headers(conditions, wire.headers.as_ref())
-        .map_err(|error| format!("{error} ({})", proposal.urn))?;
-    Ok(conditions.put_on(proposal))
+    let conditions = with_item_headers(conditions, wire.headers.as_ref())?;
+    Ok(conditions.apply_to(proposal))
 }
 
 fn change(
-    urn: &Urn,
     change_type: &str,
     aspect: AspectName,
     value: Option<WireAspect>,
-) -> Result<Change, String> {
-    let named = |message: &str| format!("{message} ({urn} {aspect})");
+) -> Result<Change, Error> {
     let text_of = |value: Option<WireAspect>, content_types: &[&str]| {
-        let value = value.ok_or_else(|| named("aspect.value is missing"))?;
-        let text = value.text(content_types);
-        text.map_err(|message| named(&message))
+        let value = value.ok_or_else(|| Error::invalid("aspect.value is missing"))?;
+        value.text(content_types)
     };
     let text = |value| text_of(value, &[JSON]);
     match change_type {
@@ -170,14 +176,14 @@ fn change(
         }),
         "PATCH" => {
             let patch = Patch::parse(&text_of(value, &[JSON_PATCH, JSON])?);
-            let patch = patch.map_err(|error| named(&error.to_string()))?;
+            let patch = patch.map_err(|error| Error::invalid(error.to_string()))?;
             Ok(Change::Patch {
                 aspect,
                 patch: Arc::new(patch),
             })
         }
         "DELETE" => Ok(Change::DeleteAspect { aspect }),
-        other => Err(named(&format!(
+        other => Err(Error::invalid(format!(
             "changeType {other} is not supported; use UPSERT, CREATE, CREATE_ENTITY, PATCH, RESTATE or DELETE"
         ))),
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use docent_catalog::{Caller, Change, Conditions, ErrorSubject, Proposal};
+use docent_catalog::{Caller, Change, Conditions, Error, ErrorSubject, Proposal};
 use docent_model::{Registry, SystemMetadata};
 use serde::Deserialize;
 use serde_json::json;
@@ -52,8 +52,9 @@ pub(super) async fn ingest(
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
     let input: IngestInput = parse(bytes)?;
-    let proposals = proposals(input.entity, &input.system_metadata.unwrap_or_default())
-        .map_err(ErrorResponse::bad_request)?;
+    let metadata = input.system_metadata.unwrap_or_default();
+    let proposals =
+        proposals(input.entity, &metadata, None).map_err(ErrorResponse::with_subject)?;
     let proposals = with_conditions(proposals, conditions)?;
     state.catalog().ingest(caller, proposals).await?;
     Ok(reply(&json!({})))
@@ -77,14 +78,8 @@ pub(super) async fn ingest_all(
     let mut metadata = metadata.into_iter();
     let mut all = Vec::new();
     for (position, entity) in input.entities.into_iter().enumerate() {
-        let at_item = |message: String| {
-            ErrorResponse::bad_request(message).about(ErrorSubject::item(position))
-        };
-        let of_entity = proposals(entity, &metadata.next().unwrap_or_default()).map_err(at_item)?;
-        all.extend(of_entity.into_iter().map(|proposal| Proposal {
-            position: Some(position),
-            ..proposal
-        }));
+        let metadata = metadata.next().unwrap_or_default();
+        all.extend(proposals(entity, &metadata, Some(position))?);
     }
     let all = with_conditions(all, conditions)?;
     state.catalog().ingest(caller, all).await?;
@@ -109,47 +104,52 @@ fn with_conditions(
         )));
     }
     let proposals = proposals.into_iter();
-    Ok(proposals.map(|it| conditions.put_on(it)).collect())
+    Ok(proposals.map(|it| conditions.apply_to(it)).collect())
 }
 
 fn proposals(
     entity: EntityInput,
     system_metadata: &SystemMetadata,
-) -> Result<Vec<Proposal>, String> {
+    position: Option<usize>,
+) -> Result<Vec<Proposal>, Error> {
+    let item = ErrorSubject::default().at(position);
     let mut snapshots = entity.value.into_iter();
     let (Some((name, snapshot)), None) = (snapshots.next(), snapshots.next()) else {
-        return Err(
-            "value must have one snapshot, by the name of its record: {\"value\": \
-             {\"com.linkedin.metadata.snapshot.DatasetSnapshot\": {\"urn\": …, \"aspects\": […]}}}"
-                .to_owned(),
-        );
+        let message = "value must have one snapshot, by the name of its record: {\"value\": \
+             {\"com.linkedin.metadata.snapshot.DatasetSnapshot\": {\"urn\": …, \"aspects\": […]}}}";
+        return Err(Error::invalid(message).about(item));
     };
-    let urn = parse_urn(&snapshot.urn).map_err(ErrorResponse::into_message)?;
+    // The message quotes a URN that is malformed.
+    let urn = parse_urn(&snapshot.urn).map_err(|error| error.about(item.clone()))?;
+    let subject = item.with_urn(urn.as_str());
+    let invalid = |message: String| Error::invalid(message).about(subject.clone());
     let registry = Registry::get();
     let kind = registry
         .check_urn(&urn)
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| invalid(error.to_string()))?;
     let expected = snapshot_name(kind.name);
     if !name.eq_ignore_ascii_case(&expected) {
-        return Err(format!(
-            "{urn} cannot be in a {name}: its snapshot is called {expected}"
-        ));
+        return Err(invalid(format!(
+            "its snapshot is called {expected}, not {name}"
+        )));
     }
     if snapshot.aspects.iter().all(BTreeMap::is_empty) {
-        return Err(format!("the snapshot of {urn} has no aspects"));
+        return Err(invalid("the snapshot has no aspects".to_owned()));
     }
     let aspects = snapshot.aspects.into_iter().flatten();
     aspects
         .map(|(record, value)| {
             let aspect = registry.aspect_of_record(kind, &record).ok_or_else(|| {
-                format!(
-                    "{urn} cannot have an aspect {record}: no aspect of {} is one",
+                invalid(format!(
+                    "it cannot have an aspect {record}: no aspect of {} is one",
                     kind.name
-                )
+                ))
             })?;
             let text = Box::<str>::from(value).into_string();
-            Ok(Proposal::upsert(urn.clone(), aspect, text)
-                .with_system_metadata(Some(system_metadata.clone())))
+            let mut proposal = Proposal::upsert(urn.clone(), aspect, text)
+                .with_system_metadata(Some(system_metadata.clone()));
+            proposal.position = position;
+            Ok(proposal)
         })
         .collect()
 }

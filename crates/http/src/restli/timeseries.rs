@@ -47,7 +47,7 @@ pub(super) async fn values(state: &AppState, bytes: &[u8]) -> Result<Response, E
     } else {
         whole("limit", input.limit, DEFAULT_LIMIT)?
     };
-    let wanted = TimeseriesQuery {
+    let query = TimeseriesQuery {
         key: AspectKey::new(&urn, aspect),
         range: PointRange {
             from_ms: input.start_time_millis,
@@ -58,7 +58,7 @@ pub(super) async fn values(state: &AppState, bytes: &[u8]) -> Result<Response, E
         sort: input.sort.map(WireSort::read),
         limit,
     };
-    let points = state.catalog().timeseries(&wanted).await?;
+    let points = state.catalog().timeseries(&query).await?;
     let values = points.iter().map(value).collect::<Result<Vec<_>, _>>()?;
     Ok(reply(&json!({"value": {
         "entityName": urn.entity_type(),
