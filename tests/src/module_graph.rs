@@ -94,7 +94,7 @@ fn reachable_from<'g>(graph: &'g ModuleGraph, start: &str) -> BTreeSet<&'g str> 
 }
 
 /// Splits source text into identifiers, `::` and single characters, without comments and literals.
-fn tokens(text: &str) -> Vec<String> {
+pub fn tokens(text: &str) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     let at = |index: usize| characters.get(index).copied().unwrap_or('\0');
     let is_word = |it: char| it.is_alphanumeric() || it == '_';

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 use docent_e2e::markdown::Document;
-use docent_e2e::module_graph::{cycles, read_module_graph};
+use docent_e2e::module_graph::{cycles, read_module_graph, tokens};
 use docent_e2e::repository_root;
 
 /// Built, installed and git's own files. In a git worktree, `.git` is a file.
@@ -26,6 +26,20 @@ const NOT_OURS: [&str; 8] = [
 const ACCEPTED_USES: [(&str, &str, &str); 1] = [
     // A rollback of a run is applied like other changes, and reads what the run wrote.
     ("catalog", "apply", "runs"),
+];
+
+/// Names that do not say what they hold, with the usual term for each (docs/style.md). Add one when
+/// it was replaced everywhere.
+const REJECTED_IDENTIFIERS: [(&str, &str); 9] = [
+    ("Door", "Endpoint"),
+    ("asked", "request"),
+    ("leads_somewhere", "has_host"),
+    ("no_url_again", "without_duplicate_urls"),
+    ("put_on", "apply_to"),
+    ("refusal", "rejection"),
+    ("told", "reply"),
+    ("wanted", "request"),
+    ("wish", "input"),
 ];
 
 #[test]
@@ -203,6 +217,24 @@ fn modules_do_not_depend_on_each_other_in_cycles() -> anyhow::Result<()> {
         accepted == ACCEPTED_USES,
         "remove the exceptions that are no longer needed; in use: {accepted:?}"
     );
+    Ok(())
+}
+
+#[test]
+fn replaced_identifiers_do_not_come_back() -> anyhow::Result<()> {
+    let mut found = Vec::new();
+    for path in files()? {
+        if path.extension() != Some(OsStr::new("rs")) {
+            continue;
+        }
+        let tokens = tokens(&fs::read_to_string(&path)?);
+        for (rejected, usual) in REJECTED_IDENTIFIERS {
+            if tokens.iter().any(|token| token == rejected) {
+                found.push(format!("{}: {rejected}; use {usual}", relative(&path)));
+            }
+        }
+    }
+    ensure!(found.is_empty(), "rename these:\n{}", found.join("\n"));
     Ok(())
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn normalise<'s>(
                 return Ok(None);
             }
             let stored = stored().and_then(|value| Deserialize::deserialize(value).ok());
-            let kept = no_url_again(links.clone(), stored.unwrap_or_default());
+            let kept = without_duplicate_urls(links.clone(), stored.unwrap_or_default());
             changed(&links, &kept)
         }
         AspectName::DOMAINS => {
@@ -65,7 +65,7 @@ fn changed<T: PartialEq + serde::Serialize>(before: &T, after: &T) -> Result<Opt
 
 /// Drops links whose URL is already in the list. Users may have stored one URL under several
 /// labels; those stay, and the URL may occur as often as it did.
-fn no_url_again(
+fn without_duplicate_urls(
     mut links: InstitutionalMemory,
     stored: InstitutionalMemory,
 ) -> InstitutionalMemory {

@@ -186,7 +186,7 @@ pub(crate) fn check_url(urn: &Urn, url: &str) -> Result<(), Error> {
         )
     } else if url.chars().any(|c| c.is_whitespace() || c.is_control()) {
         format!("'{url}' is not a URL: white space must be written as %20.")
-    } else if !leads_somewhere(rest) {
+    } else if !has_host(rest) {
         format!("'{url}' is not a whole URL: write where it leads behind the scheme.")
     } else {
         return Ok(());
@@ -198,7 +198,7 @@ pub(crate) fn check_url(urn: &Urn, url: &str) -> Result<(), Error> {
 
 /// Whether a host or a mail address follows the scheme. As lenient as browsers, which ignore the
 /// number of slashes.
-fn leads_somewhere(rest: &str) -> bool {
+fn has_host(rest: &str) -> bool {
     let authority = rest
         .trim_start_matches('/')
         .split(['/', '?', '#'])

@@ -7,15 +7,15 @@ use crate::error::{Error, ErrorSubject};
 use crate::proposal::{Proposal, Requirement};
 
 /// How many labels or owners one call adds or removes.
-const MAX_PUT_ON: usize = 1000;
+const MAX_ATTACHED: usize = 1000;
 
 /// Fails for more labels or owners than one call may change; `what` is their name in the message.
 pub(crate) fn expect_few(what: &str, count: usize) -> Result<(), Error> {
-    if count <= MAX_PUT_ON {
+    if count <= MAX_ATTACHED {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "{count} {what} are given: at most {MAX_PUT_ON} are allowed at once, send them in parts"
+        "{count} {what} are given: at most {MAX_ATTACHED} are allowed at once, send them in parts"
     )))
 }
 

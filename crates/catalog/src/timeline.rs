@@ -279,9 +279,9 @@ impl Catalog {
         let mut moments: BTreeMap<(EpochMillis, String), Vec<Event>> = BTreeMap::new();
         for (rule, aspect) in rules {
             let versions = histories.get(&aspect).map_or(&[][..], Vec::as_slice);
-            for (place, row) in versions.iter().enumerate() {
-                let before = match place.checked_sub(1) {
-                    Some(place) => versions.get(place),
+            for (index, row) in versions.iter().enumerate() {
+                let before = match index.checked_sub(1) {
+                    Some(index) => versions.get(index),
                     // The changes of the oldest retained version are unknown.
                     None if version::logical_version_of(row) > LogicalVersion::FIRST => continue,
                     None => None,
@@ -384,8 +384,8 @@ impl Rule {
             } else {
                 column
             };
-            let place = (key.to_owned(), column.map(str::to_owned));
-            entries.insert(place, Value::Array(content));
+            let entry_key = (key.to_owned(), column.map(str::to_owned));
+            entries.insert(entry_key, Value::Array(content));
         }
     }
 

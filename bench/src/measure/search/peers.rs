@@ -42,9 +42,9 @@ pub(super) fn ask(
         if started.elapsed() > MAX_TIME && times.elapsed.len() >= MIN_QUERIES {
             break;
         }
-        let asked = Instant::now();
+        let started = Instant::now();
         let rows = peer.answer(words)?;
-        times.elapsed.push(asked.elapsed());
+        times.elapsed.push(started.elapsed());
         ensure!(rows > 10, "{name} found {rows} rows for {words:?}");
     }
     // Compares the same queries, which may be easier than all of them.

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_is_a_whole_path_is_refused() {
+    fn a_step_that_is_a_whole_path_is_rejected() {
         assert_eq!(text(&[]).unwrap(), "");
         assert_eq!(
             text(&["prod".to_owned(), "hive".to_owned()]).unwrap(),

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_ask_for_what_is_not_removed_includes_entities_without_a_status() {
+    fn filters_for_active_entities_include_those_without_a_status() {
         for (values, negated) in [(["true"], true), (["false"], false), (["FALSE"], false)] {
             let condition = equal("removed.keyword", &values, negated);
             assert_eq!(
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_that_grow_without_bound_are_refused() {
+    fn filters_with_too_many_combinations_are_rejected() {
         let values: Vec<String> = (0..40).map(|number| format!("a␞{number}")).collect();
         let values: Vec<&str> = values.iter().map(String::as_str).collect();
         let pair = equal("_entityType␞typeNames", &values, true);
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_condition_is_refused_with_those_there_are() {
+    fn an_unknown_condition_is_rejected_with_a_list_of_the_known_ones() {
         let error = criterion("name".to_owned(), Vec::new(), Some("LIKE"), false).unwrap_err();
         assert_eq!(error.kind(), crate::ErrorKind::Invalid);
         assert!(error.to_string().contains("'LIKE'"), "{error}");

@@ -142,7 +142,7 @@ async fn a_chain_of_tables_is_walked_both_ways() {
 }
 
 #[tokio::test]
-async fn a_job_stands_between_what_it_reads_and_what_it_writes() {
+async fn a_job_is_between_its_inputs_and_outputs() {
     let fixture = Fixture::new().await;
     fixture.chain(&["in"]).await;
     fixture.chain(&["out"]).await;
@@ -179,7 +179,7 @@ async fn a_job_stands_between_what_it_reads_and_what_it_writes() {
 }
 
 #[tokio::test]
-async fn charts_and_dashboards_stand_downstream_of_what_they_show() {
+async fn charts_and_dashboards_are_downstream_of_their_inputs() {
     let fixture = Fixture::new().await;
     fixture.chain(&["t"]).await;
     let chart = Urn::parse("urn:li:chart:(looker,c)").unwrap();
@@ -211,7 +211,7 @@ async fn charts_and_dashboards_stand_downstream_of_what_they_show() {
 }
 
 #[tokio::test]
-async fn a_circle_is_walked_once_and_the_start_is_not_found() {
+async fn a_cycle_is_walked_once_without_returning_the_start() {
     let fixture = Fixture::new().await;
     fixture.chain(&["a", "b", "c", "a"]).await;
     fixture.flow(&["c", "d"], "d").await;
@@ -232,7 +232,7 @@ async fn a_circle_is_walked_once_and_the_start_is_not_found() {
 }
 
 #[tokio::test]
-async fn of_several_ways_the_shortest_counts_and_all_shortest_are_paths() {
+async fn the_distance_is_that_of_the_shortest_path_and_all_shortest_paths_are_returned() {
     let fixture = Fixture::new().await;
     fixture.chain(&["a", "b", "d"]).await;
     fixture.chain(&["a", "c"]).await;
@@ -257,7 +257,7 @@ async fn of_several_ways_the_shortest_counts_and_all_shortest_are_paths() {
 }
 
 #[tokio::test]
-async fn what_is_removed_or_was_never_written_is_passed_through_but_not_found() {
+async fn deleted_and_missing_entities_are_traversed_but_not_returned() {
     let fixture = Fixture::new().await;
     fixture.chain(&["a", "b", "c", "d"]).await;
     fixture
@@ -292,7 +292,7 @@ async fn what_is_removed_or_was_never_written_is_passed_through_but_not_found() 
 }
 
 #[tokio::test]
-async fn lineage_goes_with_the_aspect_that_says_it() {
+async fn deleting_an_aspect_deletes_its_lineage() {
     let fixture = Fixture::new().await;
     fixture.chain(&["a", "b", "c"]).await;
     fixture.flow(&[], "c").await;
@@ -310,7 +310,7 @@ async fn lineage_goes_with_the_aspect_that_says_it() {
 }
 
 #[tokio::test]
-async fn neighbors_come_in_pages_with_an_exact_total() {
+async fn neighbors_are_paged_with_an_exact_total() {
     let fixture = Fixture::new().await;
     for name in ["u1", "u2", "u3"] {
         fixture.chain(&[name]).await;
@@ -333,7 +333,7 @@ async fn neighbors_come_in_pages_with_an_exact_total() {
 }
 
 #[tokio::test]
-async fn the_neighbors_of_siblings_count_as_ones_own_unless_they_are_kept_apart() {
+async fn neighbors_of_siblings_are_included_unless_siblings_are_separate() {
     let fixture = Fixture::new().await;
     fixture.chain(&["raw", "model"]).await;
     fixture.chain(&["table", "report"]).await;
@@ -410,7 +410,7 @@ async fn columns_are_followed_through_tables_and_jobs() {
 }
 
 #[tokio::test]
-async fn a_walk_ends_at_its_limits_and_says_so() {
+async fn a_walk_that_reaches_its_limits_is_marked_incomplete() {
     let fixture = Fixture::new().await;
     let names: Vec<String> = (0..=22).map(|number| format!("t{number:02}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -442,7 +442,7 @@ async fn a_walk_ends_at_its_limits_and_says_so() {
 }
 
 #[tokio::test]
-async fn only_so_many_of_a_step_are_explored_when_that_is_asked_for() {
+async fn the_number_of_entities_explored_per_step_can_be_limited() {
     let fixture = Fixture::new().await;
     fixture.chain(&["a", "b", "bb"]).await;
     fixture.chain(&["a", "c", "cc"]).await;
@@ -457,7 +457,7 @@ async fn only_so_many_of_a_step_are_explored_when_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn the_lineage_of_what_does_not_exist_is_an_error() {
+async fn the_lineage_of_a_missing_entity_is_an_error() {
     let fixture = Fixture::new().await;
     for urn in [dataset("nowhere"), column("nowhere", "id")] {
         let walk = fixture

@@ -13,12 +13,12 @@ fn properties() -> AspectName {
 }
 
 fn description(urn: &Urn, aspect: AspectName, text: &str, run: Option<&str>) -> Proposal {
-    let noted = run.map(|run| SystemMetadata {
+    let system_metadata = run.map(|run| SystemMetadata {
         run_id: run.to_owned(),
         ..SystemMetadata::default()
     });
     let value = json!({"description": text}).to_string();
-    Proposal::upsert(urn.clone(), aspect, value).with_system_metadata(noted)
+    Proposal::upsert(urn.clone(), aspect, value).with_system_metadata(system_metadata)
 }
 
 /// Writes acknowledged during a rollback survive it: the entity stays, or is created again.

@@ -60,11 +60,11 @@ async fn repeated_patches_of_a_large_aspect_use_the_budget_and_are_returned_once
 #[tokio::test]
 async fn replies_omit_duplicates_and_have_a_maximum_size() {
     let app = with_large(7).await;
-    let wish = |number: usize| json!({"urn": urn(number), "datasetProperties": {}});
+    let input = |number: usize| json!({"urn": urn(number), "datasetProperties": {}});
     let urns = |numbers: &[usize]| numbers.iter().map(|it| urn(*it)).collect::<Vec<_>>();
     let get = "/openapi/v3/entity/dataset/batchGet";
     let batch = "/openapi/v2/entity/batch/dataset";
-    let (status, reply) = app.post(get, &vec![wish(0); 50].into()).await;
+    let (status, reply) = app.post(get, &vec![input(0); 50].into()).await;
     assert_eq!((status, count(&reply)), (StatusCode::OK, 1));
     let (status, reply) = app.post(batch, &json!({"urns": urns(&[0; 50])})).await;
     assert_eq!((status, count(&reply["entities"])), (StatusCode::OK, 1));
@@ -78,22 +78,22 @@ async fn replies_omit_duplicates_and_have_a_maximum_size() {
     assert!(count(&reply["value"]) >= 7, "{reply}");
 
     let different = (0..7).map(|number| {
-        let mut wish = wish(0);
+        let mut input = input(0);
         for name in ["status", "ownership", "globalTags"]
             .iter()
             .take(number % 4)
         {
-            wish[*name] = json!({});
+            input[*name] = json!({});
         }
-        wish["domains"] = if number < 4 {
+        input["domains"] = if number < 4 {
             Value::Null
         } else {
             json!({"headers": {"If-Version-Match": "1"}})
         };
-        wish
+        input
     });
     for (path, body) in [
-        (get, (0..7).map(wish).collect::<Value>()),
+        (get, (0..7).map(input).collect::<Value>()),
         (get, different.collect()),
         (batch, json!({"urns": urns(&[0, 1, 2, 3, 4, 5, 6])})),
         ("/runs?action=describe", describe(true)),

@@ -91,7 +91,7 @@ async fn search(app: &App, input: Value) -> Value {
     reply["data"]["searchAcrossLineage"].take()
 }
 
-async fn refusal(app: &App, input: Value) -> (u64, String) {
+async fn rejection(app: &App, input: Value) -> (u64, String) {
     let reply = app.graphql_with(SEARCH, json!({ "input": input })).await;
     let error = &reply["errors"][0];
     (
@@ -473,7 +473,7 @@ async fn unsupported_lineage_queries_are_rejected_with_a_reason() {
             "ignoreAsHops",
         ),
     ] {
-        let (actual, message) = refusal(&app, input.clone()).await;
+        let (actual, message) = rejection(&app, input.clone()).await;
         assert_eq!(actual, code, "{input}: {message}");
         assert!(message.contains(reason), "{input}: {message}");
     }

@@ -22,9 +22,9 @@ async fn get(app: &App, path: &str) -> (StatusCode, Value) {
 #[tokio::test]
 async fn entities_are_posted_one_aspect_at_a_time_or_several() {
     let app = App::empty().await;
-    let noted = json!({"lastObserved": NOW_MS, "runId": "r1", "lastRunId": "no-run-id-provided", "properties": {"clientId": "c"}});
+    let system_metadata = json!({"lastObserved": NOW_MS, "runId": "r1", "lastRunId": "no-run-id-provided", "properties": {"clientId": "c"}});
     let body = json!([
-        {"urn": DATASET, "status": {"value": {"removed": false}, "systemMetadata": noted, "headers": {}}},
+        {"urn": DATASET, "status": {"value": {"removed": false}, "systemMetadata": system_metadata, "headers": {}}},
         {"urn": DATASET, "datasetKey": {"value": {"platform": "urn:li:dataPlatform:hive", "name": "fct_users_deleted", "origin": "PROD"}, "systemMetadata": null}},
         {"urn": MISSING, "status": {"value": {"removed": true}}, "datasetProperties": {"value": {"description": "d", "customProperties": {}}}},
     ]);
@@ -199,14 +199,14 @@ async fn a_batch_is_read_with_the_requested_aspects_and_versions() {
         .await;
     app.ingest(DATASET, "status", &json!({"removed": true}))
         .await;
-    let wanted = json!([
+    let request = json!([
         {"urn": DATASET, "status": {}, "datasetProperties": null},
         {"urn": MISSING, "status": {}},
         {"urn": DATASET, "status": {"headers": {"If-Version-Match": "1"}}},
         {"urn": DATASET, "globalTags": {}},
         {"urn": MISSING},
     ]);
-    let (status, found) = send(&app, Method::POST, "dataset/batchGet", wanted).await;
+    let (status, found) = send(&app, Method::POST, "dataset/batchGet", request).await;
     assert_eq!(status, StatusCode::OK, "{found}");
     let found = found.as_array().unwrap();
     assert_eq!(found.len(), 2, "{found:?}");
@@ -383,8 +383,8 @@ async fn tokens_and_secrets_are_neither_written_nor_returned() {
         let (_, reply) = get(&app, &path).await;
         assert!(!reply.to_string().contains("hidden"), "{reply}");
     }
-    let wanted = json!([{"urn": secret, "dataHubSecretValue": {}}]);
-    let (_, reply) = send(&app, Method::POST, "dataHubSecret/batchGet", wanted).await;
+    let request = json!([{"urn": secret, "dataHubSecretValue": {}}]);
+    let (_, reply) = send(&app, Method::POST, "dataHubSecret/batchGet", request).await;
     assert!(!reply.to_string().contains("hidden"), "{reply}");
 }
 

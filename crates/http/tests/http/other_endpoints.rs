@@ -234,29 +234,29 @@ async fn writes_have_a_trace_with_a_status() {
         "/openapi/v1/trace/write/{}?onlyIncludeErrors=false&detailed=true",
         parts[1]
     );
-    let asked = json!({DATASET: ["status", "globalTags"]});
-    let (status, told) = app.post(&path, &asked).await;
-    assert_eq!(status, StatusCode::OK, "{told}");
-    assert_eq!(told[DATASET]["status"]["success"], true);
+    let request = json!({DATASET: ["status", "globalTags"]});
+    let (status, reply) = app.post(&path, &request).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert_eq!(reply[DATASET]["status"]["success"], true);
     assert_eq!(
-        told[DATASET]["status"]["primaryStorage"]["writeStatus"],
+        reply[DATASET]["status"]["primaryStorage"]["writeStatus"],
         "ACTIVE_STATE"
     );
     assert_eq!(
-        told[DATASET]["status"]["searchStorage"]["writeStatus"],
+        reply[DATASET]["status"]["searchStorage"]["writeStatus"],
         "ACTIVE_STATE"
     );
-    assert_eq!(told[DATASET]["globalTags"]["success"], false);
+    assert_eq!(reply[DATASET]["globalTags"]["success"], false);
     let path = path.replace("onlyIncludeErrors=false", "onlyIncludeErrors=true");
-    let (_, told) = app.post(&path, &asked).await;
-    assert_eq!(told[DATASET].as_object().unwrap().len(), 1, "{told}");
+    let (_, reply) = app.post(&path, &request).await;
+    assert_eq!(reply[DATASET].as_object().unwrap().len(), 1, "{reply}");
     let (status, _) = app.post(&path, &json!({"x": ["status"]})).await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
     for id in ["xyz", "0123", &"0".repeat(32), &"g".repeat(32)] {
         let path = format!("/openapi/v1/trace/write/{id}");
-        let (status, told) = app.post(&path, &asked).await;
-        assert_eq!(status, StatusCode::BAD_REQUEST, "{told}");
-        assert!(told["message"].as_str().unwrap().contains("traceparent"));
+        let (status, reply) = app.post(&path, &request).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+        assert!(reply["message"].as_str().unwrap().contains("traceparent"));
     }
 }
 
@@ -275,9 +275,14 @@ async fn consumer_lag_is_zero_and_restore_indices_has_no_effect() {
         assert_eq!(app.get(&path).await, (StatusCode::OK, json!({})));
     }
     for path in ["messaging/none/consumer/lag", "kafka/none/consumer/offsets"] {
-        let (status, told) = app.get(&format!("/openapi/operations/{path}")).await;
-        assert_eq!(status, StatusCode::BAD_REQUEST, "{told}");
-        assert!(told["message"].as_str().unwrap().contains("mcl-timeseries"));
+        let (status, reply) = app.get(&format!("/openapi/operations/{path}")).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+        assert!(
+            reply["message"]
+                .as_str()
+                .unwrap()
+                .contains("mcl-timeseries")
+        );
     }
     let (status, reply) = app
         .post(

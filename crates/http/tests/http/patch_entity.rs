@@ -28,9 +28,9 @@ async fn a_patch_changes_only_its_path() {
     );
     // A value that is not JSON is taken as text.
     let text = json!([{"op": "REPLACE", "path": "/description", "value": "all users, deleted"}]);
-    let noted =
+    let system_metadata =
         json!({"runId": "patching", "lastObserved": 5, "properties": [{"key": "k", "value": "v"}]});
-    let input = json!({"urn": DATASET, "aspectName": "datasetProperties", "patch": text, "systemMetadata": noted});
+    let input = json!({"urn": DATASET, "aspectName": "datasetProperties", "patch": text, "systemMetadata": system_metadata});
     patch(&app, input).await;
     let properties = app.aspect(DATASET, "datasetProperties").await.unwrap();
     assert_eq!(properties["description"], "all users, deleted");

@@ -40,7 +40,7 @@ async fn send(app: &App, header: (&str, &str), path: &str, body: Value) -> (Stat
 
 /// All ways to send a precondition with a write of [`DOMAIN`]'s name.
 #[derive(Debug, Clone, Copy)]
-enum Door {
+enum Endpoint {
     RestProposal,
     RestRequest,
     OpenApiAspect,
@@ -52,19 +52,24 @@ enum Door {
     Snapshots,
 }
 
-const DOORS: [Door; 9] = [
-    Door::RestProposal,
-    Door::RestRequest,
-    Door::OpenApiAspect,
-    Door::OpenApiRequest,
-    Door::OpenApiOne,
-    Door::OpenApiPatch,
-    Door::Batch,
-    Door::Snapshot,
-    Door::Snapshots,
+const ENDPOINTS: [Endpoint; 9] = [
+    Endpoint::RestProposal,
+    Endpoint::RestRequest,
+    Endpoint::OpenApiAspect,
+    Endpoint::OpenApiRequest,
+    Endpoint::OpenApiOne,
+    Endpoint::OpenApiPatch,
+    Endpoint::Batch,
+    Endpoint::Snapshot,
+    Endpoint::Snapshots,
 ];
 
-async fn write(app: &App, door: Door, header: (&str, &str), new: &str) -> (StatusCode, Value) {
+async fn write(
+    app: &App,
+    endpoint: Endpoint,
+    header: (&str, &str),
+    new: &str,
+) -> (StatusCode, Value) {
     let (header, condition) = header;
     let inside = json!({header: condition});
     let mut wire = proposal("UPSERT", DOMAIN, "domainProperties", &named(new));
@@ -90,50 +95,54 @@ async fn write(app: &App, door: Door, header: (&str, &str), new: &str) -> (Statu
         request
     };
     let snapshot = snapshot(&[("com.linkedin.domain.DomainProperties", named(new))]);
-    let request = match door {
-        Door::RestProposal => {
+    let request = match endpoint {
+        Endpoint::RestProposal => {
             wire["headers"] = inside;
             request(Method::POST, single, json!({"proposal": wire}), false)
         }
-        Door::Batch => {
+        Endpoint::Batch => {
             wire["headers"] = inside;
             request(Method::POST, batch, json!({"proposals": [wire]}), false)
         }
-        Door::RestRequest => request(Method::POST, single, json!({"proposal": wire}), true),
-        Door::OpenApiAspect => request(Method::POST, list, aspect(&inside), false),
-        Door::OpenApiRequest => request(Method::POST, list, aspect(&Value::Null), true),
-        Door::OpenApiOne => request(Method::POST, &one, json!({"value": named(new)}), true),
-        Door::Snapshot => {
+        Endpoint::RestRequest => request(Method::POST, single, json!({"proposal": wire}), true),
+        Endpoint::OpenApiAspect => request(Method::POST, list, aspect(&inside), false),
+        Endpoint::OpenApiRequest => request(Method::POST, list, aspect(&Value::Null), true),
+        Endpoint::OpenApiOne => request(Method::POST, &one, json!({"value": named(new)}), true),
+        Endpoint::Snapshot => {
             let body = json!({"entity": snapshot});
             request(Method::POST, "/entities?action=ingest", body, true)
         }
-        Door::Snapshots => {
+        Endpoint::Snapshots => {
             let body = json!({"entities": [snapshot]});
             request(Method::POST, "/entities?action=batchIngest", body, true)
         }
-        Door::OpenApiPatch => request(Method::PATCH, list, patch, false),
+        Endpoint::OpenApiPatch => request(Method::PATCH, list, patch, false),
     };
     app.send(request).await
 }
 
 #[tokio::test]
 async fn every_api_checks_the_expected_version() {
-    for door in DOORS {
+    for endpoint in ENDPOINTS {
         let app = App::empty().await;
         app.ingest(DOMAIN, "domainProperties", &named("one")).await;
         app.ingest(DOMAIN, "domainProperties", &named("two")).await;
         for wrong in ["1", "3", "-1", "0"] {
-            let (status, body) = write(&app, door, ("If-Version-Match", wrong), "no").await;
-            assert_eq!(status, StatusCode::PRECONDITION_FAILED, "{door:?} {body}");
+            let (status, body) = write(&app, endpoint, ("If-Version-Match", wrong), "no").await;
+            assert_eq!(
+                status,
+                StatusCode::PRECONDITION_FAILED,
+                "{endpoint:?} {body}"
+            );
             let expected = format!("Expected version {wrong}, actual version 2");
-            assert!(message(&body).contains(&expected), "{door:?} {body}");
+            assert!(message(&body).contains(&expected), "{endpoint:?} {body}");
             assert_eq!(name(&app).await.as_deref(), Some("two"));
         }
-        let (status, body) = write(&app, door, ("If-Version-Match", "2"), "three").await;
-        assert_eq!(status, StatusCode::OK, "{door:?} {body}");
+        let (status, body) = write(&app, endpoint, ("If-Version-Match", "2"), "three").await;
+        assert_eq!(status, StatusCode::OK, "{endpoint:?} {body}");
         assert_eq!(name(&app).await.as_deref(), Some("three"));
-        let (status, body) = write(&app, door, ("If-Version-Match", "newest"), "no").await;
-        assert_eq!(status, StatusCode::BAD_REQUEST, "{door:?} {body}");
+        let (status, body) = write(&app, endpoint, ("If-Version-Match", "newest"), "no").await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{endpoint:?} {body}");
         assert!(message(&body).contains("If-Version-Match"), "{body}");
     }
 }
@@ -141,13 +150,16 @@ async fn every_api_checks_the_expected_version() {
 #[tokio::test]
 async fn every_api_rejects_entity_tags() {
     let app = App::empty().await;
-    for door in DOORS {
+    for endpoint in ENDPOINTS {
         for tag in ["\"1\"", "1", "*"] {
-            let (status, body) = write(&app, door, ("If-Match", tag), "new").await;
-            assert_eq!(status, StatusCode::BAD_REQUEST, "{door:?}: {body}");
+            let (status, body) = write(&app, endpoint, ("If-Match", tag), "new").await;
+            assert_eq!(status, StatusCode::BAD_REQUEST, "{endpoint:?}: {body}");
             let message = message(&body);
-            assert!(message.contains(tag), "{door:?}: {message}");
-            assert!(message.contains("If-Version-Match"), "{door:?}: {message}");
+            assert!(message.contains(tag), "{endpoint:?}: {message}");
+            assert!(
+                message.contains("If-Version-Match"),
+                "{endpoint:?}: {message}"
+            );
         }
     }
     assert_eq!(name(&app).await, None);
@@ -155,20 +167,28 @@ async fn every_api_rejects_entity_tags() {
 
 #[tokio::test]
 async fn version_minus_one_and_if_none_match_require_a_missing_aspect() {
-    for door in DOORS {
+    for endpoint in ENDPOINTS {
         for header in [("If-Version-Match", "-1"), ("If-None-Match", "*")] {
             let app = App::empty().await;
-            let (status, body) = write(&app, door, ("If-Version-Match", "1"), "no").await;
-            assert_eq!(status, StatusCode::PRECONDITION_FAILED, "{door:?} {body}");
+            let (status, body) = write(&app, endpoint, ("If-Version-Match", "1"), "no").await;
+            assert_eq!(
+                status,
+                StatusCode::PRECONDITION_FAILED,
+                "{endpoint:?} {body}"
+            );
             assert!(
                 message(&body).contains("Expected version 1, actual version -1"),
                 "{body}"
             );
             assert_eq!(app.aspect(DOMAIN, "domainKey").await, None);
-            let (status, body) = write(&app, door, header, "first").await;
-            assert_eq!(status, StatusCode::OK, "{door:?} {body}");
-            let (status, body) = write(&app, door, header, "second").await;
-            assert_eq!(status, StatusCode::PRECONDITION_FAILED, "{door:?} {body}");
+            let (status, body) = write(&app, endpoint, header, "first").await;
+            assert_eq!(status, StatusCode::OK, "{endpoint:?} {body}");
+            let (status, body) = write(&app, endpoint, header, "second").await;
+            assert_eq!(
+                status,
+                StatusCode::PRECONDITION_FAILED,
+                "{endpoint:?} {body}"
+            );
             assert!(message(&body).contains("actual version 1"), "{body}");
             assert_eq!(name(&app).await.as_deref(), Some("first"));
         }
@@ -180,14 +200,18 @@ async fn times_are_compared_with_the_last_change() {
     let before = "2026-09-21T00:00:00Z";
     let after = "Tue, 22 Sep 2026 00:00:00 GMT";
     assert_eq!(NOW_MS, 1_790_000_000_000, "2026-09-21T14:13:20Z");
-    for door in DOORS {
+    for endpoint in ENDPOINTS {
         let app = App::empty().await;
         let modified = |time| ("If-Modified-Since", time);
         let unmodified = |time| ("If-Unmodified-Since", time);
-        let (status, body) = write(&app, door, modified(before), "no").await;
-        assert_eq!(status, StatusCode::PRECONDITION_FAILED, "{door:?} {body}");
-        let (status, body) = write(&app, door, unmodified(before), "first").await;
-        assert_eq!(status, StatusCode::OK, "{door:?} {body}");
+        let (status, body) = write(&app, endpoint, modified(before), "no").await;
+        assert_eq!(
+            status,
+            StatusCode::PRECONDITION_FAILED,
+            "{endpoint:?} {body}"
+        );
+        let (status, body) = write(&app, endpoint, unmodified(before), "first").await;
+        assert_eq!(status, StatusCode::OK, "{endpoint:?} {body}");
         for (header, expected) in [
             (modified(after), 412),
             (unmodified(before), 412),
@@ -196,10 +220,10 @@ async fn times_are_compared_with_the_last_change() {
             (modified("yesterday"), 400),
         ] {
             let new = format!("{header:?}");
-            let (status, body) = write(&app, door, header, &new).await;
-            assert_eq!(status.as_u16(), expected, "{door:?} {header:?} {body}");
+            let (status, body) = write(&app, endpoint, header, &new).await;
+            assert_eq!(status.as_u16(), expected, "{endpoint:?} {header:?} {body}");
             let is_written = name(&app).await.as_deref() == Some(&new);
-            assert_eq!(is_written, expected == 200, "{door:?} {header:?}");
+            assert_eq!(is_written, expected == 200, "{endpoint:?} {header:?}");
         }
     }
 }
@@ -214,7 +238,7 @@ async fn of_concurrent_writers_with_the_same_version_one_succeeds() {
         tokio::spawn(async move {
             let header = ("If-Version-Match", "1");
             let new = format!("writer {writer}");
-            write(&app, Door::OpenApiAspect, header, &new).await.0
+            write(&app, Endpoint::OpenApiAspect, header, &new).await.0
         })
     });
     let mut won = 0;

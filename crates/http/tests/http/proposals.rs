@@ -350,28 +350,32 @@ async fn invalid_proposals_are_rejected_with_a_message_and_nothing_is_written() 
             "nothing of the list is written"
         );
     }
-    for (body, says) in [
-        (json!({"proposal": {}}), "entityUrn"),
-        (json!({}), "proposal"),
+    for (body, expected, says) in [
+        (json!({"proposal": {}}), 400, "entityUrn"),
+        (json!({}), 400, "proposal"),
         (
             json!({"proposal": proposal("MERGE", DOMAIN, "domainProperties", &json!([]))}),
+            400,
             "MERGE",
         ),
         (
             json!({"proposal": {"entityUrn": DOMAIN, "aspectName": "domainProperties", "changeType": "UPSERT"}}),
+            400,
             "aspect.value",
         ),
         (
             json!({"proposal": {"entityType": "dataset", "entityUrn": DOMAIN, "aspectName": "domainProperties", "changeType": "UPSERT", "aspect": {"value": "{\"name\":\"x\"}"}}}),
+            400,
             "entityType",
         ),
         (
             json!({"proposal": {"entityUrn": DOMAIN, "aspectName": "domainProperties", "changeType": "UPSERT", "aspect": {"value": "{"}}}),
+            422,
             "JSON",
         ),
     ] {
         let (status, reply) = app.post("/aspects?action=ingestProposal", &body).await;
-        assert!(matches!(status.as_u16(), 400 | 422), "{body}: {status}");
+        assert_eq!(status.as_u16(), expected, "{body}");
         assert!(message(&reply).contains(says), "{body}: {reply}");
     }
     let (status, _) = app.post("/aspects?action=ponder", &json!({})).await;

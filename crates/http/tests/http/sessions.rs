@@ -6,8 +6,8 @@ use docent_model::Urn;
 use serde_json::json;
 
 use crate::sign_in::{
-    ADA, ME, PASSWORD, add, asked, cookies, log_in, session, system, urn, whoami, with_ada,
-    with_header,
+    ADA, ME, PASSWORD, add, cookies, log_in, query_with_cookie, session, system, urn, whoami,
+    with_ada, with_header,
 };
 use crate::support::App;
 
@@ -133,7 +133,7 @@ async fn cross_site_requests_cannot_use_a_session() {
         ("content-type", "application/x-www-form-urlencoded"),
         ("content-type", "multipart/form-data; boundary=x"),
     ] {
-        let request = with_header(asked(&cookie, change), name, value);
+        let request = with_header(query_with_cookie(&cookie, change), name, value);
         let (status, reply) = app.send(request).await;
         assert_eq!(status, StatusCode::FORBIDDEN, "{name}: {value}: {reply}");
         assert!(!exists().await, "{name}: {value}");
@@ -150,7 +150,7 @@ async fn cross_site_requests_cannot_use_a_session() {
     let request = with_header(request, "origin", "https://other.example");
     assert_eq!(app.send(request).await.0, StatusCode::OK);
     // Reads are allowed: other sites may link here.
-    let mut request = asked(&cookie, ME);
+    let mut request = query_with_cookie(&cookie, ME);
     *request.method_mut() = Method::GET;
     *request.uri_mut() = "/entitiesV2/urn:li:corpuser:ada".parse().unwrap();
     let request = with_header(request, "sec-fetch-site", "cross-site");
@@ -160,10 +160,10 @@ async fn cross_site_requests_cannot_use_a_session() {
         ("origin", "http://docent.example"),
         ("sec-fetch-site", "same-origin"),
     ] {
-        let request = with_header(asked(&cookie, ME), name, value);
+        let request = with_header(query_with_cookie(&cookie, ME), name, value);
         assert_eq!(app.send(request).await.0, StatusCode::OK, "{name}: {value}");
     }
-    let (status, reply) = app.send(asked(&cookie, change)).await;
+    let (status, reply) = app.send(query_with_cookie(&cookie, change)).await;
     assert_eq!(status, StatusCode::OK, "as a program: {reply}");
     assert!(exists().await);
 }
@@ -173,7 +173,7 @@ async fn tokens_are_created_listed_and_revoked_with_a_session() {
     let app = with_ada().await;
     let cookie = session(&app, "ada").await;
     let ask = async |query: &str| {
-        let (status, reply) = app.send(asked(&cookie, query)).await;
+        let (status, reply) = app.send(query_with_cookie(&cookie, query)).await;
         assert_eq!(status, StatusCode::OK, "{reply}");
         reply
     };
@@ -210,7 +210,7 @@ async fn sessions_and_tokens_are_not_interchangeable() {
     assert!(app.catalog.authenticate(secret).await.unwrap().is_none());
     for wrong in [&app.token, "", "x", &"0".repeat(96), &"ä".repeat(48)] {
         let cookie = format!("PLAY_SESSION={wrong}");
-        let mut request = asked("", ME);
+        let mut request = query_with_cookie("", ME);
         let value = header::HeaderValue::from_bytes(cookie.as_bytes()).unwrap();
         request.headers_mut().insert(header::COOKIE, value);
         assert_eq!(
@@ -220,6 +220,10 @@ async fn sessions_and_tokens_are_not_interchangeable() {
         );
     }
     // An invalid token fails despite a valid cookie.
-    let request = with_header(asked(&cookie, ME), "authorization", "Bearer wrong");
+    let request = with_header(
+        query_with_cookie(&cookie, ME),
+        "authorization",
+        "Bearer wrong",
+    );
     assert_eq!(app.send(request).await.0, StatusCode::UNAUTHORIZED);
 }

@@ -86,7 +86,7 @@ pub(crate) async fn session(app: &App, username: &str) -> String {
 }
 
 /// A GraphQL request with a cookie, as DataHub's client sends it, without browser headers.
-pub(crate) fn asked(cookie: &str, query: &str) -> Request<Body> {
+pub(crate) fn query_with_cookie(cookie: &str, query: &str) -> Request<Body> {
     Request::builder()
         .method(Method::POST)
         .uri("/api/v2/graphql")
@@ -98,7 +98,7 @@ pub(crate) fn asked(cookie: &str, query: &str) -> Request<Body> {
 }
 
 pub(crate) async fn whoami(app: &App, cookie: &str) -> Option<String> {
-    let (status, reply) = app.send(asked(cookie, ME)).await;
+    let (status, reply) = app.send(query_with_cookie(cookie, ME)).await;
     if status == StatusCode::UNAUTHORIZED {
         return None;
     }
@@ -212,7 +212,7 @@ async fn failed_sign_ins_do_not_reveal_the_reason() {
         "{message}"
     );
     for reply in &replies {
-        assert_eq!(*reply, replies[0], "every refusal is the same");
+        assert_eq!(*reply, replies[0], "every rejection is the same");
     }
 }
 
@@ -388,7 +388,7 @@ async fn no_api_reads_or_writes_password_hashes() {
         r#"{{ corpUser(urn: "{ADA}") {{ isNativeUser aspects(input: {{}}) {{ aspectName payload }} }} }}"#
     );
     let named = r#"{ searchAcrossEntities(input: {query: "argon2id"}) { total } }"#;
-    for (door, (status, reply)) in [
+    for (endpoint, (status, reply)) in [
         ("entitiesV2", app.get(&format!("/entitiesV2/{ada}")).await),
         (
             "entitiesV2 by name",
@@ -405,10 +405,10 @@ async fn no_api_reads_or_writes_password_hashes() {
         ("raw", (StatusCode::OK, app.graphql(&raw).await)),
         ("search", (StatusCode::OK, app.graphql(named).await)),
     ] {
-        assert_eq!(status, StatusCode::OK, "{door}: {reply}");
+        assert_eq!(status, StatusCode::OK, "{endpoint}: {reply}");
         let shown = reply.to_string();
-        assert!(!shown.contains("$argon2id"), "{door}: {shown}");
-        assert!(!shown.contains("hashedPassword"), "{door}: {shown}");
+        assert!(!shown.contains("$argon2id"), "{endpoint}: {shown}");
+        assert!(!shown.contains("hashedPassword"), "{endpoint}: {shown}");
     }
     let reply = app.graphql(&raw).await;
     assert_eq!(reply["data"]["corpUser"]["isNativeUser"], true);
@@ -429,7 +429,7 @@ async fn sign_in_works_under_the_base_paths_of_datahub() {
     let path = format!("/api/gms/aspects/{}?aspect=corpUserKey", encoded(ADA));
     let (status, reply) = app.get(&path).await;
     assert_eq!(status, StatusCode::OK, "{reply}");
-    let mut request = asked("", ME);
+    let mut request = query_with_cookie("", ME);
     *request.uri_mut() = "/api/gms/no/such/route".parse().unwrap();
     assert_eq!(app.send(request).await.0, StatusCode::UNAUTHORIZED);
 }

@@ -238,9 +238,10 @@ async fn the_openapi_returns_the_latest_point_as_an_aspect() {
         "{reply}"
     );
     assert!(reply["datasetKey"].is_object(), "{reply}");
-    let wanted = json!([{"urn": DATASET, "datasetKey": {}, "operation": {}, "datasetProfile": {}}]);
+    let request =
+        json!([{"urn": DATASET, "datasetKey": {}, "operation": {}, "datasetProfile": {}}]);
     let (_, reply) = app
-        .post("/openapi/v3/entity/dataset/batchGet", &wanted)
+        .post("/openapi/v3/entity/dataset/batchGet", &request)
         .await;
     assert_eq!(
         reply[0]["operation"]["value"]["timestampMillis"], 3000,

@@ -164,8 +164,8 @@ async fn the_router_has_exactly_the_listed_routes_and_methods() {
                 served.insert((method, route));
             }
             // All other routes need authentication; 405 does not.
-            let asked = if method == "HEAD" { "GET" } else { method };
-            if !lists().any(|open| open == (asked, route)) {
+            let listed_method = if method == "HEAD" { "GET" } else { method };
+            if !lists().any(|open| open == (listed_method, route)) {
                 let (status, _) = app.send(anonymous(method, &path, None)).await;
                 let is_closed = status == StatusCode::UNAUTHORIZED
                     || (!is_taken && status == StatusCode::METHOD_NOT_ALLOWED);

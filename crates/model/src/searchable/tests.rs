@@ -386,7 +386,7 @@ fn the_default_kind_follows_from_the_type() {
 
 #[test]
 fn only_texts_and_urns_are_queried_by_default() {
-    for (name, asked) in [
+    for (name, expected) in [
         ("description", true),
         ("container", true),
         ("customProperties", true),
@@ -398,7 +398,7 @@ fn only_texts_and_urns_are_queried_by_default() {
         ("rowCount", false),
         ("createdAt", false),
     ] {
-        assert_eq!(field(name).query_by_default, asked, "{name}");
+        assert_eq!(field(name).query_by_default, expected, "{name}");
     }
 }
 

@@ -187,7 +187,7 @@ impl LockSet {
         request
     }
 
-    /// The locks of a question about a whole entity. It precedes a removal, so the tree of the
+    /// The locks of a query about a whole entity. It precedes a removal, so the tree of the
     /// entity is included.
     pub(super) fn for_entity(&mut self, key: &AspectKey) -> LockRequest {
         self.needed.rows.insert(key.clone());
