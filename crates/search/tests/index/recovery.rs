@@ -211,9 +211,7 @@ async fn an_index_with_a_damaged_file_of_any_kind_is_rebuilt() {
                 }
             };
             let rebuilt = is_rebuilt_after(&fixture, file, content).await;
-            // tantivy starts a new list of files if it is missing.
-            let must_rebuild = expected_kind != GARBAGE_LIST || damage != "remove";
-            assert_eq!(rebuilt, must_rebuild, "{damage} {}", file.display());
+            assert!(rebuilt, "{damage} {}", file.display());
         }
     }
 }
