@@ -31,7 +31,7 @@ pub struct RecentChange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Week {
     pub begins_ms: EpochMillis,
-    pub changes: i64,
+    pub changes: u64,
 }
 
 impl Catalog {
@@ -87,7 +87,7 @@ impl Catalog {
             let before = self.position_before(begins_ms, end).await?;
             counted.push(Week {
                 begins_ms,
-                changes: end.get() - before.get(),
+                changes: end.since(before),
             });
             end = before;
         }
@@ -104,7 +104,7 @@ impl Catalog {
     ) -> Result<LogPosition, Error> {
         let (mut before, mut end) = (LogPosition::START, newest);
         while before < end {
-            let middle = LogPosition::new(before.get().midpoint(end.get()));
+            let middle = before.midpoint(end);
             // The first entry after `middle`: an engine may skip positions.
             let next = self.store().log_read(middle, 1).await?;
             match next.first() {

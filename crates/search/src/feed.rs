@@ -1,7 +1,7 @@
 //! Feeds the index from the store: first all entities, then change by change.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use docent_model::{AspectName, Registry, Urn};
@@ -12,6 +12,7 @@ use crate::document::{Entity, EntityDocument};
 use crate::error::SearchError;
 use crate::index::{IndexLocation, IndexedPosition, OpenIndex, commit};
 use crate::schema::Fields;
+use crate::shared_position::SharedPosition;
 
 /// How many entities to read and index at once.
 const ENTITIES_PER_READ: usize = 500;
@@ -87,7 +88,7 @@ pub(crate) async fn catch_up(
     open: &mut OpenIndex,
     fields: &Fields,
     amount: FeedAmount,
-    indexed_up_to: &AtomicI64,
+    indexed_up_to: &SharedPosition,
 ) -> Result<(), SearchError> {
     let mut last: Option<LogEntry> = None;
     // Bounds the loop when writers are faster than the feed.
@@ -118,7 +119,7 @@ pub(crate) async fn catch_up(
         {
             let urns: Vec<Urn> = urns_to_read.drain().collect();
             index_entities(store, open, urns, indexed_position(last), fields).await?;
-            indexed_up_to.store(open.indexed.position.get(), Ordering::Relaxed);
+            indexed_up_to.set(open.indexed.position);
         }
         if complete || (enough && amount != FeedAmount::All) {
             return Ok(());

@@ -42,6 +42,7 @@ mod schema;
 mod scroll;
 mod search;
 mod segment_cache;
+mod shared_position;
 mod sort;
 mod walk;
 mod whole_name;

@@ -5,11 +5,11 @@
 
 mod maintainer;
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use docent_store::{CommitStamp, Store};
+use docent_store::{CommitStamp, LogPosition, Store};
 use tantivy::{Index, IndexReader, Searcher, TantivyError};
 use tokio::sync::Mutex;
 
@@ -18,6 +18,7 @@ use crate::feed::{self, FeedAmount, blocking};
 use crate::index::{self, IndexLocation, OpenIndex};
 use crate::schema::Fields;
 use crate::segment_cache::SegmentCache;
+use crate::shared_position::SharedPosition;
 
 pub use maintainer::IndexMaintainer;
 
@@ -29,8 +30,6 @@ const BUILD_TIMEOUT: Duration = Duration::from_secs(2);
 const FEED_TIMEOUT: Duration = Duration::from_secs(10);
 /// Checking for damage reads all files, so it is not repeated within this time.
 const RECHECK_INTERVAL: Duration = Duration::from_mins(1);
-/// The position of an index that is not open.
-const UNKNOWN: i64 = -1;
 
 /// Clones share the index.
 #[derive(Debug, Clone)]
@@ -48,7 +47,7 @@ struct Inner {
     /// How many feeds have started.
     feeds: AtomicU64,
     /// The log position of the last indexed change.
-    indexed_up_to: AtomicI64,
+    indexed_up_to: SharedPosition,
     /// Whether an index is being built, and how many entities it has.
     building: AtomicBool,
     built: AtomicU64,
@@ -101,7 +100,7 @@ impl LiveIndex {
             current: RwLock::new(None),
             feeding: Mutex::new(None),
             feeds: AtomicU64::new(0),
-            indexed_up_to: AtomicI64::new(UNKNOWN),
+            indexed_up_to: SharedPosition::unknown(),
             building: AtomicBool::new(false),
             built: AtomicU64::new(0),
             last_recheck: std::sync::Mutex::default(),
@@ -145,7 +144,7 @@ impl LiveIndex {
         let live = self.clone();
         let mut feeding = tokio::spawn(async move { live.ensure_current(arrived).await });
         let started = Instant::now();
-        let indexed_up_to = inner.indexed_up_to.load(Ordering::Relaxed).max(0);
+        let indexed_up_to = inner.indexed_up_to.get().unwrap_or(LogPosition::START);
         loop {
             let waited = tokio::time::timeout(BUILD_TIMEOUT, &mut feeding).await;
             if let Ok(fed) = waited {
@@ -163,34 +162,28 @@ impl LiveIndex {
     }
 
     /// The error that reports the progress of the feed from a position to the end of the log.
-    async fn progress_since(&self, start: i64) -> Result<SearchError, SearchError> {
-        let newest = feed::tail(&*self.0.store).await?.position.get();
-        let indexed_up_to = self.0.indexed_up_to.load(Ordering::Relaxed);
+    async fn progress_since(&self, start: LogPosition) -> Result<SearchError, SearchError> {
+        let newest = feed::tail(&*self.0.store).await?.position;
+        let indexed_up_to = self.0.indexed_up_to.get().unwrap_or(start);
         Ok(SearchError::CatchingUp {
-            done: indexed_up_to
-                .saturating_sub(start)
-                .try_into()
-                .unwrap_or_default(),
-            of: newest.saturating_sub(start).try_into().unwrap_or_default(),
+            done: indexed_up_to.since(start),
+            of: newest.since(start),
         })
     }
 
     /// How many changes are not indexed yet.
     pub(crate) async fn pending_changes(&self) -> Result<u64, SearchError> {
         let inner = &*self.0;
-        let newest = feed::tail(&*inner.store).await?.position.get();
-        let indexed_up_to = match inner.indexed_up_to.load(Ordering::Relaxed) {
-            UNKNOWN => {
+        let newest = feed::tail(&*inner.store).await?.position;
+        let indexed_up_to = match inner.indexed_up_to.get() {
+            None => {
                 let location = inner.location.clone();
                 let indexed = blocking(move || Ok(location.indexed())).await?;
-                indexed.map_or(0, |indexed| indexed.position.get())
+                indexed.map_or(LogPosition::START, |indexed| indexed.position)
             }
-            indexed_up_to => indexed_up_to,
+            Some(indexed_up_to) => indexed_up_to,
         };
-        Ok(newest
-            .saturating_sub(indexed_up_to)
-            .try_into()
-            .unwrap_or_default())
+        Ok(newest.since(indexed_up_to))
     }
 
     /// Opens or builds the index if necessary, and indexes what was committed before `arrived`
@@ -282,9 +275,7 @@ impl LiveIndex {
                 if !open.checked {
                     self.check_later(&open);
                 }
-                inner
-                    .indexed_up_to
-                    .store(open.indexed.position.get(), Ordering::Relaxed);
+                inner.indexed_up_to.set(open.indexed.position);
                 return Ok(open);
             }
             tracing::warn!(
@@ -295,9 +286,7 @@ impl LiveIndex {
         let building = Building::begin(&inner.building);
         let open = feed::build(&*inner.store, &inner.location, &inner.fields, &inner.built).await?;
         drop(building);
-        inner
-            .indexed_up_to
-            .store(open.indexed.position.get(), Ordering::Relaxed);
+        inner.indexed_up_to.set(open.indexed.position);
         let entities = inner.built.load(Ordering::Relaxed);
         tracing::info!(entities, elapsed = ?started.elapsed(), "built the search index");
         Ok(open)

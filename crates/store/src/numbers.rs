@@ -67,6 +67,18 @@ impl LogPosition {
     pub fn minus(self, entries: i64) -> Self {
         Self(self.0.saturating_sub(entries)).max(Self::START)
     }
+
+    /// The position halfway to a later one, rounded down.
+    #[must_use]
+    pub const fn midpoint(self, later: Self) -> Self {
+        Self(self.0.midpoint(later.0))
+    }
+
+    /// The number of positions since an earlier one; 0 if that is not earlier.
+    pub fn since(self, earlier: Self) -> u64 {
+        let distance = self.0.saturating_sub(earlier.0);
+        u64::try_from(distance).unwrap_or_default()
+    }
 }
 
 impl Display for LogPosition {
