@@ -2,6 +2,7 @@
 
 use deadpool_postgres::{PoolError, TimeoutType};
 use docent_store::StoreError;
+use rustls::CertificateError;
 use tokio_postgres::error::{DbError, SqlState};
 
 /// The aspect table, for messages about it.
@@ -41,7 +42,7 @@ impl From<tokio_postgres::Error> for EngineError {
             return from_server(error);
         }
         let message = chain(&error);
-        if let Some(hint) = driver_hint(&message) {
+        if let Some(hint) = certificate_hint(&error).or_else(|| driver_hint(&message)) {
             return Self::Store(unavailable(format!("{message}: {hint}")));
         }
         if error.is_closed() || has_io_cause(&error) {
@@ -174,17 +175,35 @@ fn server_hint(code: &SqlState) -> Option<&'static str> {
     hint.map(|(_, hint)| hint)
 }
 
-/// The same for errors of the driver, which have no codes.
+/// The same for certificates that are not accepted.
+fn certificate_hint(error: &tokio_postgres::Error) -> Option<&'static str> {
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        // The source of an I/O error is that of the error inside it.
+        let tls = match inner.downcast_ref::<std::io::Error>() {
+            Some(io) => io.get_ref().and_then(|inner| inner.downcast_ref()),
+            None => inner.downcast_ref::<rustls::Error>(),
+        };
+        if let Some(rustls::Error::InvalidCertificate(problem)) = tls {
+            return match problem {
+                CertificateError::UnknownIssuer => Some(
+                    "set sslrootcert in the store URL to a file with the certificate of the authority",
+                ),
+                CertificateError::NotValidForName
+                | CertificateError::NotValidForNameContext { .. } => Some(
+                    "the certificate is for another host name: sslmode=verify-ca does not check it",
+                ),
+                _ => None,
+            };
+        }
+        cause = inner.source();
+    }
+    None
+}
+
+/// The same for other errors of the driver, which have neither codes nor public types.
 fn driver_hint(message: &str) -> Option<&'static str> {
-    const HINTS: [(&str, &str); 4] = [
-        (
-            "UnknownIssuer",
-            "set sslrootcert in the store URL to a file with the certificate of the authority",
-        ),
-        (
-            "NotValidForName",
-            "the certificate is for another host name: sslmode=verify-ca does not check it",
-        ),
+    const HINTS: [(&str, &str); 2] = [
         (
             "server does not support TLS",
             "enable it in the database server, or set sslmode=disable in the store URL",

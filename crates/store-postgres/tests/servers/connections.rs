@@ -128,6 +128,21 @@ async fn sslmode_determines_which_certificates_are_accepted() {
         let opened = open(host, &parameters).await;
         assert_eq!(opened.is_ok(), works, "{host} {parameters}: {opened:?}");
     }
+    for (host, parameters, hint) in [
+        (
+            "localhost",
+            format!("sslmode=verify-ca&{other}"),
+            "set sslrootcert",
+        ),
+        (
+            "127.0.0.1",
+            format!("sslmode=verify-full&{known}"),
+            "for another host name",
+        ),
+    ] {
+        let error = open(host, &parameters).await.unwrap_err().to_string();
+        assert!(error.contains(hint), "{error}");
+    }
     let missing = open("localhost", "sslmode=verify-full&sslrootcert=/no/such/file").await;
     assert!(missing.unwrap_err().to_string().contains("/no/such/file"));
 }
