@@ -118,7 +118,9 @@ pub fn tokens(text: &str) -> Vec<String> {
             'r' if at(index + 1) == '"'
                 || (at(index + 1) == '#' && "#\"".contains(at(index + 2))) =>
             {
-                let hashes = (index + 1..).take_while(|it| at(*it) == '#').count();
+                let hashes = (index + 1..characters.len())
+                    .take_while(|it| at(*it) == '#')
+                    .count();
                 index += hashes + 2;
                 let is_end = |index: usize| {
                     at(index) == '"' && (1..=hashes).all(|offset| at(index + offset) == '#')

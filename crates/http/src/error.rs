@@ -125,8 +125,9 @@ impl IntoResponse for ErrorResponse {
 pub(crate) async fn method_not_allowed(method: Method, uri: Uri) -> ErrorResponse {
     let message = format!("{} does not take {method} requests.", uri.path());
     let error = ErrorResponse::new(StatusCode::METHOD_NOT_ALLOWED, message);
-    match uri.path().trim_end_matches('/') {
-        "/api/graphql" => error.followed_by("Send POST."),
-        _ => error,
+    // Also under the base paths of DataHub's clients.
+    if uri.path().trim_end_matches('/').ends_with("/api/graphql") {
+        return error.followed_by("Send POST.");
     }
+    error
 }

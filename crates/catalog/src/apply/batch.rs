@@ -204,10 +204,12 @@ impl<'t> Batch<'t> {
             Change::DeletePoints { aspect, range } => self.delete_points(urn, *aspect, range).await,
             Change::DeleteEntity => self.delete_entity(urn, false).await.map(drop),
             Change::EndSessions { keep } => self.end_sessions(urn, *keep).await,
-            Change::RevokeAccess => match self.revoke_access(urn).await? {
-                true => Ok(()),
-                false => self.go_on_later(urn).map(drop),
-            },
+            Change::RevokeAccess => {
+                if !self.revoke_access(urn).await? {
+                    self.continue_later(urn)?;
+                }
+                Ok(())
+            }
         }
     }
 

@@ -274,11 +274,12 @@ async fn tokens_of_a_user_are_found_by_the_user_and_go_with_the_user() {
 }
 
 fn by_run(user: &Urn, aspect: AspectName, value: &Value) -> Proposal {
-    let noted = SystemMetadata {
+    let system_metadata = SystemMetadata {
         run_id: "r".to_owned(),
         ..SystemMetadata::default()
     };
-    Proposal::upsert(user.clone(), aspect, value.to_string()).with_system_metadata(Some(noted))
+    Proposal::upsert(user.clone(), aspect, value.to_string())
+        .with_system_metadata(Some(system_metadata))
 }
 
 #[tokio::test]

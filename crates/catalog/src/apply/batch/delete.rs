@@ -107,7 +107,7 @@ impl Batch<'_> {
             true
         };
         if !is_released {
-            return self.go_on_later(urn);
+            return self.continue_later(urn);
         }
         self.flush().await?;
         if self.count_deleted(urn, None).await? == 0 {

@@ -62,7 +62,7 @@ impl Batch<'_> {
 
     /// Leaves an entity with remaining references to the next transaction, if the list may have
     /// one.
-    pub(super) fn go_on_later(&mut self, urn: &Urn) -> Result<bool, Error> {
+    pub(super) fn continue_later(&mut self, urn: &Urn) -> Result<bool, Error> {
         if !self.is_resumable {
             let message = format!(
                 "more than {MAX_REMOVED} entities refer to {urn} and to other entities that the list deletes, which \
