@@ -46,7 +46,9 @@ class Sources:
                 continue
             entity = self.directive("entity", kind.ast_node)
             if entity is not None:
-                self.type_of_entity[entity["type"]] = name
+                # A second type of an entity, such as Policy, is no possible type of an interface.
+                if kind.interfaces or entity["type"] not in self.type_of_entity:
+                    self.type_of_entity[entity["type"]] = name
                 self.entity_of_type[name] = entity["type"]
             variant = self.directive("variant", kind.ast_node)
             if variant is not None:

@@ -1,22 +1,27 @@
 //! The write path.
 //!
-//! [`Catalog::apply`] first checks each proposal on its own ([`prepare`]), outside any transaction.
-//! Then one transaction reads the aspects that the list touches in one call, applies the list in
-//! order ([`batch`]), and hands the writes to the store: at the end, or earlier where an item needs
-//! a query that only the store can answer. An error rolls everything back.
+//! [`Catalog::apply`] first checks each proposal on its own ([`prepare`]) and whether the caller
+//! may do it ([`authorization`]), outside any transaction. Then one transaction reads the aspects
+//! that the list touches in one call, applies the list in order ([`batch`]), and hands the writes
+//! to the store: at the end, or earlier where an item needs a query that only the store can answer.
+//! An error rolls everything back.
 
+mod authorization;
 mod batch;
 mod json;
 mod prepare;
 
 use std::sync::Arc;
 
+use docent_model::Urn;
 use docent_model::aspects::AuditStamp;
 use docent_store::transact;
 
-use crate::proposal::Proposal;
+use crate::access::is_grantable;
+use crate::proposal::{Change, Proposal};
 use crate::runs::EntityRollback;
 use crate::{Caller, Catalog, Error};
+use authorization::Authorization;
 use batch::Batch;
 pub(crate) use batch::account_status::may_change as may_change_account_status;
 use prepare::Prepared;
@@ -49,8 +54,19 @@ impl Applied {
 }
 
 impl Catalog {
-    /// Applies all proposals in order, or none of them, whatever they write; clients go through
-    /// [`Catalog::ingest`]. When it returns, the changes are durable and visible to every read.
+    /// Applies proposals for a use case that has decided itself whether the caller may.
+    pub(crate) async fn apply_authorized(
+        &self,
+        caller: &Caller,
+        proposals: Vec<Proposal>,
+    ) -> Result<Applied, Error> {
+        let proposals = proposals.into_iter().map(Proposal::authorized).collect();
+        self.apply(caller, proposals).await
+    }
+
+    /// Applies all proposals in order, or none of them, whatever they write, if the caller may;
+    /// clients go through [`Catalog::ingest`]. When it returns, the changes are durable and visible
+    /// to every read.
     ///
     /// Only the deletion of an entity with thousands of references takes several transactions: they
     /// remove the references in chunks, and the last one deletes the entity. After a failure
@@ -73,19 +89,30 @@ impl Catalog {
             .into_iter()
             .map(Prepared::check)
             .collect::<Result<_, _>>()?;
+        let authorization = match self.rights(caller).await? {
+            Some(rights) => Some(Authorization::prepare(caller.actor(), rights, &prepared)?),
+            None => None,
+        };
+        let authorization = authorization.map(Arc::new);
+        let deleted = deleted_entities(&prepared);
         let stamp = AuditStamp::new(caller.actor(), self.now_ms());
         let mut applied = Applied::default();
         for _ in 0..MAX_TRANSACTIONS {
             let (prepared, stamp) = (Arc::clone(&prepared), stamp.clone());
+            let authorization = authorization.clone();
             let part: Applied = transact(self.store(), move |tx| {
                 let prepared = Arc::clone(&prepared);
+                let authorization = authorization.clone();
                 let stamp = stamp.clone();
-                Box::pin(async move { Batch::run(tx, &prepared, stamp).await })
+                Box::pin(
+                    async move { Batch::run(tx, &prepared, authorization.as_deref(), stamp).await },
+                )
             })
             .await?;
             let unfinished = part.unfinished;
             applied.add(part);
             if !unfinished {
+                self.remove_grants_to(&deleted).await?;
                 return Ok(applied);
             }
         }
@@ -93,6 +120,20 @@ impl Catalog {
             "not finished after {MAX_TRANSACTIONS} transactions; they are committed, and repeating the request continues"
         )))
     }
+}
+
+/// The entities that the list deletes and that policies may refer to.
+fn deleted_entities(prepared: &[Prepared]) -> Vec<Urn> {
+    let is_deletion = |item: &&Prepared| match &item.proposal.change {
+        Change::DeleteEntity => true,
+        Change::DeleteAspect { aspect } => *aspect == item.entity.key_aspect,
+        _ => false,
+    };
+    let deleted = prepared.iter().filter(is_deletion);
+    deleted
+        .map(|item| item.proposal.urn.clone())
+        .filter(is_grantable)
+        .collect()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::{AspectKey, ReadRequest};
 use serde_json::{Map, Value, json};
 
+use crate::privilege::{EDIT_ENTITY, EDIT_ENTITY_ASSERTIONS, Privilege};
 use crate::proposal::Proposal;
 use crate::target::column_urn;
 use crate::{Caller, Catalog, ConflictReason, Error};
@@ -38,6 +39,9 @@ pub struct CustomAssertion {
     /// The other members of the aspect: the tool's name for the kind, and how it checks.
     pub details: Map<String, Value>,
 }
+
+/// The privileges for the assertions of an asset.
+const ASSERTION_EDITORS: &[Privilege] = &[EDIT_ENTITY_ASSERTIONS, EDIT_ENTITY];
 
 impl Catalog {
     /// Stores an assertion; without a URN as a new one. User edits of an existing one stay.
@@ -79,6 +83,8 @@ impl Catalog {
                 Ok(info)
             }
         });
+        self.authorize(caller, ASSERTION_EDITORS, Some(&entity))
+            .await?;
         let mut proposals = vec![info.requires_existing(&entity, missing)];
         if let Some(platform) = platform {
             platform.expect_type("dataPlatform")?;
@@ -86,7 +92,8 @@ impl Catalog {
             let aspect = AspectName::DATA_PLATFORM_INSTANCE;
             proposals.push(Proposal::upsert(urn.clone(), aspect, value));
         }
-        self.apply(caller, proposals).await?;
+        // The right is one on the asset.
+        self.apply_authorized(caller, proposals).await?;
         Ok(urn)
     }
 
@@ -124,7 +131,11 @@ impl Catalog {
         let aspect = AspectName::ASSERTION_RUN_EVENT;
         let proposal = Proposal::upsert(assertion.clone(), aspect, event.to_string());
         let proposal = proposal.requires_existing(assertion, missing);
-        self.apply(caller, vec![proposal]).await?;
+        if let Ok(asset) = Urn::parse(about) {
+            self.authorize(caller, ASSERTION_EDITORS, Some(&asset))
+                .await?;
+        }
+        self.apply_authorized(caller, vec![proposal]).await?;
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use docent_model::{AspectName, Registry, Urn};
 use serde_json::{Map, Value};
 
 use crate::domains::edit_properties;
+use crate::privilege::{EDIT_DATASET_COL_DESCRIPTION, EDIT_ENTITY_DOCS};
 use crate::proposal::{Proposal, missing_target};
 use crate::target::{Target, edit_column};
 use crate::{AspectKey, Caller, Catalog, ConflictReason, Error, ErrorKind, ReadRequest};
@@ -53,7 +54,9 @@ impl Catalog {
     ) -> Result<(), Error> {
         let description = &description.into();
         let Some(column) = column else {
-            let proposal = entity_description(target, description)?.requires_target();
+            let proposal = entity_description(target, description)?
+                .requires_target()
+                .also_allowed_by(&[EDIT_ENTITY_DOCS]);
             self.apply(caller, vec![proposal]).await?;
             return Ok(());
         };
@@ -112,6 +115,7 @@ fn column_description(
         field.description = Some(new.text.clone());
         Ok(changed)
     });
+    let proposal = proposal.also_allowed_by(&[EDIT_DATASET_COL_DESCRIPTION]);
     Ok(target.required_by(proposal, missing_target(dataset)))
 }
 

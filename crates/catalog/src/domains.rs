@@ -6,6 +6,7 @@ use docent_store::ListPage;
 use serde_json::{Map, Value, json};
 
 use crate::owners::{NewOwner, ownership};
+use crate::privilege::CREATE_DOMAINS;
 use crate::proposal::{Proposal, Requirement};
 use crate::target::Target;
 use crate::{Caller, Catalog, Change, Error, search};
@@ -57,14 +58,15 @@ impl Catalog {
             })
             .requires(Requirement::UniqueSiblingName {
                 otherwise: name_taken,
-            });
+            })
+            .also_allowed_by(&[CREATE_DOMAINS]);
         if let Some(parent) = &parent {
             parent.expect_type("domain")?;
             domain = domain.requires_existing(parent, "Parent Domain does not exist!");
         }
         let mut proposals = vec![domain];
         if !new.owners.is_empty() {
-            proposals.push(ownership(&urn, &new.owners)?);
+            proposals.push(ownership(&urn, &new.owners)?.also_allowed_by(&[CREATE_DOMAINS]));
         }
         self.apply(caller, proposals).await?;
         Ok(urn)

@@ -4,23 +4,24 @@ use docent_model::{AspectName, Registry, Urn};
 
 use crate::apply::{about_proposal, may_change_account_status};
 use crate::conditions::free_keys;
+use crate::people::USER_MANAGERS;
 use crate::proposal::Requirement;
 use crate::{Applied, Caller, Catalog, Error, Proposal, tokens};
 
 impl Catalog {
     /// Applies proposals that came from outside, all or none. Rejects aspects that only our own use
-    /// cases write, and changes by non-administrators that would alter an account's status.
+    /// cases write, and changes of an account's status by callers that do not manage users.
     pub async fn ingest(
         &self,
         caller: &Caller,
         mut proposals: Vec<Proposal>,
     ) -> Result<Applied, Error> {
         let many = proposals.len() > 1;
-        let is_administrator = Self::is_administrator(caller);
+        let manages_users = self.is_allowed(caller, USER_MANAGERS, None).await?;
         for (at, proposal) in proposals.iter_mut().enumerate() {
             proposal.position = proposal.position.or(many.then_some(at));
             check_not_reserved(proposal).map_err(|error| about_proposal(error, proposal))?;
-            if !is_administrator && may_change_account_status(proposal) {
+            if !manages_users && may_change_account_status(proposal) {
                 let unchanged = Requirement::AccountStatusUnchanged;
                 proposal.requirements.push(unchanged);
             }

@@ -11,6 +11,7 @@ use docent_model::aspects::{AuditStamp, EditableSchemaFieldInfo, EditableSchemaM
 use docent_model::{AspectName, Urn};
 use serde_json::{Map, Value, json};
 
+use crate::privilege::{EDIT_DATASET_COL_GLOSSARY_TERMS, EDIT_DATASET_COL_TAGS, Privilege};
 use crate::proposal::{Proposal, Requirement, require_all};
 use crate::target::{Target, edit_column, expect_few};
 use crate::{Caller, Catalog, Error};
@@ -59,6 +60,14 @@ impl LabelKind {
         [Self::Tag, Self::Term]
             .into_iter()
             .find(|kind| kind.entity_type() == urn.entity_type())
+    }
+
+    /// The privileges for this kind of label alone, on columns.
+    fn column_privileges(self) -> &'static [Privilege] {
+        match self {
+            Self::Tag => &[EDIT_DATASET_COL_TAGS],
+            Self::Term => &[EDIT_DATASET_COL_GLOSSARY_TERMS],
+        }
     }
 
     fn check(self, label: &Urn) -> Result<(), Error> {
@@ -118,7 +127,8 @@ impl Catalog {
         let mut proposals = targets
             .iter()
             .map(|target| {
-                let proposal = edit_labels(target, kind, Arc::clone(&shared), change)?;
+                let proposal = edit_labels(target, kind, Arc::clone(&shared), change)?
+                    .referring_to(Arc::clone(&shared));
                 let urn = &target.urn;
                 let missing =
                     format!("Failed to update resource with urn {urn}. Entity does not exist.");
@@ -160,9 +170,10 @@ fn edit_labels(
         ));
     };
     target.expect_columns()?;
-    Ok(edit_column(&target.urn, column, move |field, stamp| {
+    let edit = edit_column(&target.urn, column, move |field, stamp| {
         Ok(edit_column_list(field, kind, &labels, change, stamp))
-    }))
+    });
+    Ok(edit.also_allowed_by(kind.column_privileges()))
 }
 
 fn edit_column_list(

@@ -3,18 +3,18 @@
 //! Reads come from the store ([`read`]), follow lineage ([`lineage`]) or history ([`timeline`],
 //! [`history`], [`activity`]); searches use the index ([`search`]). Every change becomes a list of
 //! [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the
-//! input of one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`labels`],
-//! [`lifecycle`], [`links`], [`names`], [`owners`], [`people`], [`sessions`],
-//! [`structured_properties`], [`tokens`], [`vocabulary`].
+//! input of one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`groups`],
+//! [`labels`], [`lifecycle`], [`links`], [`names`], [`owners`], [`people`], [`policies`],
+//! [`sessions`], [`structured_properties`], [`tokens`], [`vocabulary`].
 //!
-//! Every use case that writes takes the [`Caller`]. Today every authenticated caller may do
-//! everything but manage accounts.
+//! Every use case that writes takes the [`Caller`], and [`access`] decides whether the caller may.
 //!
 //! This crate must not know SQL, HTTP or GraphQL.
 //!
 //! To add a use case: add a module (or a function in the module of its noun) with an `impl Catalog`
 //! block that builds proposals and calls [`Catalog::apply`]. See docs/adding-a-mutation.md.
 
+pub mod access;
 pub mod activity;
 mod apply;
 pub mod assertions;
@@ -24,6 +24,7 @@ pub mod datasets;
 pub mod descriptions;
 pub mod domains;
 mod error;
+pub mod groups;
 pub mod history;
 mod hooks;
 mod ids;
@@ -35,6 +36,8 @@ pub mod links;
 pub mod names;
 pub mod owners;
 pub mod people;
+pub mod policies;
+pub mod privilege;
 mod proposal;
 pub mod read;
 pub mod references;
@@ -42,6 +45,7 @@ pub mod runs;
 pub mod search;
 mod secret;
 pub mod sessions;
+mod stored;
 pub mod structured_properties;
 mod target;
 pub mod timeline;
@@ -50,7 +54,7 @@ pub mod tokens;
 pub mod usage;
 pub mod vocabulary;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use docent_model::{Clock, EpochMillis};
 use docent_search::Search;
@@ -86,9 +90,12 @@ struct Inner {
     uses: tokens::Uses,
     hashing: people::password::Hashing,
     throttle: people::throttle::Throttle,
+    /// `None` if every caller may do everything.
+    access: OnceLock<access::cache::AccessCache>,
 }
 
 impl Catalog {
+    /// A catalog without access control: see [`Catalog::enforce_policies`].
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -99,6 +106,7 @@ impl Catalog {
                 uses: tokens::Uses::default(),
                 hashing: people::password::Hashing::default(),
                 throttle: people::throttle::Throttle::default(),
+                access: OnceLock::new(),
             }),
             search: None,
             ids: Arc::new(RandomIds),

@@ -5,10 +5,6 @@
 //! ([`Catalog::is_secret`]), and clients cannot write it. A new password removes every trace of the
 //! old one, even from the history of the aspect.
 //!
-//! There are no roles yet: every user who can sign in may do everything but two things. Only an
-//! administrator ([`Catalog::is_administrator`]) creates tokens for others and changes an account's
-//! status.
-//!
 //! Signing in begins a session ([`crate::sessions`]). This module must not know how a password is
 //! entered.
 
@@ -21,11 +17,12 @@ use docent_model::aspects::{
 };
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, AspectRow, ReadRequest};
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::lifecycle::is_removed;
+use crate::privilege::{self as p, Privilege};
 use crate::proposal::{Change, Proposal};
+use crate::stored::aspect_value;
 use crate::target::Target;
 use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind, SYSTEM_ACTOR};
 use password::is_ours;
@@ -34,6 +31,19 @@ pub use password::Password;
 
 /// The user that the first start creates.
 pub const ADMINISTRATOR: &str = "datahub";
+
+/// The privileges to add users.
+const USER_CREATORS: &[Privilege] = &[
+    p::MANAGE_USERS_AND_GROUPS,
+    p::CREATE_USERS_AND_GROUPS,
+    p::CREATE_USERS,
+];
+/// The privileges to suspend, resume and remove users.
+pub(crate) const USER_MANAGERS: &[Privilege] = &[
+    p::MANAGE_USERS_AND_GROUPS,
+    p::UPDATE_USERS_AND_GROUPS,
+    p::UPDATE_USERS,
+];
 
 const ACTIVE: &str = "ACTIVE";
 const SUSPENDED: &str = "SUSPENDED";
@@ -93,6 +103,7 @@ impl Catalog {
     /// Gives a user without a password one, and creates a missing user. A removed user starts over:
     /// the old password and tokens are deleted.
     pub async fn add_user(&self, caller: &Caller, new: NewUser) -> Result<(), Error> {
+        self.authorize(caller, USER_CREATORS, None).await?;
         let user = check_user(&new.user)?;
         details::check_sign_in_name(user.key())?;
         if let Some(name) = &new.display_name {
@@ -188,7 +199,7 @@ impl Catalog {
             Proposal::edit(user.clone(), AspectName::STATUS, status),
             with_status(user, ACTIVE),
         ]);
-        self.apply(caller, proposals).await?;
+        self.apply_authorized(caller, proposals).await?;
         Ok(())
     }
 
@@ -199,6 +210,8 @@ impl Catalog {
         user: &Urn,
         password: &Password,
     ) -> Result<(), Error> {
+        self.authorize(caller, &[p::MANAGE_USER_CREDENTIALS], None)
+            .await?;
         check_user(user)?;
         self.check_user_exists(user).await?;
         let credentials = self.inner.hashing.credentials(password).await?;
@@ -210,24 +223,42 @@ impl Catalog {
             Ok::<CorpUserCredentials, _>(credentials.clone())
         });
         let proposals = vec![forget, remember, end_sessions(user)];
-        self.apply(caller, proposals).await?;
+        self.apply_authorized(caller, proposals).await?;
         Ok(())
     }
 
     /// Ends a user's sessions and stops the tokens at once. The tokens work again after
     /// [`Catalog::resume_user`].
     pub async fn suspend_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
+        self.authorize(caller, USER_MANAGERS, None).await?;
         check_user(user)?;
         self.check_user_exists(user).await?;
-        self.apply(caller, vec![with_status(user, SUSPENDED)])
+        self.apply_authorized(caller, vec![with_status(user, SUSPENDED)])
             .await?;
         Ok(())
     }
 
     pub async fn resume_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
+        self.authorize(caller, USER_MANAGERS, None).await?;
         check_user(user)?;
         self.check_user_exists(user).await?;
-        self.apply(caller, vec![with_status(user, ACTIVE)]).await?;
+        self.apply_authorized(caller, vec![with_status(user, ACTIVE)])
+            .await?;
+        Ok(())
+    }
+
+    /// Deletes a user with sessions and tokens.
+    pub async fn remove_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
+        self.authorize(caller, USER_MANAGERS, None).await?;
+        check_user(user)?;
+        if user.key() == ADMINISTRATOR {
+            return Err(Error::forbidden(format!(
+                "{ADMINISTRATOR} cannot be deleted over the network: it can always sign in and repair things"
+            )));
+        }
+        let proposal = Proposal::new(user.clone(), Change::DeleteEntity)
+            .requires_existing(user, unknown(user));
+        self.apply_authorized(caller, vec![proposal]).await?;
         Ok(())
     }
 
@@ -238,11 +269,7 @@ impl Catalog {
         actors: &[Urn],
         role: Option<&Urn>,
     ) -> Result<(), Error> {
-        if !Self::is_administrator(caller) {
-            return Err(Error::forbidden(format!(
-                "only {ADMINISTRATOR} assigns roles"
-            )));
-        }
+        self.authorize(caller, &[p::MANAGE_POLICIES], None).await?;
         if let Some(role) = role {
             role.expect_type("dataHubRole")?;
         }
@@ -258,7 +285,7 @@ impl Catalog {
                 Ok(target.required_by(proposal, missing))
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        self.apply(caller, proposals).await?;
+        self.apply_authorized(caller, proposals).await?;
         Ok(())
     }
 
@@ -431,11 +458,6 @@ pub(crate) fn requires_active(proposal: Proposal, user: &Urn) -> Proposal {
     proposal
         .requires_value(user, AspectName::STATUS, removed)
         .requires_value(user, AspectName::CORP_USER_STATUS, suspended)
-}
-
-/// The value of a row as the aspect's struct; `None` if it is missing or has another shape.
-pub(crate) fn aspect_value<T: DeserializeOwned>(row: &AspectRow) -> Option<T> {
-    serde_json::from_str(&row.as_ref()?.metadata).ok()
 }
 
 /// Whether this `corpUserStatus` suspends its user.

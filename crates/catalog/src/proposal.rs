@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::privilege::Privilege;
 use crate::{ConflictReason, Error};
 
 /// One change to one entity. A list of proposals is applied as a whole or not at all.
@@ -26,6 +27,23 @@ pub struct Proposal {
     pub skip_existing: bool,
     /// The index in the client's list, for error messages.
     pub position: Option<usize>,
+    /// The privileges of which the caller needs one.
+    pub(crate) privileges: Privileges,
+    /// The entities that the change refers to, such as added tags, for policies that constrain
+    /// them; `None` if a policy with constraints does not allow the change.
+    pub(crate) references: Option<Arc<[Urn]>>,
+}
+
+/// The privileges that allow a change.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) enum Privileges {
+    /// Those of the entity type and the aspect ([`crate::access::demand`]).
+    #[default]
+    OfChange,
+    /// The same, or one of these.
+    OfChangeOr(&'static [Privilege]),
+    /// The use case has decided already.
+    Authorized,
 }
 
 #[derive(Debug, Clone)]
@@ -207,7 +225,30 @@ impl Proposal {
             requirements: Vec::new(),
             skip_existing: false,
             position: None,
+            privileges: Privileges::default(),
+            references: None,
         }
+    }
+
+    /// Accepts these privileges too: the change means less than its aspect.
+    #[must_use]
+    pub(crate) fn also_allowed_by(mut self, privileges: &'static [Privilege]) -> Self {
+        self.privileges = Privileges::OfChangeOr(privileges);
+        self
+    }
+
+    /// Sets the entities that the change refers to.
+    #[must_use]
+    pub(crate) fn referring_to(mut self, references: Arc<[Urn]>) -> Self {
+        self.references = Some(references);
+        self
+    }
+
+    /// Requires no privilege, because the use case has decided already.
+    #[must_use]
+    pub(crate) fn authorized(mut self) -> Self {
+        self.privileges = Privileges::Authorized;
+        self
     }
 
     pub fn upsert(urn: Urn, aspect: AspectName, text: String) -> Self {
@@ -310,6 +351,13 @@ impl Proposal {
     #[must_use]
     pub fn requires_existing(self, urn: &Urn, otherwise: impl Into<String>) -> Self {
         self.requires(Requirement::exists(urn, otherwise))
+    }
+
+    /// Sets the index in the client's list.
+    #[must_use]
+    pub fn at(mut self, position: usize) -> Self {
+        self.position = Some(position);
+        self
     }
 
     #[must_use]

@@ -3,6 +3,7 @@
 use docent_model::{Registry, Urn};
 use docent_store::RelatedEntity;
 
+use crate::access::demand;
 use crate::{Caller, Catalog, Change, Error, Proposal};
 
 /// How many references one transaction removes.
@@ -32,6 +33,8 @@ impl Catalog {
         if dry_run {
             return Ok(found);
         }
+        let privileges = demand::of_change(urn, &Change::DeleteEntity);
+        self.authorize(caller, &privileges, Some(urn)).await?;
         // Skips references that stay.
         let mut left = 0;
         loop {
@@ -46,7 +49,7 @@ impl Catalog {
                 let (aspect, target) = (related.aspect, urn.clone());
                 Proposal::new(related.urn, Change::RemoveReferences { aspect, target })
             });
-            self.ingest(caller, proposals.collect()).await?;
+            self.apply_authorized(caller, proposals.collect()).await?;
             let now = self.references(urn, 0, 0).await?.total;
             left += read.saturating_sub(before.saturating_sub(now));
         }

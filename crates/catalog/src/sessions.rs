@@ -13,9 +13,10 @@ use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
 use docent_store::{AspectKey, ReadRequest};
 
 use crate::people::password::{self, MAX_BYTES};
-use crate::people::{account_inactive, aspect_value, requires_active};
+use crate::people::{account_inactive, requires_active};
 use crate::proposal::{Change, Proposal};
 use crate::secret::{hash_of, random};
+use crate::stored::aspect_value;
 use crate::tokens::{KnownSecret, StoredSecret};
 use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind};
 
@@ -138,7 +139,7 @@ impl Catalog {
         };
         if let Some(urn) = session_urn(secret) {
             let end = Proposal::new(urn, Change::DeleteEntity);
-            self.apply(&caller, vec![end]).await?;
+            self.apply_authorized(&caller, vec![end]).await?;
         }
         Ok(())
     }
@@ -179,7 +180,8 @@ impl Catalog {
         let mut proposals = vec![room, begin];
         let expired = self.expired_sessions(&urn).await?.into_iter();
         proposals.extend(expired.map(|urn| Proposal::new(urn, Change::DeleteEntity)));
-        self.apply(&Caller::new(user.clone()), proposals).await?;
+        self.apply_authorized(&Caller::new(user.clone()), proposals)
+            .await?;
         Ok(secret)
     }
 

@@ -17,7 +17,8 @@ use jiff::Timestamp;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 
-use crate::people::{ADMINISTRATOR, AccountStatus, account_inactive, requires_active};
+use crate::people::{AccountStatus, account_inactive, requires_active};
+use crate::privilege::{GENERATE_PERSONAL_ACCESS_TOKENS, MANAGE_ACCESS_TOKENS, Privilege};
 use crate::proposal::{Change, Proposal};
 use crate::secret::{hash_of, random};
 use crate::{Caller, Catalog, Error};
@@ -190,8 +191,7 @@ impl Catalog {
 
     /// Creates a token over the network: it expires within a year, and not after the token that
     /// authenticated the caller, because a leaked one would never end otherwise. It acts for the
-    /// caller. Only the administrator creates one for another user, who must exist: otherwise a
-    /// suspended user could go on acting as another.
+    /// caller; one for another user, who must exist, needs a privilege of its own.
     pub async fn issue_token(&self, caller: &Caller, new: NewToken) -> Result<CreatedToken, Error> {
         if new.ttl_ms.is_none_or(|ttl_ms| ttl_ms > MAX_ISSUED_TTL_MS) {
             return Err(Error::invalid(
@@ -208,13 +208,12 @@ impl Catalog {
                  sign in with a password"
             )));
         }
-        if new.actor != *caller.actor() && !Self::is_administrator(caller) {
-            return Err(Error::forbidden(format!(
-                "only {ADMINISTRATOR} creates tokens for other users over the network: create one for {}, or have an \
-                 operator do it at the server",
-                caller.actor()
-            )));
-        }
+        let privileges: &[Privilege] = if new.actor == *caller.actor() {
+            &[GENERATE_PERSONAL_ACCESS_TOKENS, MANAGE_ACCESS_TOKENS]
+        } else {
+            &[MANAGE_ACCESS_TOKENS]
+        };
+        self.authorize(caller, privileges, None).await?;
         self.store_token(caller, new, !caller.is_system()).await
     }
 
@@ -281,7 +280,7 @@ impl Catalog {
             .into_iter()
             .map(|urn| Proposal::new(urn, Change::DeleteEntity));
         let proposals = [token, user].into_iter().chain(removals).collect();
-        self.apply(caller, proposals).await?;
+        self.apply_authorized(caller, proposals).await?;
         Ok(CreatedToken {
             secret,
             token: Token {
@@ -293,13 +292,30 @@ impl Catalog {
         })
     }
 
-    /// The matching tokens, those that expire last first.
+    /// The matching tokens, those that expire last first. Callers that do not manage tokens see
+    /// their own.
     pub async fn list_tokens(
         &self,
+        caller: &Caller,
         filter: &TokenFilter,
         start: usize,
         count: usize,
     ) -> Result<ListPage<Token>, Error> {
+        let own = TokenFilter {
+            actor: None,
+            owner: Some(caller.actor().clone()),
+        };
+        let is_own = |user: &Option<Urn>| user.as_ref() == Some(caller.actor());
+        let filter = if is_own(&filter.owner) || is_own(&filter.actor) {
+            filter
+        } else if filter.owner.is_none() && filter.actor.is_none() {
+            let manages = self.is_allowed(caller, &[MANAGE_ACCESS_TOKENS], None);
+            if manages.await? { filter } else { &own }
+        } else {
+            self.authorize(caller, &[MANAGE_ACCESS_TOKENS], None)
+                .await?;
+            filter
+        };
         let urns = match &filter.actor {
             Some(actor) => self.tokens_of(actor).await?,
             None => self.token_urns(None, MAX_LISTED).await?,
@@ -330,12 +346,13 @@ impl Catalog {
         let Ok(urn) = token_urn(id) else {
             return Err(unknown(id));
         };
-        let key = AspectKey::new(&urn, AspectName::ACCESS_TOKEN_INFO);
-        let stored = self.store().read(ReadRequest::row(&key)).await?;
-        if stored.into_row().is_none() {
-            return Err(unknown(id));
+        let token = self.token_by_id(id).await?.ok_or_else(|| unknown(id))?;
+        let is_own = [&token.info.owner_urn, &token.info.actor_urn].contains(&caller.actor());
+        if !is_own {
+            self.authorize(caller, &[MANAGE_ACCESS_TOKENS], None)
+                .await?;
         }
-        self.apply(caller, vec![Proposal::new(urn, Change::DeleteEntity)])
+        self.apply_authorized(caller, vec![Proposal::new(urn, Change::DeleteEntity)])
             .await?;
         Ok(())
     }

@@ -5,6 +5,7 @@ use docent_model::{AspectName, Urn};
 use serde_json::{Map, Value, json};
 
 use crate::owners::{self, NewOwner};
+use crate::privilege::{CREATE_TAGS, Privilege};
 use crate::proposal::{Proposal, Requirement};
 use crate::{Caller, Catalog, Change, Error};
 
@@ -106,7 +107,12 @@ impl Catalog {
             proposal = proposal.requires_existing(parent, "Parent Glossary Node does not exist!");
         }
         let owned = owners::created_by(&urn, caller)?;
-        self.apply(caller, vec![proposal, owned]).await?;
+        let creators: &'static [Privilege] = match kind {
+            WordKind::Tag => &[CREATE_TAGS],
+            WordKind::GlossaryTerm | WordKind::GlossaryNode => &[],
+        };
+        let proposals = [proposal, owned].map(|it| it.also_allowed_by(creators));
+        self.apply(caller, proposals.into()).await?;
         Ok(urn)
     }
 
@@ -166,7 +172,7 @@ impl Catalog {
     }
 }
 
-fn check_name(label: &str, name: &str) -> Result<(), Error> {
+pub(crate) fn check_name(label: &str, name: &str) -> Result<(), Error> {
     if name.trim().is_empty() {
         return Err(Error::invalid(format!(
             "the name is empty: a {} needs one",

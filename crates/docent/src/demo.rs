@@ -47,7 +47,9 @@ pub(crate) async fn create_token(catalog: &Catalog) -> Result<String> {
         actor: Some(actor.clone()),
         owner: None,
     };
-    let tokens = catalog.list_tokens(&filter, 0, MAX_LISTED).await?;
+    let tokens = catalog
+        .list_tokens(&Caller::system(), &filter, 0, MAX_LISTED)
+        .await?;
     let is_previous = |token: &Token| {
         token.info.name == TOKEN_NAME
             && token.info.description.as_deref() == Some(TOKEN_DESCRIPTION)

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use crate::secret;
 
 const DEFAULT_STORE: &str = "sqlite:docent.db";
+const DEFAULT_ROLE: &str = "Editor";
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 
 /// The store; a global flag of every command.
@@ -44,6 +45,9 @@ pub(crate) struct ServeFlags {
     /// Require a token or a session; off gives every caller full access [default: on]
     #[arg(long, env = "DOCENT_AUTH", value_name = "on|off")]
     auth: Option<Switch>,
+    /// Role of users that have none: Admin, Editor, Reader, another role, or none [default: Editor]
+    #[arg(long, env = "DOCENT_DEFAULT_ROLE", value_name = "ROLE")]
+    default_role: Option<String>,
     /// File with the initial password of the user datahub [default: generated and printed]
     #[arg(long, env = "DOCENT_ADMIN_PASSWORD_FILE", value_name = "FILE")]
     admin_password_file: Option<PathBuf>,
@@ -85,6 +89,7 @@ struct File {
     listen: Option<String>,
     ui_listen: Option<String>,
     auth: Option<Switch>,
+    default_role: Option<String>,
     admin_password_file: Option<PathBuf>,
     demo: Option<bool>,
     search_index: Option<PathBuf>,
@@ -99,6 +104,8 @@ pub(crate) struct Settings {
     pub(crate) listen: SocketAddr,
     pub(crate) ui_listen: Option<SocketAddr>,
     pub(crate) auth: Switch,
+    /// `None` gives users without a role no role.
+    pub(crate) default_role: Option<String>,
     pub(crate) admin_password_file: Option<PathBuf>,
     pub(crate) demo: bool,
     pub(crate) search_index: PathBuf,
@@ -120,6 +127,7 @@ impl Settings {
             listen: parse_address(listen)?,
             ui_listen: ui_listen.as_deref().map(parse_address).transpose()?,
             auth: serve.auth.or(file.auth).unwrap_or(Switch::On),
+            default_role: parse_role(serve.default_role.or(file.default_role)),
             admin_password_file: serve.admin_password_file.or(file.admin_password_file),
             demo: serve.demo.or(file.demo).unwrap_or(false),
             log: serve.log.or(file.log).unwrap_or_else(|| "info".to_owned()),
@@ -211,6 +219,12 @@ fn explain(message: &str, key: &str) -> String {
 /// Whether a text cannot be part of a URL or a quoted value.
 fn has_no_secret(text: &str) -> bool {
     !text.contains(['"', '@', '/', ':'])
+}
+
+/// The id of a role; the word `none` means no role.
+fn parse_role(text: Option<String>) -> Option<String> {
+    let role = text.unwrap_or_else(|| DEFAULT_ROLE.to_owned());
+    (role != "none").then_some(role)
 }
 
 /// Accepts host names, such as `localhost:8080`, as well as addresses.

@@ -7,11 +7,13 @@
 mod assertions;
 mod datasets;
 mod domains;
+mod groups;
 mod labels;
 mod lifecycle;
 mod links;
 mod owners;
 mod patches;
+mod policies;
 mod roles;
 mod structured_properties;
 mod tokens;
@@ -83,6 +85,15 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .mutation("upsertCustomAssertion", assertions::upsert_custom_assertion)
         .mutation("reportAssertionResult", assertions::report_assertion_result)
         .mutation("batchAssignRole", roles::batch_assign_role)
+        .mutation("createPolicy", policies::create_policy)
+        .mutation("updatePolicy", policies::update_policy)
+        .mutation("deletePolicy", policies::delete_policy)
+        .mutation("createGroup", groups::create_group)
+        .mutation("addGroupMembers", groups::add_group_members)
+        .mutation("removeGroupMembers", groups::remove_group_members)
+        .mutation("removeGroup", groups::remove_group)
+        .mutation("updateUserStatus", groups::update_user_status)
+        .mutation("removeUser", groups::remove_user)
         .mutation("createAccessToken", tokens::create_access_token)
         .mutation("revokeAccessToken", tokens::revoke_access_token)
 }

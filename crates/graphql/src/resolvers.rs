@@ -10,6 +10,7 @@ mod history;
 mod lineage;
 mod metadata;
 mod ownership;
+mod privileges;
 mod queries;
 mod relationships;
 mod search;
@@ -41,6 +42,12 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query("listQueries", search::lists::queries)
         .query("listOwnershipTypes", search::lists::ownership_types)
         .query("listIngestionSources", search::lists::ingestion_sources)
+        .query("listPolicies", search::lists::policies)
+        .query("listRoles", search::lists::roles)
+        .query("listGroups", search::lists::groups)
+        .query("listUsers", search::lists::users)
+        .query("getGrantedPrivileges", privileges::granted)
+        .computed("criterionValues", privileges::criterion_values)
         .query("appConfig", queries::app_config)
         .query("globalViewsSettings", queries::global_views_settings)
         .query("me", queries::me)
@@ -63,7 +70,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query("changesByWeek", history::changes_by_week)
         .query("documentationCoverage", search::documentation_coverage)
         .computed("browsePaths", entities::browse_paths)
-        .computed("entityPrivileges", entities::entity_privileges)
+        .entity_field("entityPrivileges", privileges::of_entities)
         .computed("incidentAssignees", entities::incident_assignees)
         .computed("querySubjects", entities::query_subjects)
         .entity_field("isNativeUser", tokens::is_native_user)

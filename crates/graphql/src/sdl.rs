@@ -32,6 +32,7 @@ pub const SDL: &[(&str, &str)] = sources![
     "people.graphql",
     "pipelines.graphql",
     "platform.graphql",
+    "policies.graphql",
     "products.graphql",
     "quality.graphql",
     "query.graphql",

@@ -16,6 +16,7 @@ impl AspectName {
     pub const BROWSE_PATHS_V2: Self = Self("browsePathsV2");
     pub const CONNECTION_DETAILS: Self = Self("dataHubConnectionDetails");
     pub const CONTAINER: Self = Self("container");
+    pub const CORP_GROUP_INFO: Self = Self("corpGroupInfo");
     pub const CORP_USER_CREDENTIALS: Self = Self("corpUserCredentials");
     pub const CORP_USER_INFO: Self = Self("corpUserInfo");
     pub const CORP_USER_STATUS: Self = Self("corpUserStatus");
@@ -33,10 +34,15 @@ impl AspectName {
     pub const GLOSSARY_NODE_INFO: Self = Self("glossaryNodeInfo");
     pub const GLOSSARY_TERM_INFO: Self = Self("glossaryTermInfo");
     pub const GLOSSARY_TERMS: Self = Self("glossaryTerms");
+    pub const GROUP_MEMBERSHIP: Self = Self("groupMembership");
     pub const INSTITUTIONAL_MEMORY: Self = Self("institutionalMemory");
+    pub const NATIVE_GROUP_MEMBERSHIP: Self = Self("nativeGroupMembership");
+    pub const ORIGIN: Self = Self("origin");
     pub const OWNERSHIP: Self = Self("ownership");
     pub const OWNERSHIP_TYPE_INFO: Self = Self("ownershipTypeInfo");
+    pub const POLICY_INFO: Self = Self("dataHubPolicyInfo");
     pub const PROPERTY_DEFINITION: Self = Self("propertyDefinition");
+    pub const ROLE_INFO: Self = Self("dataHubRoleInfo");
     pub const ROLE_MEMBERSHIP: Self = Self("roleMembership");
     pub const SCHEMA_METADATA: Self = Self("schemaMetadata");
     pub const SECRET_VALUE: Self = Self("dataHubSecretValue");

@@ -9,10 +9,11 @@ use docent_e2e::{CommandOutput, docent_command, repository_root, temporary_direc
 /// The flags of every command but `move`.
 const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
 /// The settings of `docent serve`, besides the common ones.
-const SERVE: [&str; 8] = [
+const SERVE: [&str; 9] = [
     "--listen",
     "--ui-listen",
     "--auth",
+    "--default-role",
     "--admin-password-file",
     "--demo",
     "--search-index",

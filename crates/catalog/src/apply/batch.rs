@@ -6,6 +6,7 @@
 
 mod access;
 pub(super) mod account_status;
+mod authorize;
 mod budget;
 mod columns;
 mod conditions;
@@ -38,6 +39,7 @@ use serde_json::Value;
 use load::touched_keys;
 
 use super::Applied;
+use super::authorization::Authorization;
 use super::prepare::{Payload, Prepared, about_proposal};
 use crate::proposal::{Change, Edit, Proposal, Requirement};
 use crate::{ConflictReason, Error, ErrorSubject, hooks};
@@ -71,6 +73,7 @@ impl<'t> Batch<'t> {
     pub(super) async fn run(
         tx: &'t mut dyn Transaction,
         prepared: &[Prepared],
+        authorization: Option<&Authorization>,
         stamp: AuditStamp,
     ) -> Result<Applied, Error> {
         let mut batch = Self {
@@ -94,12 +97,24 @@ impl<'t> Batch<'t> {
             stamp,
             applied: Applied::default(),
         };
-        batch.load(prepared.iter().flat_map(touched_keys)).await?;
-        for item in prepared {
-            batch
-                .item(item)
-                .await
-                .map_err(|error| about_proposal(error, &item.proposal))?;
+        let decisive = authorization.map(|it| it.keys(prepared));
+        let touched = prepared.iter().flat_map(touched_keys);
+        batch
+            .load(touched.chain(decisive.into_iter().flatten()))
+            .await?;
+        let mut deferred = Vec::new();
+        for (index, item) in prepared.iter().enumerate() {
+            let about = |error| about_proposal(error, &item.proposal);
+            if let Some(authorization) = authorization
+                && let Some(check) = &authorization.checks[index]
+            {
+                let waits = batch.authorize(authorization, item, check).await;
+                deferred.extend(waits.map_err(about)?);
+            }
+            batch.item(item).await.map_err(about)?;
+        }
+        if let Some(authorization) = authorization {
+            batch.authorize_deferred(authorization, deferred).await?;
         }
         batch.flush().await?;
         Ok(batch.applied)

@@ -117,7 +117,7 @@ impl Catalog {
             Ok(Proposal::new(token_urn(id)?, change))
         };
         let proposals = uses.iter().map(write).collect::<Result<_, Error>>()?;
-        self.apply(caller, proposals).await?;
+        self.apply_authorized(caller, proposals).await?;
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod access;
 mod derived;
 mod lineage;
 mod people;
@@ -24,6 +25,15 @@ struct Fixture {
 }
 
 impl Fixture {
+    /// With access control, where users without a role are Editors.
+    async fn enforced() -> Self {
+        let fixture = Self::new().await;
+        fixture.catalog.ensure_policies().await.unwrap();
+        let editor = Urn::new("dataHubRole", "Editor").unwrap();
+        fixture.catalog.enforce_policies(Some(&editor));
+        fixture
+    }
+
     async fn new() -> Self {
         let test_store = TestStore::open().await.unwrap();
         let store = test_store.store();

@@ -259,7 +259,11 @@ async fn tokens_of_a_user_are_found_by_the_user_and_go_with_the_user() {
             actor: actor.cloned(),
             owner: None,
         };
-        let page = fixture.catalog.list_tokens(&filter, 0, 10).await.unwrap();
+        let page = fixture
+            .catalog
+            .list_tokens(&Caller::system(), &filter, 0, 10)
+            .await
+            .unwrap();
         let mut names: Vec<String> = page.items.into_iter().map(|it| it.info.name).collect();
         names.sort_unstable();
         names
@@ -284,7 +288,7 @@ fn by_run(user: &Urn, aspect: AspectName, value: &Value) -> Proposal {
 
 #[tokio::test]
 async fn the_rollback_of_a_user_revokes_the_tokens() {
-    let fixture = Fixture::new().await;
+    let fixture = Fixture::enforced().await;
     let ada = Urn::new("corpuser", "ada").unwrap();
     let info = by_run(&ada, AspectName::CORP_USER_INFO, &json!({"active": true}));
     let ingested = fixture.catalog.ingest(&fixture.caller, vec![info.clone()]);
@@ -323,7 +327,7 @@ async fn the_rollback_of_a_user_revokes_the_tokens() {
 
 #[tokio::test]
 async fn a_rollback_by_others_does_not_lift_a_suspension() {
-    let fixture = Fixture::new().await;
+    let fixture = Fixture::enforced().await;
     let ada = Urn::new("corpuser", "ada").unwrap();
     let info = Proposal::upsert(
         ada.clone(),

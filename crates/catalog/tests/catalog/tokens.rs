@@ -70,7 +70,7 @@ impl TokenFixture {
 
 async fn listed(catalog: &Catalog) -> Option<i64> {
     let all = TokenFilter::default();
-    let tokens = catalog.list_tokens(&all, 0, 10).await;
+    let tokens = catalog.list_tokens(&Caller::system(), &all, 0, 10).await;
     let tokens: Vec<Token> = tokens.unwrap().items;
     assert_eq!(tokens.len(), 1);
     tokens[0].last_used_at

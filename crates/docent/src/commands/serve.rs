@@ -12,7 +12,7 @@ use docent_catalog::people::{ADMINISTRATOR, Administrator, Password};
 use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
 use docent_http::{AppState, AuthMode};
-use docent_model::SystemClock;
+use docent_model::{SystemClock, Urn};
 use docent_search::Search;
 use futures_util::FutureExt as _;
 use tokio::net::TcpListener;
@@ -80,6 +80,10 @@ async fn run(settings: Settings) -> Result<()> {
     catalog
         .add_built_in_ownership_types(&Caller::system())
         .await?;
+    catalog.ensure_policies().await?;
+    if settings.auth == Switch::On {
+        enforce_policies(&catalog, settings.default_role.as_deref()).await?;
+    }
     let engine = Engine::docent().context("the built-in GraphQL schema is invalid")?;
     let auth = match settings.auth {
         Switch::On => AuthMode::On,
@@ -195,6 +199,24 @@ async fn listen(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketA
     })?;
     let address = listener.local_addr().context("no local address")?;
     Ok((listener, address))
+}
+
+/// Turns access control on.
+async fn enforce_policies(catalog: &Catalog, default_role: Option<&str>) -> Result<()> {
+    let role = default_role
+        .map(|id| Urn::new("dataHubRole", id))
+        .transpose()
+        .context("--default-role is not the name of a role")?;
+    if let Some(role) = &role
+        && catalog.exists(std::slice::from_ref(role)).await? != [true]
+    {
+        bail!(
+            "there is no role {}: set --default-role to Admin, Editor, Reader, another existing role, or none",
+            role.key()
+        );
+    }
+    catalog.enforce_policies(role.as_ref());
+    Ok(())
 }
 
 /// Gives the administrator a password on the first start. Returns it if it was generated.

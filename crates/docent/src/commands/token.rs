@@ -77,7 +77,12 @@ fn create(store: &StoreFlags, user: &str, name: String, ttl: &str) -> Result<()>
 fn list(store: &StoreFlags) -> Result<()> {
     let runtime = runtime()?;
     let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
-    let tokens = runtime.block_on(catalog.list_tokens(&TokenFilter::default(), 0, MAX_LISTED))?;
+    let tokens = runtime.block_on(catalog.list_tokens(
+        &Caller::system(),
+        &TokenFilter::default(),
+        0,
+        MAX_LISTED,
+    ))?;
     if tokens.items.is_empty() {
         say("no tokens; create one with 'docent token create --user datahub --name me'");
         return Ok(());

@@ -1,59 +1,9 @@
 //! Small computed fields of entities.
 
 use docent_model::{Registry, Urn};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::EntityView;
-
-/// Privileges and the aspect that an entity type needs for them.
-const PRIVILEGES: [(&str, Option<&str>); 24] = [
-    ("canManageChildren", None),
-    ("canManageEntity", None),
-    ("canEditProperties", None),
-    ("canEditDescription", None),
-    ("canManageAssetSummary", None),
-    ("canEditLineage", Some("upstreamLineage")),
-    ("canEditEmbed", Some("embed")),
-    ("canEditQueries", Some("schemaMetadata")),
-    ("canEditTags", Some("globalTags")),
-    ("canEditGlossaryTerms", Some("glossaryTerms")),
-    ("canEditLinks", Some("institutionalMemory")),
-    ("canEditDomains", Some("domains")),
-    ("canEditDataProducts", Some("dataProducts")),
-    ("canEditOwners", Some("ownership")),
-    ("canEditIncidents", Some("incidentsSummary")),
-    ("canEditAssertions", Some("schemaMetadata")),
-    ("canEditAssertionOwners", Some("schemaMetadata")),
-    ("canEditDeprecation", Some("deprecation")),
-    ("canEditSchemaFieldTags", Some("editableSchemaMetadata")),
-    (
-        "canEditSchemaFieldGlossaryTerms",
-        Some("editableSchemaMetadata"),
-    ),
-    (
-        "canEditSchemaFieldDescription",
-        Some("editableSchemaMetadata"),
-    ),
-    ("canViewDatasetUsage", Some("datasetUsageStatistics")),
-    ("canViewDatasetProfile", Some("datasetProfile")),
-    ("canViewDatasetOperations", Some("operation")),
-];
-
-/// The caller's privileges on an entity. Every caller has all privileges that apply to its type.
-pub(super) fn entity_privileges(entity: &EntityView<'_>) -> Value {
-    let registry = Registry::get();
-    let spec = registry.entity(entity.urn().entity_type());
-    let has = |aspect: &str| {
-        spec.zip(registry.aspect(aspect))
-            .is_some_and(|(spec, aspect)| spec.has_aspect(aspect))
-    };
-    let granted: Map<String, Value> = PRIVILEGES
-        .iter()
-        .filter(|(_, aspect)| aspect.is_none_or(has))
-        .map(|(name, _)| ((*name).to_owned(), Value::Bool(true)))
-        .collect();
-    Value::Object(granted)
-}
 
 /// Splits stored browse paths such as `/prod/hive/x` into their elements.
 pub(super) fn browse_paths(entity: &EntityView<'_>) -> Value {

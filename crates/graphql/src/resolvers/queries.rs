@@ -1,11 +1,12 @@
 //! Root fields of `Query` other than lookups by URN and searches.
 
+use docent_catalog::Error;
 use docent_catalog::tokens::TokenFilter;
-use docent_catalog::{Catalog, Error};
 use docent_model::{Registry, Urn};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::privileges;
 use crate::{Args, Context};
 
 const DEFAULT_COUNT: usize = 20;
@@ -102,56 +103,11 @@ pub(super) async fn get_invite_token(_: &Context, _: Args<'_>) -> Result<Value, 
 }
 
 pub(super) async fn me(context: &Context, _: Args<'_>) -> Result<Value, Error> {
-    let is_administrator = Catalog::is_administrator(&context.caller);
-    let privileges: Map<String, Value> = PLATFORM_PRIVILEGES
-        .iter()
-        .map(|name| {
-            let has = is_administrator || !ADMINISTRATIVE.contains(name);
-            ((*name).to_owned(), Value::Bool(has))
-        })
-        .collect();
     Ok(json!({
         "corpUser": context.caller.actor(),
-        "platformPrivileges": privileges,
+        "platformPrivileges": privileges::platform(context).await?,
     }))
 }
-
-/// The privileges of administrators.
-const ADMINISTRATIVE: [&str; 2] = ["manageIdentities", "manageTokens"];
-
-/// Every caller has all privileges except [`ADMINISTRATIVE`].
-const PLATFORM_PRIVILEGES: [&str; 30] = [
-    "viewAnalytics",
-    "managePolicies",
-    "manageIdentities",
-    "generatePersonalAccessTokens",
-    "createDomains",
-    "createLogicalModels",
-    "manageDomains",
-    "manageIngestion",
-    "manageSecrets",
-    "manageTokens",
-    "viewTests",
-    "manageTests",
-    "manageGlossaries",
-    "manageDocuments",
-    "manageUserCredentials",
-    "createTags",
-    "manageTags",
-    "viewManageTags",
-    "manageGlobalViews",
-    "manageGlobalSettings",
-    "manageOwnershipTypes",
-    "manageGlobalAnnouncements",
-    "createBusinessAttributes",
-    "manageBusinessAttributes",
-    "manageStructuredProperties",
-    "viewStructuredPropertiesPage",
-    "manageApplications",
-    "manageFeatures",
-    "manageHomePageTemplates",
-    "manageServiceAccounts",
-];
 
 pub(super) async fn list_access_tokens(
     context: &Context,
@@ -188,7 +144,10 @@ pub(super) async fn list_access_tokens(
         };
         *target = Some(Registry::get().parse_urn(value)?);
     }
-    let page = context.catalog.list_tokens(&filter, start, count).await?;
+    let page = context
+        .catalog
+        .list_tokens(&context.caller, &filter, start, count)
+        .await?;
     let tokens = page
         .items
         .iter()

@@ -8,6 +8,7 @@
     reason = "a panic fails the test, and each test tells one whole scenario"
 )]
 
+mod access;
 mod account_permissions;
 mod assertions;
 mod batches;
@@ -30,6 +31,7 @@ mod owners;
 mod page;
 mod patch_entity;
 mod patches;
+mod policies;
 mod preconditions;
 mod proposals;
 mod references;

@@ -43,6 +43,10 @@ impl App {
         let store = test_store.store();
         let search = Search::in_memory(Arc::clone(&store));
         let catalog = Catalog::new(store, clock.clone()).with_search(Arc::new(search));
+        if auth == AuthMode::On {
+            catalog.ensure_policies().await.unwrap();
+            catalog.enforce_policies(Some(&role("Editor")));
+        }
         let engine = Engine::docent().unwrap();
         let router = docent_http::router(AppState::new(catalog.clone(), engine, auth));
         let token = new_token(&catalog, Some(86_400_000)).await;
@@ -168,6 +172,17 @@ impl App {
         reply
     }
 
+    /// Sends a query with the token of another user.
+    pub(crate) async fn graphql_as(&self, token: &str, query: &str) -> Value {
+        let body = json!({"query": query}).to_string();
+        let mut request = self.request(Method::POST, "/api/graphql", body);
+        let authorization = format!("Bearer {token}").parse().unwrap();
+        request
+            .headers_mut()
+            .insert(header::AUTHORIZATION, authorization);
+        self.send(request).await.1
+    }
+
     /// Runs a mutation with one `input`; panics on errors.
     pub(crate) async fn mutate(&self, field: &str, kind: &str, input: Value) -> Value {
         let reply = self.try_mutate(field, kind, input).await;
@@ -288,4 +303,8 @@ pub(crate) fn proposal(change_type: &str, urn: &str, aspect: &str, value: &Value
 
 pub(crate) fn encoded(urn: &str) -> String {
     percent_encoding::utf8_percent_encode(urn, percent_encoding::NON_ALPHANUMERIC).to_string()
+}
+
+pub(crate) fn role(name: &str) -> Urn {
+    Urn::new("dataHubRole", name).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Changes by non-administrators that would alter an account's status.
+//! Changes by callers that do not manage users and would alter an account's status.
 
 use docent_model::{AspectName, Registry};
 
@@ -43,7 +43,8 @@ impl Batch<'_> {
             return Ok(());
         }
         let message = format!(
-            "only {ADMINISTRATOR} suspends, removes or restores {urn}, or an operator at the server"
+            "only somebody with the privilege MANAGE_USERS_AND_GROUPS suspends, removes or restores {urn}, or an operator at \
+             the server"
         );
         Err(Error::forbidden(message).naming(urn))
     }

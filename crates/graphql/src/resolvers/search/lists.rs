@@ -4,6 +4,7 @@
 //! the reply.
 
 use docent_catalog::Error;
+use docent_catalog::privilege::MANAGE_POLICIES;
 use docent_catalog::search::{Criterion, SearchPage, SearchResults, Sort, page};
 use docent_model::Urn;
 use serde_json::{Value, json};
@@ -45,6 +46,38 @@ pub(in super::super) async fn ingestion_sources(
 ) -> Result<Value, Error> {
     let entity_type = "dataHubIngestionSource";
     list_by_name(context, &arguments, entity_type, "ingestionSources").await
+}
+
+pub(in super::super) async fn policies(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    context
+        .catalog
+        .authorize(&context.caller, &[MANAGE_POLICIES], None)
+        .await?;
+    list_by_name(context, &arguments, "dataHubPolicy", "policies").await
+}
+
+pub(in super::super) async fn roles(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    list_by_name(context, &arguments, "dataHubRole", "roles").await
+}
+
+pub(in super::super) async fn groups(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    list_by_name(context, &arguments, "corpGroup", "groups").await
+}
+
+pub(in super::super) async fn users(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    list_by_name(context, &arguments, "corpuser", "users").await
 }
 
 async fn list_by_name(

@@ -1,0 +1,185 @@
+//! Who may do what: the only place that decides.
+//!
+//! Policies grant privileges to users, groups, roles and owners, on all resources or on those that
+//! meet criteria ([`policy`]); there is nothing that denies. The rights of a caller are compiled
+//! once per change of policies, groups or roles ([`rights`], [`cache`]).
+//!
+//! A change needs a privilege that follows from its entity and aspect ([`demand`]), unless the use
+//! case names another one. [`Catalog::apply`] decides before its transaction where the policies
+//! alone suffice, and inside it where the owners, the domain or other stored data of the entity
+//! count ([`crate::apply`]). Everything else calls [`Catalog::authorize`].
+//!
+//! To add a privilege: add its name to [`crate::privilege`], and demand it where it is needed.
+
+pub(crate) mod cache;
+mod default_policies;
+pub(crate) mod demand;
+mod grants;
+mod policy;
+pub(crate) mod resource;
+mod resource_reader;
+pub(crate) mod rights;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use docent_model::Urn;
+
+use crate::privilege::{self, Privilege};
+use crate::{Caller, Catalog, Error};
+pub use demand::managers as type_managers;
+pub(crate) use grants::is_grantable;
+use resource::Field;
+pub(crate) use resource_reader::{AspectSource, read_resource, resource_keys};
+use rights::{Preliminary, Rights};
+
+/// The most privileges that an error message lists.
+const LISTED_PRIVILEGES: usize = 4;
+
+impl Catalog {
+    /// Turns access control on: from here on callers may do what policies grant. `default_role` is
+    /// the role of users that have none. A second call has no effect.
+    pub fn enforce_policies(&self, default_role: Option<&Urn>) {
+        let default_role = default_role.map(|role| role.as_str().to_owned());
+        let enforced = cache::AccessCache::new(default_role);
+        self.inner.access.get_or_init(|| enforced);
+    }
+
+    /// Fails unless the caller has one of the privileges, on the entity if there is one.
+    pub async fn authorize(
+        &self,
+        caller: &Caller,
+        privileges: &[Privilege],
+        urn: Option<&Urn>,
+    ) -> Result<(), Error> {
+        if self.is_allowed(caller, privileges, urn).await? {
+            return Ok(());
+        }
+        Err(denied(caller.actor(), privileges, urn))
+    }
+
+    /// Whether the caller has one of the privileges, on the entity if there is one.
+    pub async fn is_allowed(
+        &self,
+        caller: &Caller,
+        privileges: &[Privilege],
+        urn: Option<&Urn>,
+    ) -> Result<bool, Error> {
+        let Some(rights) = self.rights(caller).await? else {
+            return Ok(true);
+        };
+        match (rights.preliminary(privileges), urn) {
+            (Preliminary::Allowed, _) => Ok(true),
+            (Preliminary::Denied, _) | (Preliminary::Depends(_), None) => Ok(false),
+            (Preliminary::Depends(fields), Some(urn)) => {
+                let mut source = resource_reader::Stored(self.store());
+                let resource = read_resource(&mut source, urn, fields).await?;
+                Ok(rights
+                    .granted_by(privileges, &resource, Some(&[]))
+                    .is_some())
+            }
+        }
+    }
+
+    /// Which of the privileges the caller has on each of the entities, with the stored data that
+    /// decides. One read for all entities, if any is needed.
+    pub async fn granted(
+        &self,
+        caller: &Caller,
+        privileges: &[Privilege],
+        urns: &[Urn],
+    ) -> Result<Vec<Vec<Privilege>>, Error> {
+        let Some(rights) = self.rights(caller).await? else {
+            return Ok(urns.iter().map(|_| privileges.to_vec()).collect());
+        };
+        let fields = rights.fields_of(privileges).unwrap_or_default();
+        let mut source = resource_reader::Prefetched::new(self.store(), urns, fields).await?;
+        let mut granted = Vec::with_capacity(urns.len());
+        for urn in urns {
+            let resource = read_resource(&mut source, urn, fields).await?;
+            let has = |privilege: &&Privilege| {
+                rights
+                    .granted_by(std::slice::from_ref(*privilege), &resource, Some(&[]))
+                    .is_some()
+            };
+            granted.push(privileges.iter().filter(has).copied().collect());
+        }
+        Ok(granted)
+    }
+
+    /// The privileges of a user, on an entity or on the platform. Those of others are for callers
+    /// that manage policies.
+    pub async fn privileges_of(
+        &self,
+        caller: &Caller,
+        actor: &Urn,
+        urn: Option<&Urn>,
+    ) -> Result<Vec<Privilege>, Error> {
+        actor.expect_type("corpuser")?;
+        if actor != caller.actor() {
+            self.authorize(caller, &[privilege::MANAGE_POLICIES], None)
+                .await?;
+        }
+        let actor = Caller::new(actor.clone());
+        if let Some(urn) = urn {
+            let urns = std::slice::from_ref(urn);
+            let mut granted = self.granted(&actor, privilege::ALL, urns).await?;
+            return Ok(granted.pop().unwrap_or_default());
+        }
+        let mut granted = Vec::new();
+        for privilege in privilege::ALL {
+            if self.is_allowed(&actor, &[*privilege], None).await? {
+                granted.push(*privilege);
+            }
+        }
+        Ok(granted)
+    }
+
+    /// What the caller may do; `None` if that is everything: for the system, and without access
+    /// control.
+    pub(crate) async fn rights(&self, caller: &Caller) -> Result<Option<Arc<Rights>>, Error> {
+        let Some(access) = self.inner.access.get().filter(|_| !caller.is_system()) else {
+            return Ok(None);
+        };
+        access.rights(self.store(), caller.actor()).await.map(Some)
+    }
+}
+
+/// Whether criteria of policies can compare a field of this name.
+pub(crate) fn is_criterion_field(name: &str) -> bool {
+    Field::parse(name).is_some()
+}
+
+/// Whether the values of the field are entity types.
+pub(crate) fn is_entity_type(name: &str) -> bool {
+    Field::parse(name) == Some(Field::Type)
+}
+
+/// The error for a caller without any of the privileges.
+pub(crate) fn denied(actor: &Urn, privileges: &[Privilege], urn: Option<&Urn>) -> Error {
+    let mut names: Vec<&str> = privileges.iter().map(|it| it.name()).collect();
+    let more = names.len() > LISTED_PRIVILEGES;
+    names.truncate(LISTED_PRIVILEGES);
+    let needs = match names.as_slice() {
+        [name] => format!("the privilege {name}"),
+        names => format!("one of the privileges {}", names.join(", ")),
+    };
+    let others = if more {
+        " (or another that includes it)"
+    } else {
+        ""
+    };
+    let target = urn.map(|urn| format!(" on {urn}")).unwrap_or_default();
+    let message = format!(
+        "Unauthorized to perform this action: {} needs {needs}{others}{target}. \
+         An administrator can grant it with a policy or a role.",
+        actor.key()
+    );
+    let error = Error::forbidden(message);
+    match urn {
+        Some(urn) => error.naming(urn),
+        None => error,
+    }
+}

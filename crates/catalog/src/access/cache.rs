@@ -1,0 +1,232 @@
+//! The compiled policies, reread when policies, groups or roles change.
+//!
+//! Reading all policies for each request would be slow, and the commit stamp of SQLite changes with
+//! every commit. So the change log since the last look tells whether anything relevant changed.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use docent_model::{AspectName, Urn};
+use docent_store::{AspectKey, CommitStamp, LogEntry, LogPosition, ReadRequest, Store};
+use quick_cache::sync::Cache;
+use serde_json::Value;
+
+use super::policy::Policy;
+use super::rights::{Identity, Rights};
+use crate::Error;
+use crate::stored::aspect_value;
+
+const POLICY: &str = "dataHubPolicy";
+/// The types of the entities that rights depend on.
+const TYPES: [&str; 4] = [POLICY, "dataHubRole", "corpuser", "corpGroup"];
+/// How many entries of the log one call reads: few are read without another thread.
+const ENTRIES: usize = 64;
+/// If there are more new entries, everything is reread.
+const MAX_ENTRIES: usize = 1_000;
+/// How many policies one call reads.
+const PAGE: usize = 500;
+/// How many callers' rights are kept.
+const CALLERS: usize = 1_000;
+
+/// The rights of callers, as of the last change of policies, groups or roles.
+#[derive(Debug)]
+pub(crate) struct AccessCache {
+    /// The role of users that have none.
+    default_role: Option<String>,
+    compiled: RwLock<Option<Arc<Compiled>>>,
+    refresh: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug)]
+struct Compiled {
+    /// The stamp and the log position up to which nothing relevant has changed.
+    seen: RwLock<(CommitStamp, LogPosition)>,
+    policies: Arc<[Policy]>,
+    rights: Cache<Urn, Arc<Rights>>,
+}
+
+impl AccessCache {
+    pub(crate) fn new(default_role: Option<String>) -> Self {
+        Self {
+            default_role,
+            compiled: RwLock::default(),
+            refresh: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// What a user may do now.
+    pub(crate) async fn rights(&self, store: &dyn Store, user: &Urn) -> Result<Arc<Rights>, Error> {
+        let compiled = self.current(store).await?;
+        if let Some(rights) = compiled.rights.get(user) {
+            return Ok(rights);
+        }
+        let identity = self.identity(store, user).await?;
+        let rights = Arc::new(Rights::compile(&compiled.policies, identity));
+        // A change since `current` replaces the whole cache.
+        compiled.rights.insert(user.clone(), Arc::clone(&rights));
+        Ok(rights)
+    }
+
+    async fn current(&self, store: &dyn Store) -> Result<Arc<Compiled>, Error> {
+        let stamp = store.commit_stamp_of(&TYPES)?;
+        if let Some(compiled) = self.compiled().filter(|it| it.seen().0 == stamp) {
+            return Ok(compiled);
+        }
+        let _one_at_a_time = self.refresh.lock().await;
+        let stamp = store.commit_stamp_of(&TYPES)?;
+        if let Some(compiled) = self.compiled() {
+            let (seen, position) = compiled.seen();
+            if seen == stamp {
+                return Ok(compiled);
+            }
+            // PostgreSQL cannot read the log of a read-only database; rereading is never wrong.
+            if let Ok(Some(newest)) = unchanged_up_to(store, position).await {
+                compiled.set_seen(stamp, newest);
+                return Ok(compiled);
+            }
+        }
+        // The position first: a change that follows it is seen by the next look at the log.
+        let newest = store.log_newest().await.ok().flatten();
+        let position = newest.map_or(LogPosition::START, |entry| entry.position);
+        let compiled = Arc::new(Compiled {
+            seen: RwLock::new((stamp, position)),
+            policies: read_policies(store).await?.into(),
+            rights: Cache::new(CALLERS),
+        });
+        let mut slot = self
+            .compiled
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *slot = Some(Arc::clone(&compiled));
+        Ok(compiled)
+    }
+
+    fn compiled(&self) -> Option<Arc<Compiled>> {
+        self.compiled
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// The groups and roles of a user.
+    async fn identity(&self, store: &dyn Store, user: &Urn) -> Result<Identity, Error> {
+        let keys = [
+            AspectName::GROUP_MEMBERSHIP,
+            AspectName::NATIVE_GROUP_MEMBERSHIP,
+            AspectName::ROLE_MEMBERSHIP,
+        ]
+        .map(|aspect| AspectKey::new(user, aspect));
+        let rows = store.read(ReadRequest::rows(&keys)).await?.rows;
+        let mut identity = Identity {
+            user: user.as_str().to_owned(),
+            ..Identity::default()
+        };
+        for (row, member) in rows.iter().zip(["groups", "nativeGroups"]) {
+            identity.groups.extend(texts(aspect_value(row), member));
+        }
+        let own_roles = rows.get(2).and_then(aspect_value);
+        identity.roles.extend(texts(own_roles, "roles"));
+        let groups: Vec<AspectKey> = identity
+            .groups
+            .iter()
+            .filter_map(|group| Urn::parse(group).ok())
+            .map(|group| AspectKey::new(&group, AspectName::ROLE_MEMBERSHIP))
+            .collect();
+        if !groups.is_empty() {
+            for row in store.read(ReadRequest::rows(&groups)).await?.rows {
+                identity.roles.extend(texts(aspect_value(&row), "roles"));
+            }
+        }
+        if identity.roles.is_empty() {
+            identity.roles.extend(self.default_role.clone());
+        }
+        Ok(identity)
+    }
+}
+
+impl Compiled {
+    fn seen(&self) -> (CommitStamp, LogPosition) {
+        *self.seen.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_seen(&self, stamp: CommitStamp, position: LogPosition) {
+        let mut seen = self.seen.write().unwrap_or_else(PoisonError::into_inner);
+        *seen = (stamp, position);
+    }
+}
+
+/// The end of the log, if nothing relevant follows the position.
+async fn unchanged_up_to(
+    store: &dyn Store,
+    mut position: LogPosition,
+) -> Result<Option<LogPosition>, Error> {
+    for _ in 0..MAX_ENTRIES / ENTRIES {
+        let entries = store.log_read(position, ENTRIES).await?;
+        if entries.iter().any(is_relevant) {
+            return Ok(None);
+        }
+        position = entries.last().map_or(position, |entry| entry.position);
+        if entries.len() < ENTRIES {
+            return Ok(Some(position));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a change can alter somebody's rights.
+fn is_relevant(entry: &LogEntry) -> bool {
+    match entry.key.urn.entity_type() {
+        POLICY | "dataHubRole" => true,
+        "corpuser" | "corpGroup" => [
+            AspectName::GROUP_MEMBERSHIP,
+            AspectName::NATIVE_GROUP_MEMBERSHIP,
+            AspectName::ROLE_MEMBERSHIP,
+        ]
+        .contains(&entry.key.aspect),
+        _ => false,
+    }
+}
+
+/// All active policies. One that cannot be read grants nothing.
+async fn read_policies(store: &dyn Store) -> Result<Vec<Policy>, Error> {
+    let mut policies = Vec::new();
+    let mut after: Option<Urn> = None;
+    loop {
+        let urns = store
+            .urns_list(POLICY, AspectName::POLICY_INFO, after.as_ref(), PAGE)
+            .await?;
+        let keys: Vec<AspectKey> = urns
+            .iter()
+            .map(|urn| AspectKey::new(urn, AspectName::POLICY_INFO))
+            .collect();
+        let rows = store.read(ReadRequest::rows(&keys)).await?.rows;
+        for (urn, row) in urns.iter().zip(&rows) {
+            let Some(row) = row else {
+                continue;
+            };
+            match Policy::parse(urn.clone(), &row.metadata) {
+                Ok(policy) => policies.extend(policy),
+                Err(error) => {
+                    tracing::warn!(%urn, %error, "this policy cannot be read and grants nothing");
+                }
+            }
+        }
+        if urns.len() < PAGE {
+            return Ok(policies);
+        }
+        after = urns.into_iter().last();
+    }
+}
+
+/// The texts in a list member of an aspect.
+fn texts(value: Option<Value>, member: &str) -> Vec<String> {
+    let list = value.map(|mut value| value[member].take());
+    let items = match list {
+        Some(Value::Array(items)) => items,
+        _ => Vec::new(),
+    };
+    let text = |item| match item {
+        Value::String(text) => Some(text),
+        _ => None,
+    };
+    items.into_iter().filter_map(text).collect()
+}

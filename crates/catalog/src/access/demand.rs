@@ -1,0 +1,138 @@
+//! The privileges that a change needs, by its entity and aspect.
+//!
+//! One of them suffices. Use cases that mean less than the aspect they write (the description of a
+//! column is one of many things in `editableSchemaMetadata`) name their own.
+
+use docent_model::{AspectName, Registry, Urn};
+
+use crate::privilege::{self as p, Privilege};
+use crate::proposal::Change;
+
+/// The privileges that allow a change of an entity.
+pub(crate) fn of_change(urn: &Urn, change: &Change) -> Vec<Privilege> {
+    let mut privileges = Vec::new();
+    if !is_managed(urn.entity_type(), change.aspect()) && !is_group_deletion(urn, change) {
+        privileges.extend(of_kind(urn, change));
+    }
+    privileges.extend(managers(urn.entity_type()));
+    if is_profile(change.aspect()) {
+        privileges.push(p::EDIT_USER_PROFILE);
+    }
+    privileges
+}
+
+/// Whether rights depend on the aspect, or it belongs to one person. That somebody may edit the
+/// entity says nothing about those. The status of an account has its own rule
+/// ([`crate::proposal::Requirement::AccountStatusUnchanged`]).
+pub(crate) fn is_managed(entity_type: &str, aspect: Option<AspectName>) -> bool {
+    match entity_type {
+        "dataHubPolicy" | "dataHubRole" | "globalSettings" => true,
+        "corpuser" | "corpGroup" => {
+            is_profile(aspect)
+                || matches!(
+                    aspect.map(AspectName::as_str),
+                    Some("roleMembership" | "groupMembership" | "nativeGroupMembership")
+                )
+        }
+        _ => false,
+    }
+}
+
+/// Whether the change takes rights from the members of a group.
+fn is_group_deletion(urn: &Urn, change: &Change) -> bool {
+    urn.entity_type() == "corpGroup"
+        && match change {
+            Change::DeleteEntity => true,
+            Change::DeleteAspect { aspect } => Registry::get().is_key_aspect(urn, *aspect),
+            _ => false,
+        }
+}
+
+/// Whether people write the aspect about themselves.
+pub(crate) fn is_profile(aspect: Option<AspectName>) -> bool {
+    matches!(
+        aspect.map(AspectName::as_str),
+        Some("corpUserEditableInfo" | "corpUserSettings")
+    )
+}
+
+fn of_kind(urn: &Urn, change: &Change) -> Vec<Privilege> {
+    match change {
+        Change::DeleteEntity | Change::RollbackRun { hard: true, .. } => vec![p::DELETE_ENTITY],
+        Change::DeleteAspect { aspect } if Registry::get().is_key_aspect(urn, *aspect) => {
+            vec![p::DELETE_ENTITY]
+        }
+        Change::Clear | Change::DeletePoints { .. } | Change::RollbackRun { .. } => {
+            vec![p::EDIT_ENTITY, p::DELETE_ENTITY]
+        }
+        change => {
+            let own = change.aspect().and_then(of_aspect);
+            own.into_iter().chain([p::EDIT_ENTITY]).collect()
+        }
+    }
+}
+
+/// The privilege for one aspect alone.
+fn of_aspect(aspect: AspectName) -> Option<Privilege> {
+    Some(match aspect.as_str() {
+        "editableDatasetProperties"
+        | "editableContainerProperties"
+        | "editableChartProperties"
+        | "editableDashboardProperties"
+        | "editableDataFlowProperties"
+        | "editableDataJobProperties"
+        | "editableNotebookProperties"
+        | "editableMlModelProperties"
+        | "editableMlModelGroupProperties"
+        | "editableMlFeatureProperties"
+        | "editableMlFeatureTableProperties"
+        | "editableMlPrimaryKeyProperties" => p::EDIT_ENTITY_DOCS,
+        "institutionalMemory" => p::EDIT_ENTITY_DOC_LINKS,
+        "globalTags" => p::EDIT_ENTITY_TAGS,
+        "glossaryTerms" => p::EDIT_ENTITY_GLOSSARY_TERMS,
+        "ownership" => p::EDIT_ENTITY_OWNERS,
+        "domains" => p::EDIT_DOMAINS_PRIVILEGE,
+        "status" => p::EDIT_ENTITY_STATUS,
+        "deprecation" | "datasetDeprecation" => p::EDIT_DEPRECATION_PRIVILEGE,
+        "structuredProperties" => p::EDIT_ENTITY_PROPERTIES,
+        "applications" => p::EDIT_ENTITY_APPLICATIONS_PRIVILEGE,
+        "embed" => p::EDIT_ENTITY_EMBED,
+        "operation" => p::EDIT_ENTITY_OPERATIONS,
+        "upstreamLineage" | "dataJobInputOutput" | "inputFields" => p::EDIT_LINEAGE,
+        _ => return None,
+    })
+}
+
+/// The privileges to manage all entities of a type.
+pub fn managers(entity_type: &str) -> &'static [Privilege] {
+    match entity_type {
+        "domain" => &[p::MANAGE_DOMAINS],
+        "tag" => &[p::MANAGE_TAGS],
+        "glossaryTerm" | "glossaryNode" => &[p::MANAGE_GLOSSARIES],
+        "dataProduct" => &[p::MANAGE_DATA_PRODUCTS],
+        "document" => &[p::MANAGE_DOCUMENTS],
+        "businessAttribute" => &[p::MANAGE_BUSINESS_ATTRIBUTE],
+        "structuredProperty" => &[p::MANAGE_STRUCTURED_PROPERTIES],
+        "ownershipType" => &[p::MANAGE_GLOBAL_OWNERSHIP_TYPES],
+        "form" => &[p::MANAGE_DOCUMENTATION_FORMS],
+        "post" => &[p::MANAGE_GLOBAL_ANNOUNCEMENTS],
+        "test" => &[p::MANAGE_TESTS],
+        "dataHubIngestionSource" | "dataHubExecutionRequest" => &[p::MANAGE_INGESTION],
+        "dataHubSecret" => &[p::MANAGE_SECRETS],
+        "dataHubConnection" => &[p::MANAGE_CONNECTIONS],
+        "dataHubView" => &[p::MANAGE_GLOBAL_VIEWS],
+        "globalSettings" => &[p::MANAGE_GLOBAL_SETTINGS],
+        "corpuser" => &[
+            p::MANAGE_USERS_AND_GROUPS,
+            p::UPDATE_USERS_AND_GROUPS,
+            p::UPDATE_USERS,
+        ],
+        "corpGroup" => &[
+            p::MANAGE_USERS_AND_GROUPS,
+            p::UPDATE_USERS_AND_GROUPS,
+            p::UPDATE_GROUPS,
+        ],
+        "dataHubPolicy" | "dataHubRole" => &[p::MANAGE_POLICIES],
+        _ => &[],
+    }
+}

@@ -1,0 +1,247 @@
+//! Reads the stored data of an entity that policies compare.
+
+use std::collections::HashMap;
+
+use docent_model::aspects::Ownership;
+use docent_model::{AspectName, Registry, Urn};
+use docent_store::{AspectKey, AspectRow, ReadRequest, Store};
+use serde_json::Value;
+
+use super::resource::{Field, Fields, Resource};
+use crate::Error;
+use crate::stored::aspect_value;
+
+/// The most levels of a hierarchy that count: more than a tree of domains can have.
+const MAX_LEVELS: usize = 64;
+
+/// Where aspects are read: the store, or a list of changes that is being applied.
+pub(crate) trait AspectSource: Send {
+    /// The latest version of each aspect.
+    fn rows(
+        &mut self,
+        keys: Vec<AspectKey>,
+    ) -> impl Future<Output = Result<Vec<AspectRow>, Error>> + Send;
+}
+
+/// Aspects in the store.
+pub(super) struct Stored<'s>(pub(super) &'s dyn Store);
+
+impl AspectSource for Stored<'_> {
+    async fn rows(&mut self, keys: Vec<AspectKey>) -> Result<Vec<AspectRow>, Error> {
+        Ok(self.0.read(ReadRequest::rows(&keys)).await?.rows)
+    }
+}
+
+/// Aspects in the store, those of many entities read at once.
+pub(super) struct Prefetched<'s> {
+    store: Stored<'s>,
+    rows: HashMap<AspectKey, AspectRow>,
+}
+
+impl<'s> Prefetched<'s> {
+    pub(super) async fn new(
+        store: &'s dyn Store,
+        urns: &[Urn],
+        fields: Fields,
+    ) -> Result<Self, Error> {
+        let mut keys: Vec<AspectKey> = urns
+            .iter()
+            .flat_map(|urn| resource_keys(urn, fields))
+            .collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let mut store = Stored(store);
+        let rows = if keys.is_empty() {
+            Vec::new()
+        } else {
+            store.rows(keys.clone()).await?
+        };
+        let rows = keys.into_iter().zip(rows).collect();
+        Ok(Self { store, rows })
+    }
+}
+
+impl AspectSource for Prefetched<'_> {
+    async fn rows(&mut self, keys: Vec<AspectKey>) -> Result<Vec<AspectRow>, Error> {
+        let is_unknown = |key: &&AspectKey| !self.rows.contains_key(*key);
+        let unknown: Vec<AspectKey> = keys.iter().filter(is_unknown).cloned().collect();
+        if !unknown.is_empty() {
+            let rows = self.store.rows(unknown.clone()).await?;
+            self.rows.extend(unknown.into_iter().zip(rows));
+        }
+        let row = |key: &AspectKey| self.rows.get(key).cloned().flatten();
+        Ok(keys.iter().map(row).collect())
+    }
+}
+
+/// Reads the given fields of an entity.
+pub(crate) async fn read_resource(
+    source: &mut impl AspectSource,
+    urn: &Urn,
+    fields: Fields,
+) -> Result<Resource, Error> {
+    let mut resource = Resource::new(urn);
+    if !fields.needs_store() {
+        return Ok(resource);
+    }
+    let holder = holder_of(urn);
+    let keys = own_keys(&holder, fields);
+    let rows = source.rows(keys.clone()).await?;
+    let mut domains = Vec::new();
+    let mut containers = Vec::new();
+    let mut terms = Vec::new();
+    match holder.entity_type() {
+        "domain" => domains.push(holder.clone()),
+        "container" => containers.push(holder.clone()),
+        "glossaryTerm" | "glossaryNode" => terms.push(holder.clone()),
+        _ => {}
+    }
+    for (key, row) in keys.iter().zip(&rows) {
+        let value: Value = aspect_value(row).unwrap_or_default();
+        match key.aspect {
+            AspectName::OWNERSHIP => {
+                let ownership: Option<Ownership> = aspect_value(row);
+                for owner in ownership.iter().flat_map(|it| &it.owners) {
+                    resource.push_owner(owner.owner.as_str(), Some(&owner.kind_urn()));
+                }
+            }
+            AspectName::DOMAINS => domains.extend(urns_in(&value["domains"], None)),
+            AspectName::CONTAINER => containers.extend(urn_in(&value["container"])),
+            AspectName::GLOSSARY_TERMS => terms.extend(urns_in(&value["terms"], Some("urn"))),
+            AspectName::GLOBAL_TAGS => {
+                for tag in urns_in(&value["tags"], Some("tag")) {
+                    resource.push(Field::Tag, tag.as_str());
+                }
+            }
+            AspectName::DATA_PLATFORM_INSTANCE => {
+                if let Some(instance) = value["instance"].as_str() {
+                    resource.push(Field::DataPlatformInstance, instance);
+                }
+            }
+            AspectName::GROUP_MEMBERSHIP | AspectName::NATIVE_GROUP_MEMBERSHIP => {
+                let member = if key.aspect == AspectName::GROUP_MEMBERSHIP {
+                    "groups"
+                } else {
+                    "nativeGroups"
+                };
+                for group in urns_in(&value[member], None) {
+                    resource.push(Field::GroupMembership, group.as_str());
+                }
+            }
+            _ => {}
+        }
+    }
+    for (field, start) in [
+        (Field::Domain, domains),
+        (Field::Container, containers),
+        (Field::Glossary, terms),
+    ] {
+        if fields.contains(field) {
+            for ancestor in with_ancestors(source, start).await? {
+                resource.push(field, ancestor.as_str());
+            }
+        }
+    }
+    Ok(resource)
+}
+
+/// The entities and all entities above them, level by level.
+async fn with_ancestors(
+    source: &mut impl AspectSource,
+    start: Vec<Urn>,
+) -> Result<Vec<Urn>, Error> {
+    let mut found: Vec<Urn> = Vec::new();
+    let mut level = start;
+    for _ in 0..MAX_LEVELS {
+        level.retain(|urn| !found.contains(urn));
+        let keys: Vec<AspectKey> = level.iter().filter_map(parent_key).collect();
+        found.append(&mut level);
+        if keys.is_empty() {
+            break;
+        }
+        let rows = source.rows(keys.clone()).await?;
+        let parent = |(key, row): (&AspectKey, &AspectRow)| {
+            let value: Value = aspect_value(row)?;
+            urn_in(&value[parent_member(key.aspect)])
+        };
+        level = keys.iter().zip(&rows).filter_map(parent).collect();
+    }
+    Ok(found)
+}
+
+/// The aspect that has the parent of an entity in a hierarchy.
+fn parent_key(urn: &Urn) -> Option<AspectKey> {
+    let aspect = match urn.entity_type() {
+        "domain" => AspectName::DOMAIN_PROPERTIES,
+        "container" => AspectName::CONTAINER,
+        "glossaryTerm" => AspectName::GLOSSARY_TERM_INFO,
+        "glossaryNode" => AspectName::GLOSSARY_NODE_INFO,
+        _ => return None,
+    };
+    Some(AspectKey::new(urn, aspect))
+}
+
+fn parent_member(aspect: AspectName) -> &'static str {
+    match aspect {
+        AspectName::DOMAIN_PROPERTIES => "parentDomain",
+        AspectName::CONTAINER => "container",
+        _ => "parentNode",
+    }
+}
+
+/// The aspects that have the values of the fields, without those of ancestors.
+pub(crate) fn resource_keys(urn: &Urn, fields: Fields) -> Vec<AspectKey> {
+    own_keys(&holder_of(urn), fields)
+}
+
+fn own_keys(urn: &Urn, fields: Fields) -> Vec<AspectKey> {
+    let Some(spec) = Registry::get().entity(urn.entity_type()) else {
+        return Vec::new();
+    };
+    let aspects: [(Field, &[AspectName]); 7] = [
+        (Field::Owner, &[AspectName::OWNERSHIP]),
+        (Field::Domain, &[AspectName::DOMAINS]),
+        (Field::Container, &[AspectName::CONTAINER]),
+        (Field::Tag, &[AspectName::GLOBAL_TAGS]),
+        (Field::Glossary, &[AspectName::GLOSSARY_TERMS]),
+        (
+            Field::DataPlatformInstance,
+            &[AspectName::DATA_PLATFORM_INSTANCE],
+        ),
+        (
+            Field::GroupMembership,
+            &[
+                AspectName::GROUP_MEMBERSHIP,
+                AspectName::NATIVE_GROUP_MEMBERSHIP,
+            ],
+        ),
+    ];
+    aspects
+        .iter()
+        .filter(|(field, _)| fields.contains(*field))
+        .flat_map(|(_, aspects)| *aspects)
+        .filter(|aspect| spec.has_aspect(**aspect))
+        .map(|aspect| AspectKey::new(urn, *aspect))
+        .collect()
+}
+
+/// The entity whose owners, domain and so on count: for a column its dataset.
+fn holder_of(urn: &Urn) -> Urn {
+    let is_column = urn.entity_type() == "schemaField";
+    let parts = urn.key_parts();
+    let dataset = parts.first().filter(|_| is_column);
+    dataset
+        .and_then(|text| Urn::parse(text).ok())
+        .unwrap_or_else(|| urn.clone())
+}
+
+fn urn_in(value: &Value) -> Option<Urn> {
+    Urn::parse(value.as_str()?).ok()
+}
+
+/// The URNs in a list, or in a member of each of its elements.
+fn urns_in(list: &Value, member: Option<&str>) -> Vec<Urn> {
+    let items = list.as_array().map(Vec::as_slice).unwrap_or_default();
+    let urn = |item| urn_in(member.map_or(item, |member| &item[member]));
+    items.iter().filter_map(urn).collect()
+}

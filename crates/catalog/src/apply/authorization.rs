@@ -1,0 +1,145 @@
+//! Whether the caller may apply a list of proposals.
+//!
+//! Most lists are decided before the transaction, by the policies alone. The rest depends on stored
+//! data, such as owners and domains, and is decided inside the transaction:
+//!
+//! - A change of an existing entity is decided before it happens.
+//! - An entity that the list creates, or moves to another domain or container, is decided by its
+//!   state after the list. So a move needs the right on both sides, and stewards of a domain may
+//!   create what belongs to it.
+
+use std::sync::Arc;
+
+use docent_model::{AspectName, Urn};
+use docent_store::AspectKey;
+
+use super::prepare::{Prepared, about_proposal};
+use crate::Error;
+use crate::access::resource::{Fields, Resource};
+use crate::access::rights::{Preliminary, Rights};
+use crate::access::{demand, denied, resource_keys};
+use crate::privilege::{CREATE_ENTITY, Privilege};
+use crate::proposal::{Change, Privileges, Proposal};
+
+/// The checks that are left for the transaction.
+#[derive(Debug)]
+pub(super) struct Authorization {
+    pub(super) actor: Urn,
+    pub(super) rights: Arc<Rights>,
+    /// One per proposal; `None` where nothing is left to check.
+    pub(super) checks: Vec<Option<Check>>,
+}
+
+/// A decision that depends on stored data.
+#[derive(Debug, Clone)]
+pub(super) struct Check {
+    /// The caller needs one of these,
+    pub(super) privileges: Vec<Privilege>,
+    /// or of these if the entity is new.
+    pub(super) privileges_if_new: Vec<Privilege>,
+    /// What they depend on.
+    pub(super) fields: Fields,
+}
+
+impl Authorization {
+    /// Decides what the policies alone decide. Fails if one of the proposals is denied.
+    pub(super) fn prepare(
+        actor: &Urn,
+        rights: Arc<Rights>,
+        prepared: &[Prepared],
+    ) -> Result<Self, Error> {
+        let checks = prepared
+            .iter()
+            .map(|item| {
+                check_of(actor, &rights, &item.proposal)
+                    .map_err(|error| about_proposal(error, &item.proposal))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            actor: actor.clone(),
+            rights,
+            checks,
+        })
+    }
+
+    /// The aspects that the checks read, as far as they are known in advance.
+    pub(super) fn keys(&self, prepared: &[Prepared]) -> Vec<AspectKey> {
+        let checks = prepared.iter().zip(&self.checks);
+        checks
+            .filter_map(|(item, check)| Some((item, check.as_ref()?)))
+            .flat_map(|(item, check)| resource_keys(&item.proposal.urn, check.fields))
+            .collect()
+    }
+
+    /// Fails unless a policy grants one of the privileges on the resource.
+    pub(super) fn decide(
+        &self,
+        urn: &Urn,
+        privileges: &[Privilege],
+        resource: &Resource,
+        references: Option<&[Urn]>,
+    ) -> Result<(), Error> {
+        let references: Option<Vec<Resource>> =
+            references.map(|urns| urns.iter().map(Resource::new).collect());
+        match self
+            .rights
+            .granted_by(privileges, resource, references.as_deref())
+        {
+            Some(_) => Ok(()),
+            None => Err(denied(&self.actor, privileges, Some(urn))),
+        }
+    }
+}
+
+fn check_of(actor: &Urn, rights: &Rights, proposal: &Proposal) -> Result<Option<Check>, Error> {
+    let Proposal { urn, change, .. } = proposal;
+    if *urn == *actor && demand::is_profile(change.aspect()) {
+        return Ok(None);
+    }
+    let privileges = match proposal.privileges {
+        Privileges::Authorized => return Ok(None),
+        Privileges::OfChange => demand::of_change(urn, change),
+        Privileges::OfChangeOr(others) => {
+            let of_change = demand::of_change(urn, change);
+            others.iter().copied().chain(of_change).collect()
+        }
+    };
+    if rights.preliminary(&privileges) == Preliminary::Allowed {
+        return Ok(None);
+    }
+    let mut privileges_if_new = privileges.clone();
+    if matches!(
+        change,
+        Change::Upsert { .. }
+            | Change::Create { .. }
+            | Change::CreateEntity { .. }
+            | Change::Patch { .. }
+    ) && !demand::is_managed(urn.entity_type(), change.aspect())
+    {
+        privileges_if_new.push(CREATE_ENTITY);
+    }
+    match rights.preliminary(&privileges_if_new) {
+        Preliminary::Denied => Err(denied(actor, &privileges, Some(urn))),
+        Preliminary::Allowed | Preliminary::Depends(_) => {
+            let fields = rights.fields_of(&privileges_if_new).unwrap_or_default();
+            Ok(Some(Check {
+                privileges,
+                privileges_if_new,
+                fields,
+            }))
+        }
+    }
+}
+
+/// Whether the change may give its entity another place, which policies refer to.
+pub(super) fn may_move(change: &Change) -> bool {
+    let moves = |aspect| {
+        [
+            AspectName::CONTAINER,
+            AspectName::DOMAIN_PROPERTIES,
+            AspectName::DOMAINS,
+        ]
+        .contains(&aspect)
+    };
+    change.aspect().is_some_and(moves)
+}

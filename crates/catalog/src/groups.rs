@@ -1,0 +1,160 @@
+//! Groups of users that are managed here, not by an identity provider.
+//!
+//! Membership is stored with the user (`nativeGroupMembership`), so that one read has all groups
+//! of a caller.
+
+use docent_model::aspects::AuditStamp;
+use docent_model::{AspectName, Urn};
+use serde_json::{Value, json};
+
+use crate::privilege::{self as p, Privilege};
+use crate::proposal::{Change, Proposal, Requirement};
+use crate::vocabulary::check_name;
+use crate::{Caller, Catalog, Error};
+
+/// A group to create.
+#[derive(Debug, Clone)]
+pub struct NewGroup {
+    /// `None` generates one.
+    pub id: Option<String>,
+    pub name: String,
+    pub description: Option<String>,
+}
+
+/// The most users that one call adds or removes.
+const MAX_MEMBERS: usize = 1_000;
+
+const GROUP_CREATORS: &[Privilege] = &[
+    p::MANAGE_USERS_AND_GROUPS,
+    p::CREATE_USERS_AND_GROUPS,
+    p::CREATE_GROUPS,
+    p::UPDATE_GROUPS,
+];
+const GROUP_MANAGERS: &[Privilege] = &[
+    p::MANAGE_USERS_AND_GROUPS,
+    p::UPDATE_USERS_AND_GROUPS,
+    p::UPDATE_GROUPS,
+];
+const MEMBER_EDITORS: &[Privilege] = &[
+    p::EDIT_GROUP_MEMBERS,
+    p::MANAGE_USERS_AND_GROUPS,
+    p::UPDATE_USERS_AND_GROUPS,
+    p::UPDATE_GROUPS,
+];
+
+impl Catalog {
+    /// Creates a group, and returns its URN.
+    pub async fn create_group(&self, caller: &Caller, new: NewGroup) -> Result<Urn, Error> {
+        self.authorize(caller, GROUP_CREATORS, None).await?;
+        check_name("Group", &new.name)?;
+        let urn = self.new_urn("corpGroup", new.id.as_deref())?;
+        let info = move |_: Option<Value>, stamp: &AuditStamp| {
+            Ok(json!({
+                "displayName": new.name,
+                "description": new.description.clone().unwrap_or_default(),
+                "admins": [], "members": [], "groups": [],
+                "created": stamp,
+            }))
+        };
+        let info = Proposal::edit(urn.clone(), AspectName::CORP_GROUP_INFO, info).requires(
+            Requirement::IsNew {
+                otherwise: "This Group already exists!".to_owned(),
+            },
+        );
+        let origin = json!({"type": "NATIVE"}).to_string();
+        let origin = Proposal::upsert(urn.clone(), AspectName::ORIGIN, origin);
+        self.apply_authorized(caller, vec![info, origin]).await?;
+        Ok(urn)
+    }
+
+    /// Adds existing users to a group, all of them or none.
+    pub async fn add_group_members(
+        &self,
+        caller: &Caller,
+        group: &Urn,
+        users: &[Urn],
+    ) -> Result<(), Error> {
+        self.change_members(caller, group, users, true).await
+    }
+
+    /// Removes users from a group. Those who are not members are no error.
+    pub async fn remove_group_members(
+        &self,
+        caller: &Caller,
+        group: &Urn,
+        users: &[Urn],
+    ) -> Result<(), Error> {
+        self.change_members(caller, group, users, false).await
+    }
+
+    async fn change_members(
+        &self,
+        caller: &Caller,
+        group: &Urn,
+        users: &[Urn],
+        add: bool,
+    ) -> Result<(), Error> {
+        group.expect_type("corpGroup")?;
+        self.authorize(caller, MEMBER_EDITORS, Some(group)).await?;
+        if users.len() > MAX_MEMBERS {
+            return Err(Error::invalid(format!(
+                "{} users are too many for one request: send at most {MAX_MEMBERS}",
+                users.len()
+            )));
+        }
+        let mut proposals = Vec::with_capacity(users.len());
+        for user in users {
+            user.expect_type("corpuser")?;
+            let mut proposal = membership(user, group, add);
+            if add {
+                let missing =
+                    format!("Failed to change the members of {group}. {user} does not exist.");
+                proposal = proposal.requires_existing(user, missing);
+            }
+            proposals.push(proposal);
+        }
+        if let Some(first) = proposals.first_mut() {
+            let missing = format!("Failed to change the members of {group}. It does not exist.");
+            first
+                .requirements
+                .insert(0, Requirement::exists(group, missing));
+        }
+        self.apply_authorized(caller, proposals).await?;
+        Ok(())
+    }
+
+    /// Deletes a group, and removes it from its members, from owners and from policies.
+    pub async fn remove_group(&self, caller: &Caller, group: &Urn) -> Result<(), Error> {
+        group.expect_type("corpGroup")?;
+        self.authorize(caller, GROUP_MANAGERS, Some(group)).await?;
+        let missing = format!("Failed to delete {group}. It does not exist.");
+        self.expect_existing(group, missing).await?;
+        self.delete_references(&Caller::system(), group, false)
+            .await?;
+        let delete = Proposal::new(group.clone(), Change::DeleteEntity);
+        self.apply_authorized(caller, vec![delete]).await?;
+        Ok(())
+    }
+}
+
+fn membership(user: &Urn, group: &Urn, add: bool) -> Proposal {
+    let group = group.clone();
+    Proposal::edit_if::<Value, _>(
+        user.clone(),
+        AspectName::NATIVE_GROUP_MEMBERSHIP,
+        move |current, _| {
+            let mut groups = match current.map(|mut it| it["nativeGroups"].take()) {
+                Some(Value::Array(groups)) => groups,
+                _ => Vec::new(),
+            };
+            let before = groups.len();
+            let is_group = |item: &Value| item.as_str() == Some(group.as_str());
+            if !add {
+                groups.retain(|item| !is_group(item));
+            } else if !groups.iter().any(is_group) {
+                groups.push(json!(group));
+            }
+            Ok((groups.len() != before).then(|| json!({"nativeGroups": groups})))
+        },
+    )
+}

@@ -1,0 +1,337 @@
+//! Who may write what, decided by policies and stored data.
+
+use docent_catalog::descriptions::NewDescription;
+use docent_catalog::{Caller, Change, Error, ErrorKind, Proposal};
+use docent_model::{AspectName, Registry, Urn};
+use serde_json::{Value, json};
+
+use crate::{Fixture, dataset};
+
+fn user(name: &str) -> Caller {
+    Caller::new(Urn::new("corpuser", name).unwrap())
+}
+
+fn administrator() -> Caller {
+    user("datahub")
+}
+
+fn domain_urn(name: &str) -> Urn {
+    Urn::new("domain", name).unwrap()
+}
+
+fn upsert(urn: &Urn, aspect: &str, value: &Value) -> Proposal {
+    let aspect = Registry::get().aspect(aspect).unwrap();
+    Proposal::upsert(urn.clone(), aspect, value.to_string())
+}
+
+async fn write(fixture: &Fixture, caller: &Caller, proposals: Vec<Proposal>) -> Result<(), Error> {
+    fixture.catalog.ingest(caller, proposals).await.map(drop)
+}
+
+/// Gives a user a role, as an administrator does.
+async fn assign(fixture: &Fixture, name: &str, role: &str) {
+    let actor = user(name).actor().clone();
+    let info = upsert(&actor, "corpUserInfo", &json!({"active": true}));
+    write(fixture, &administrator(), vec![info]).await.unwrap();
+    let role = Urn::new("dataHubRole", role).unwrap();
+    let assigned = fixture
+        .catalog
+        .assign_role(&administrator(), &[actor], Some(&role))
+        .await;
+    assigned.unwrap();
+}
+
+fn policy(name: &str, actors: &Value, privileges: &[&str], criteria: &Value) -> Proposal {
+    let urn = Urn::new("dataHubPolicy", name).unwrap();
+    let value = json!({
+        "displayName": name, "description": "", "type": "METADATA", "state": "ACTIVE",
+        "editable": true, "actors": actors, "privileges": privileges,
+        "resources": {"filter": {"criteria": criteria}},
+    });
+    upsert(&urn, "dataHubPolicyInfo", &value)
+}
+
+/// Finance with Accounting below it, and HR; one dataset in Accounting and one in HR. Sam is a
+/// Reader who may edit everything in Finance.
+async fn with_steward() -> Fixture {
+    let fixture = Fixture::enforced().await;
+    assign(&fixture, "sam", "Reader").await;
+    let domain = |name: &str, parent: Option<&str>| {
+        let mut value = json!({"name": name, "description": ""});
+        if let Some(parent) = parent {
+            value["parentDomain"] = json!(domain_urn(parent));
+        }
+        upsert(&domain_urn(name), "domainProperties", &value)
+    };
+    let member = |name: &str, of: &str| {
+        upsert(
+            &dataset(name),
+            "domains",
+            &json!({"domains": [domain_urn(of)]}),
+        )
+    };
+    let steward = policy(
+        "finance-stewards",
+        &json!({"users": ["urn:li:corpuser:sam"]}),
+        &["EDIT_ENTITY", "CREATE_ENTITY"],
+        &json!([{"field": "DOMAIN", "values": [domain_urn("finance")]}]),
+    );
+    let all = vec![
+        domain("finance", None),
+        domain("accounting", Some("finance")),
+        domain("hr", None),
+        member("ledger", "accounting"),
+        member("salaries", "hr"),
+        steward,
+    ];
+    write(&fixture, &administrator(), all).await.unwrap();
+    fixture
+}
+
+async fn describe(fixture: &Fixture, caller: &Caller, name: &str) -> Result<(), Error> {
+    let description = NewDescription::from("new words");
+    fixture
+        .catalog
+        .update_description(caller, &dataset(name), None, description)
+        .await
+}
+
+fn is_denied(result: Result<(), Error>, privilege: &str) {
+    let error = result.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Forbidden, "{error}");
+    assert!(error.to_string().contains(privilege), "{error}");
+}
+
+#[tokio::test]
+async fn roles_decide_without_looking_at_the_entity() {
+    let fixture = with_steward().await;
+    assign(&fixture, "rita", "Reader").await;
+    is_denied(
+        describe(&fixture, &user("rita"), "ledger").await,
+        "EDIT_ENTITY_DOCS",
+    );
+    // Users without a role are Editors.
+    describe(&fixture, &user("eddie"), "ledger").await.unwrap();
+    let tag = upsert(
+        &Urn::new("tag", "t").unwrap(),
+        "tagProperties",
+        &json!({"name": "t"}),
+    );
+    is_denied(
+        write(&fixture, &user("rita"), vec![tag.clone()]).await,
+        "MANAGE_TAGS",
+    );
+    write(&fixture, &user("eddie"), vec![tag]).await.unwrap();
+    let role = upsert(
+        user("eddie").actor(),
+        "roleMembership",
+        &json!({"roles": ["urn:li:dataHubRole:Admin"]}),
+    );
+    is_denied(
+        write(&fixture, &user("eddie"), vec![role]).await,
+        "MANAGE_USERS_AND_GROUPS",
+    );
+}
+
+#[tokio::test]
+async fn a_steward_edits_what_is_in_the_domain_and_below() {
+    let fixture = with_steward().await;
+    let sam = user("sam");
+    describe(&fixture, &sam, "ledger").await.unwrap();
+    is_denied(describe(&fixture, &sam, "salaries").await, "EDIT_ENTITY");
+    let catalog = &fixture.catalog;
+    let described = catalog
+        .update_description(
+            &sam,
+            &domain_urn("accounting"),
+            None,
+            NewDescription::from("the books"),
+        )
+        .await;
+    described.unwrap();
+    // The rights move with the domain.
+    let moved = catalog
+        .move_domain(&administrator(), &domain_urn("accounting"), None)
+        .await;
+    moved.unwrap();
+    is_denied(describe(&fixture, &sam, "ledger").await, "EDIT_ENTITY");
+}
+
+#[tokio::test]
+async fn a_dataset_that_changes_its_domain_needs_the_right_on_both_sides() {
+    let fixture = with_steward().await;
+    let (catalog, sam) = (&fixture.catalog, user("sam"));
+    let out = catalog
+        .set_domain(&sam, &dataset("ledger"), &domain_urn("hr"))
+        .await;
+    is_denied(out, "EDIT_DOMAINS_PRIVILEGE");
+    let into = catalog
+        .set_domain(&sam, &dataset("salaries"), &domain_urn("finance"))
+        .await;
+    is_denied(into, "EDIT_DOMAINS_PRIVILEGE");
+    let within = catalog
+        .set_domain(&sam, &dataset("ledger"), &domain_urn("finance"))
+        .await;
+    within.unwrap();
+    let away = catalog
+        .move_domain(&sam, &domain_urn("accounting"), Some(&domain_urn("hr")))
+        .await;
+    is_denied(away, "EDIT_ENTITY");
+}
+
+#[tokio::test]
+async fn a_list_is_denied_as_a_whole_and_names_the_item() {
+    let fixture = with_steward().await;
+    let status = |name: &str| upsert(&dataset(name), "status", &json!({"removed": true}));
+    let list = vec![status("ledger"), status("salaries")];
+    let error = write(&fixture, &user("sam"), list).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Forbidden, "{error}");
+    assert_eq!(error.subject().position, Some(1), "{error}");
+    let key = docent_catalog::AspectKey::new(&dataset("ledger"), AspectName::STATUS);
+    let stored = fixture.catalog.are_stored(&[key]).await.unwrap();
+    assert_eq!(stored, [false], "nothing was written");
+}
+
+#[tokio::test]
+async fn a_new_entity_is_decided_by_its_state_after_the_list() {
+    let fixture = with_steward().await;
+    let sam = user("sam");
+    let properties = |name: &str| upsert(&dataset(name), "datasetProperties", &json!({}));
+    let member = |name: &str, of: &str| {
+        upsert(
+            &dataset(name),
+            "domains",
+            &json!({"domains": [domain_urn(of)]}),
+        )
+    };
+    let inside = vec![properties("new"), member("new", "accounting")];
+    write(&fixture, &sam, inside).await.unwrap();
+    let outside = vec![properties("other"), member("other", "hr")];
+    is_denied(write(&fixture, &sam, outside).await, "EDIT");
+    is_denied(
+        write(&fixture, &sam, vec![properties("nowhere")]).await,
+        "EDIT_ENTITY",
+    );
+    let delete = Proposal::new(dataset("new"), Change::DeleteEntity);
+    is_denied(write(&fixture, &sam, vec![delete]).await, "DELETE_ENTITY");
+}
+
+#[tokio::test]
+async fn owners_and_groups_count_and_changes_take_effect_at_once() {
+    let fixture = with_steward().await;
+    let rita = user("rita");
+    assign(&fixture, "rita", "Reader").await;
+    let owners = |urn: &Urn| {
+        let owner = json!([{"owner": urn, "type": "DATAOWNER"}]);
+        let stamp = json!({"time": 0, "actor": "urn:li:corpuser:datahub"});
+        let value = json!({"owners": owner, "lastModified": stamp});
+        upsert(&dataset("salaries"), "ownership", &value)
+    };
+    is_denied(describe(&fixture, &rita, "salaries").await, "EDIT_ENTITY");
+    let owned = owners(rita.actor());
+    write(&fixture, &administrator(), vec![owned])
+        .await
+        .unwrap();
+    describe(&fixture, &rita, "salaries").await.unwrap();
+    let group = Urn::new("corpGroup", "payroll").unwrap();
+    let owned = owners(&group);
+    write(&fixture, &administrator(), vec![owned])
+        .await
+        .unwrap();
+    is_denied(describe(&fixture, &rita, "salaries").await, "EDIT_ENTITY");
+    let membership = |groups: &[&Urn]| {
+        upsert(
+            rita.actor(),
+            "nativeGroupMembership",
+            &json!({"nativeGroups": groups}),
+        )
+    };
+    let joined = membership(&[&group]);
+    write(&fixture, &administrator(), vec![joined])
+        .await
+        .unwrap();
+    describe(&fixture, &rita, "salaries").await.unwrap();
+    let left = membership(&[]);
+    write(&fixture, &administrator(), vec![left]).await.unwrap();
+    is_denied(describe(&fixture, &rita, "salaries").await, "EDIT_ENTITY");
+}
+
+#[tokio::test]
+async fn people_write_their_own_profile_and_nobody_elses() {
+    let fixture = with_steward().await;
+    let profile = |name: &str| {
+        let value = json!({"aboutMe": "hello", "skills": [], "teams": []});
+        upsert(user(name).actor(), "corpUserEditableInfo", &value)
+    };
+    write(&fixture, &user("sam"), vec![profile("sam")])
+        .await
+        .unwrap();
+    is_denied(
+        write(&fixture, &user("eddie"), vec![profile("sam")]).await,
+        "EDIT_USER_PROFILE",
+    );
+    write(&fixture, &administrator(), vec![profile("sam")])
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn default_policies_are_written_once_and_those_of_the_root_user_always() {
+    let fixture = Fixture::enforced().await;
+    let changed = |id: &str| {
+        let urn = Urn::new("dataHubPolicy", id).unwrap();
+        Proposal::new(urn, Change::DeleteEntity)
+    };
+    let deletions = vec![changed("editor-metadata-policy"), changed("0")];
+    write(&fixture, &Caller::system(), deletions).await.unwrap();
+    let exist = async || {
+        let urns = ["editor-metadata-policy", "0"].map(|id| Urn::new("dataHubPolicy", id).unwrap());
+        fixture.catalog.exists(&urns).await.unwrap()
+    };
+    assert_eq!(exist().await, [false, false]);
+    let root = Urn::new("dataHubPolicy", "1").unwrap();
+    assert_eq!(fixture.catalog.exists(&[root]).await.unwrap(), [true]);
+    fixture.catalog.ensure_policies().await.unwrap();
+    assert_eq!(exist().await, [false, true]);
+}
+
+#[tokio::test]
+async fn a_policy_can_limit_the_tags_that_may_be_added() {
+    let fixture = with_steward().await;
+    assign(&fixture, "rita", "Reader").await;
+    let tag = |name: &str| Urn::new("tag", name).unwrap();
+    let mut limited = json!({
+        "displayName": "taggers", "description": "", "type": "METADATA", "state": "ACTIVE",
+        "actors": {"users": ["urn:li:corpuser:rita"]}, "privileges": ["EDIT_ENTITY_TAGS"],
+    });
+    limited["resources"] = json!({"privilegeConstraints": {"criteria": [
+        {"field": "URN", "values": [tag("public")]},
+    ]}});
+    let policy = Urn::new("dataHubPolicy", "taggers").unwrap();
+    let setup = vec![
+        upsert(&tag("public"), "tagProperties", &json!({"name": "public"})),
+        upsert(&tag("secret"), "tagProperties", &json!({"name": "secret"})),
+        upsert(&policy, "dataHubPolicyInfo", &limited),
+    ];
+    write(&fixture, &administrator(), setup).await.unwrap();
+    let rita = user("rita");
+    let add = async |names: &[&str]| {
+        let tags: Vec<Urn> = names.iter().map(|name| tag(name)).collect();
+        let targets = [docent_catalog::Target::entity(dataset("ledger"))];
+        let kind = docent_catalog::labels::LabelKind::Tag;
+        fixture
+            .catalog
+            .add_labels(&rita, kind, &tags, &targets)
+            .await
+    };
+    add(&["public"]).await.unwrap();
+    is_denied(add(&["secret"]).await, "EDIT_ENTITY_TAGS");
+    is_denied(add(&["public", "secret"]).await, "EDIT_ENTITY_TAGS");
+    // A direct write does not say which tags it adds.
+    let tags = json!({"tags": [{"tag": tag("secret")}]});
+    let direct = upsert(&dataset("ledger"), "globalTags", &tags);
+    is_denied(
+        write(&fixture, &rita, vec![direct]).await,
+        "EDIT_ENTITY_TAGS",
+    );
+}

@@ -1,0 +1,477 @@
+//! Every mutation, called by every kind of caller. A mutation without a row fails the test.
+
+use std::collections::BTreeSet;
+
+use docent_catalog::Caller;
+use docent_model::Urn;
+use serde_json::{Value, json};
+
+use crate::support::{App, DATASET, role, token_of};
+
+const FINANCE: &str = "urn:li:domain:finance";
+const TAG: &str = "urn:li:tag:pii";
+const TERM: &str = "urn:li:glossaryTerm:revenue";
+const PROPERTY: &str = "urn:li:structuredProperty:retention";
+const GROUP: &str = "urn:li:corpGroup:team";
+const ASSERTION: &str = "urn:li:assertion:fresh";
+const POLICY: &str = "urn:li:dataHubPolicy:hr-stewards";
+
+/// The callers by letter: a Reader, an Editor, an administrator, the steward of the domain of
+/// [`DATASET`], the steward of another domain, and a Reader who owns [`DATASET`].
+const CALLERS: [(char, &str); 6] = [
+    ('R', "rita"),
+    ('E', "eddie"),
+    ('A', "ann"),
+    ('S', "sam"),
+    ('H', "hugo"),
+    ('O', "olga"),
+];
+
+const EVERYONE: &str = "REASHO";
+/// Those who may edit [`DATASET`].
+const DATASET_EDITORS: &str = "EASO";
+/// Those who may edit the domain [`FINANCE`].
+const DOMAIN_EDITORS: &str = "EAS";
+const EDITORS: &str = "EA";
+const ADMINISTRATORS: &str = "A";
+
+/// A mutation, its arguments and selection, and who may call it. What deletes something comes last.
+fn rows() -> Vec<(&'static str, String, &'static str)> {
+    let dataset = format!(r#"resourceUrn: "{DATASET}""#);
+    let resources = format!(r#"resources: [{{ resourceUrn: "{DATASET}" }}]"#);
+    let owner = r#"ownerUrn: "urn:li:corpuser:olga", ownerEntityType: CORP_USER, ownershipTypeUrn: "urn:li:ownershipType:__system__technical_owner""#;
+    let policy = r#"{ type: PLATFORM, name: "p", state: INACTIVE, privileges: ["MANAGE_TAGS"],
+        actors: { resourceOwners: false, allUsers: false, allGroups: false } }"#;
+    let patch = format!(
+        r#"{{ urn: "{DATASET}", aspectName: "status", patch: [{{ op: ADD, path: "/removed", value: "false" }}] }}"#
+    );
+    let input = |members: String| format!("(input: {{ {members} }})");
+    vec![
+        (
+            "updateDataset",
+            format!(
+                r#"(urn: "{DATASET}", input: {{ editableProperties: {{ description: "d" }} }}) {{ urn }}"#
+            ),
+            DATASET_EDITORS,
+        ),
+        (
+            "updateDatasets",
+            format!(
+                r#"(input: [{{ urn: "{DATASET}", update: {{ editableProperties: {{ description: "d" }} }} }}]) {{ urn }}"#
+            ),
+            DATASET_EDITORS,
+        ),
+        (
+            "updateDescription",
+            input(format!(r#"description: "d", {dataset}"#)),
+            DATASET_EDITORS,
+        ),
+        (
+            "updateName",
+            input(format!(r#"name: "Money", urn: "{FINANCE}""#)),
+            DOMAIN_EDITORS,
+        ),
+        (
+            "updateDisplayProperties",
+            format!(r##"(urn: "{FINANCE}", input: {{ colorHex: "#336699" }})"##),
+            DOMAIN_EDITORS,
+        ),
+        ("createDomain", input(r#"name: "New""#.to_owned()), EDITORS),
+        (
+            "moveDomain",
+            input(format!(r#"resourceUrn: "{FINANCE}""#)),
+            DOMAIN_EDITORS,
+        ),
+        (
+            "setDomain",
+            format!(r#"(entityUrn: "{DATASET}", domainUrn: "{FINANCE}")"#),
+            DATASET_EDITORS,
+        ),
+        (
+            "batchSetDomain",
+            input(format!(r#"domainUrn: "{FINANCE}", {resources}"#)),
+            DATASET_EDITORS,
+        ),
+        (
+            "addLink",
+            input(format!(
+                r#"linkUrl: "https://example.com", label: "l", {dataset}"#
+            )),
+            DATASET_EDITORS,
+        ),
+        (
+            "updateLink",
+            input(format!(
+                r#"currentUrl: "https://example.com", currentLabel: "l", linkUrl: "https://example.com", label: "m", {dataset}"#
+            )),
+            DATASET_EDITORS,
+        ),
+        (
+            "upsertLink",
+            input(format!(
+                r#"linkUrl: "https://example.com", label: "l", {dataset}"#
+            )),
+            DATASET_EDITORS,
+        ),
+        (
+            "removeLink",
+            input(format!(r#"linkUrl: "https://example.com", {dataset}"#)),
+            DATASET_EDITORS,
+        ),
+        (
+            "addTag",
+            input(format!(r#"tagUrn: "{TAG}", {dataset}"#)),
+            DATASET_EDITORS,
+        ),
+        (
+            "addTags",
+            input(format!(r#"tagUrns: ["{TAG}"], {dataset}"#)),
+            DATASET_EDITORS,
+        ),
+        (
+            "removeTag",
+            input(format!(r#"tagUrn: "{TAG}", {dataset}"#)),
+            DATASET_EDITORS,
+        ),
+        (
+            "batchAddTags",
+            input(format!(r#"tagUrns: ["{TAG}"], {resources}"#)),
+            DATASET_EDITORS,
+        ),
+        (
+            "batchRemoveTags",
+            input(format!(r#"tagUrns: ["{TAG}"], {resources}"#)),
+            DATASET_EDITORS,
+        ),
+        (
+            "addTerm",
+            input(format!(r#"termUrn: "{TERM}", {dataset}"#)),
+            DATASET_EDITORS,
+        ),
+        (
+            "addTerms",
+            input(format!(r#"termUrns: ["{TERM}"], {dataset}"#)),
+            DATASET_EDITORS,
+        ),
+        (
+            "removeTerm",
+            input(format!(r#"termUrn: "{TERM}", {dataset}"#)),
+            DATASET_EDITORS,
+        ),
+        (
+            "batchAddTerms",
+            input(format!(r#"termUrns: ["{TERM}"], {resources}"#)),
+            DATASET_EDITORS,
+        ),
+        (
+            "batchRemoveTerms",
+            input(format!(r#"termUrns: ["{TERM}"], {resources}"#)),
+            DATASET_EDITORS,
+        ),
+        (
+            "addOwner",
+            input(format!("{owner}, {dataset}")),
+            DATASET_EDITORS,
+        ),
+        (
+            "addOwners",
+            input(format!("owners: [{{ {owner} }}], {dataset}")),
+            DATASET_EDITORS,
+        ),
+        (
+            "batchAddOwners",
+            input(format!("owners: [{{ {owner} }}], {resources}")),
+            DATASET_EDITORS,
+        ),
+        (
+            "removeOwner",
+            input(format!(r#"ownerUrn: "urn:li:corpuser:nobody", {dataset}"#)),
+            DATASET_EDITORS,
+        ),
+        (
+            "batchRemoveOwners",
+            input(format!(
+                r#"ownerUrns: ["urn:li:corpuser:nobody"], {resources}"#
+            )),
+            DATASET_EDITORS,
+        ),
+        ("createTag", input(r#"name: "New""#.to_owned()), EDITORS),
+        (
+            "updateTag",
+            format!(r#"(urn: "{TAG}", input: {{ urn: "{TAG}", name: "PII" }}) {{ urn }}"#),
+            EDITORS,
+        ),
+        (
+            "setTagColor",
+            format!(r##"(urn: "{TAG}", colorHex: "#336699")"##),
+            EDITORS,
+        ),
+        (
+            "createGlossaryTerm",
+            input(r#"name: "New""#.to_owned()),
+            EDITORS,
+        ),
+        (
+            "createGlossaryNode",
+            input(r#"name: "New""#.to_owned()),
+            EDITORS,
+        ),
+        (
+            "updateDeprecation",
+            input(format!(r#"urn: "{DATASET}", deprecated: false"#)),
+            DATASET_EDITORS,
+        ),
+        (
+            "batchUpdateDeprecation",
+            input(format!("deprecated: false, {resources}")),
+            DATASET_EDITORS,
+        ),
+        (
+            "batchUpdateSoftDeleted",
+            input(format!(r#"urns: ["{DATASET}"], deleted: false"#)),
+            DATASET_EDITORS,
+        ),
+        (
+            "upsertStructuredProperties",
+            format!(
+                r#"(input: {{ assetUrn: "{DATASET}", structuredPropertyInputParams: [{{ structuredPropertyUrn: "{PROPERTY}", values: [{{ stringValue: "1y" }}] }}] }}) {{ properties {{ structuredProperty {{ urn }} }} }}"#
+            ),
+            DATASET_EDITORS,
+        ),
+        (
+            "removeStructuredProperties",
+            format!(
+                r#"(input: {{ assetUrn: "{DATASET}", structuredPropertyUrns: ["{PROPERTY}"] }}) {{ properties {{ structuredProperty {{ urn }} }} }}"#
+            ),
+            DATASET_EDITORS,
+        ),
+        (
+            "patchEntity",
+            format!("(input: {patch}) {{ urn }}"),
+            DATASET_EDITORS,
+        ),
+        (
+            "patchEntities",
+            format!("(input: [{patch}]) {{ urn }}"),
+            DATASET_EDITORS,
+        ),
+        (
+            "upsertCustomAssertion",
+            format!(
+                r#"(urn: "{ASSERTION}", input: {{ entityUrn: "{DATASET}", type: "t", description: "d", platform: {{ urn: "urn:li:dataPlatform:hive" }} }}) {{ urn }}"#
+            ),
+            DATASET_EDITORS,
+        ),
+        (
+            "reportAssertionResult",
+            format!(r#"(urn: "{ASSERTION}", result: {{ timestampMillis: 1, type: SUCCESS }})"#),
+            DATASET_EDITORS,
+        ),
+        (
+            "batchAssignRole",
+            input(
+                r#"roleUrn: "urn:li:dataHubRole:Reader", actors: ["urn:li:corpuser:rita"]"#
+                    .to_owned(),
+            ),
+            ADMINISTRATORS,
+        ),
+        ("createPolicy", format!("(input: {policy})"), ADMINISTRATORS),
+        (
+            "createGroup",
+            input(r#"name: "New""#.to_owned()),
+            ADMINISTRATORS,
+        ),
+        (
+            "addGroupMembers",
+            input(format!(
+                r#"groupUrn: "{GROUP}", userUrns: ["urn:li:corpuser:rita"]"#
+            )),
+            ADMINISTRATORS,
+        ),
+        (
+            "removeGroupMembers",
+            input(format!(
+                r#"groupUrn: "{GROUP}", userUrns: ["urn:li:corpuser:rita"]"#
+            )),
+            ADMINISTRATORS,
+        ),
+        (
+            "updateUserStatus",
+            r#"(urn: "urn:li:corpuser:rita", status: ACTIVE)"#.to_owned(),
+            ADMINISTRATORS,
+        ),
+        (
+            "revokeAccessToken",
+            r#"(tokenId: "unknown")"#.to_owned(),
+            EVERYONE,
+        ),
+        // Deletions and changes of the rights of the callers.
+        (
+            "removeGroup",
+            format!(r#"(urn: "{GROUP}")"#),
+            ADMINISTRATORS,
+        ),
+        (
+            "removeUser",
+            r#"(urn: "urn:li:corpuser:nobody")"#.to_owned(),
+            ADMINISTRATORS,
+        ),
+        ("deleteTag", format!(r#"(urn: "{TAG}")"#), EDITORS),
+        (
+            "unsetDomain",
+            r#"(entityUrn: "urn:li:container:c")"#.to_owned(),
+            EDITORS,
+        ),
+        (
+            "removeDomain",
+            r#"(entityUrn: "urn:li:container:c")"#.to_owned(),
+            EDITORS,
+        ),
+        ("deleteDomain", format!(r#"(urn: "{FINANCE}")"#), EDITORS),
+        (
+            "updatePolicy",
+            format!(r#"(urn: "{POLICY}", input: {policy})"#),
+            ADMINISTRATORS,
+        ),
+        (
+            "deletePolicy",
+            format!(r#"(urn: "{POLICY}")"#),
+            ADMINISTRATORS,
+        ),
+    ]
+}
+
+/// `createAccessToken` is always for the caller, so it has no row.
+const SELF_SERVICE: [&str; 1] = ["createAccessToken"];
+
+async fn app() -> App {
+    let app = App::with_dataset().await;
+    for (urn, aspect, value) in [
+        (
+            FINANCE,
+            "domainProperties",
+            json!({"name": "Finance", "description": ""}),
+        ),
+        (DATASET, "domains", json!({"domains": [FINANCE]})),
+        (
+            DATASET,
+            "ownership",
+            json!({"owners": [{"owner": "urn:li:corpuser:olga", "type": "DATAOWNER"}],
+                "lastModified": {"time": 0, "actor": "urn:li:corpuser:datahub"}}),
+        ),
+        (TAG, "tagProperties", json!({"name": "PII"})),
+        (
+            TERM,
+            "glossaryTermInfo",
+            json!({"definition": "", "termSource": "INTERNAL"}),
+        ),
+        (
+            PROPERTY,
+            "propertyDefinition",
+            json!({"qualifiedName": "retention", "valueType": "urn:li:dataType:datahub.string",
+                "entityTypes": ["urn:li:entityType:datahub.dataset"]}),
+        ),
+        (
+            GROUP,
+            "corpGroupInfo",
+            json!({"displayName": "Team", "admins": [], "members": [], "groups": []}),
+        ),
+        (
+            ASSERTION,
+            "assertionInfo",
+            json!({"type": "CUSTOM", "customAssertion": {"type": "t", "entity": DATASET}}),
+        ),
+        (
+            "urn:li:container:c",
+            "containerProperties",
+            json!({"name": "c"}),
+        ),
+        (
+            "urn:li:dataHubPolicy:finance-stewards",
+            "dataHubPolicyInfo",
+            steward("sam", FINANCE),
+        ),
+        (
+            POLICY,
+            "dataHubPolicyInfo",
+            steward("hugo", "urn:li:domain:hr"),
+        ),
+    ] {
+        app.ingest(urn, aspect, &value).await;
+    }
+    app
+}
+
+fn steward(name: &str, domain: &str) -> Value {
+    json!({
+        "displayName": name, "description": "", "type": "METADATA", "state": "ACTIVE",
+        "privileges": ["EDIT_ENTITY"], "actors": {"users": [format!("urn:li:corpuser:{name}")]},
+        "resources": {"filter": {"criteria": [{"field": "DOMAIN", "values": [domain]}]}},
+    })
+}
+
+#[tokio::test]
+async fn every_mutation_is_denied_to_exactly_those_who_lack_the_privilege() {
+    let app = app().await;
+    let mut tokens = Vec::new();
+    for (letter, name) in CALLERS {
+        let urn = format!("urn:li:corpuser:{name}");
+        let token = token_of(&app.catalog, &urn, None).await;
+        let role = role(match letter {
+            'E' => "Editor",
+            'A' => "Admin",
+            _ => "Reader",
+        });
+        let actor = Urn::parse(&urn).unwrap();
+        let assigned = app
+            .catalog
+            .assign_role(&Caller::system(), &[actor], Some(&role))
+            .await;
+        assigned.unwrap();
+        tokens.push((letter, token));
+    }
+    let introspected = app
+        .graphql("{ __schema { mutationType { fields { name } } } }")
+        .await;
+    let fields = introspected["data"]["__schema"]["mutationType"]["fields"].as_array();
+    let declared: BTreeSet<&str> = fields
+        .unwrap()
+        .iter()
+        .map(|field| field["name"].as_str().unwrap())
+        .collect();
+    let rows = rows();
+    let listed: BTreeSet<&str> = rows
+        .iter()
+        .map(|(name, ..)| *name)
+        .chain(SELF_SERVICE)
+        .collect();
+    assert_eq!(declared, listed, "every mutation has a row");
+
+    let denies = async |token: &str, mutation: &str| {
+        let query = format!("mutation {{ {mutation} }}");
+        let reply = app.graphql_as(token, &query).await;
+        let codes = reply["errors"].as_array().into_iter().flatten();
+        let refused = codes
+            .filter(|error| error["extensions"]["code"] == 403)
+            .count();
+        assert!(
+            !reply.to_string().contains("ValidationError")
+                && !reply.to_string().contains("InvalidSyntax"),
+            "{mutation}: {reply}"
+        );
+        refused > 0
+    };
+    for (name, arguments, allowed) in &rows {
+        // Those who are refused change nothing, so they come first.
+        let by_right = |(letter, _): &&(char, String)| allowed.contains(*letter);
+        let (may, may_not): (Vec<_>, Vec<_>) = tokens.iter().partition(by_right);
+        for (letter, token) in may_not {
+            let refused = denies(token, &format!("{name}{arguments}")).await;
+            assert!(refused, "{name} is not refused to {letter}");
+        }
+        for (letter, token) in may {
+            let refused = denies(token, &format!("{name}{arguments}")).await;
+            assert!(!refused, "{name} is refused to {letter}");
+        }
+    }
+}
