@@ -382,6 +382,7 @@ def test_unreachable_domains_are_listed(table, tmp_path):
         assert f"urn:li:domain:{name} is its own ancestor" in said, said
 
 
+@pytest.mark.any_engine
 def test_an_unresponsive_database_times_out(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         for scheme in ("mysql", "postgres"):

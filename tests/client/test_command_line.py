@@ -19,6 +19,8 @@ from datahub.metadata.schema_classes import (
 
 from running import ADMINISTRATOR, PASSWORD, Server
 
+pytestmark = pytest.mark.any_engine
+
 
 def _emit(graph, urn, *aspects):
     graph.emit_mcps([MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect) for aspect in aspects])

@@ -17,6 +17,8 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.metadata.urns import Urn
 
+pytestmark = pytest.mark.any_engine
+
 
 def _emit(graph, urn, *aspects):
     graph.emit_mcps([MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect) for aspect in aspects])

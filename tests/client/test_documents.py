@@ -18,6 +18,8 @@ import pytest
 from agent import Agent
 from running import PASSWORD
 
+pytestmark = pytest.mark.any_engine
+
 ROOT = Path(__file__).parent.parent.parent
 BLOCK = re.compile(r"^```([^\n`]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND_SECONDS = 120

@@ -1,7 +1,7 @@
 //! Many clients on several servers, all writing to the same few entities.
 //!
-//! `DOCENT_LOAD_SECONDS` sets the duration of the load (60 by default), `DOCENT_LOAD_SEED` the seed
-//! of the random numbers.
+//! For longer manual runs, `DOCENT_LOAD_SECONDS` sets the duration of the load (15 by default) and
+//! `DOCENT_LOAD_SEED` the random seed.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,7 +40,7 @@ const DOMAINS: u64 = 6;
 #[test]
 fn load_of_32_clients_on_four_servers_leaves_a_serializable_history() -> anyhow::Result<()> {
     let (seconds, seed) = (
-        number_from("DOCENT_LOAD_SECONDS", 60)?,
+        number_from("DOCENT_LOAD_SECONDS", 15)?,
         number_from("DOCENT_LOAD_SEED", 5)?,
     );
     let database = Database::empty()?;
