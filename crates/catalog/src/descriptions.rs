@@ -150,7 +150,7 @@ fn entity_description(target: &Urn, description: &NewDescription) -> Result<Prop
 }
 
 /// The aspect and the member (a path with dots) of the user-edited description of an entity type.
-pub(crate) fn place_of(entity_type: &str) -> Option<(&'static str, &'static str)> {
+pub(crate) fn description_path(entity_type: &str) -> Option<(&'static str, &'static str)> {
     match entity_type {
         "dataset" => Some(("editableDatasetProperties", "description")),
         "domain" => Some(("domainProperties", "description")),

@@ -85,7 +85,7 @@ impl Subject {
         let name = match self {
             Self::Description { column: Some(_) } => Some("editableSchemaMetadata"),
             Self::Description { column: None } => {
-                descriptions::place_of(entity.name).map(|(aspect, _)| aspect)
+                descriptions::description_path(entity.name).map(|(aspect, _)| aspect)
             }
             Self::IngestedDescription { column: Some(_) } => Some("schemaMetadata"),
             Self::IngestedDescription { column: None } => ingested(entity.name),
@@ -104,7 +104,7 @@ impl Subject {
     fn value(&self, urn: &Urn, stored: &Value) -> Option<String> {
         let found = match self {
             Self::Description { column: None } => {
-                let (_, path) = descriptions::place_of(urn.entity_type())?;
+                let (_, path) = descriptions::description_path(urn.entity_type())?;
                 path.split('.')
                     .try_fold(stored, |value, step| value.get(step))
             }

@@ -86,7 +86,7 @@ pub(crate) enum AccountStatus {
 pub enum Administrator {
     Exists,
     /// Suspended or removed; a start does not change that.
-    KeptOut,
+    Blocked,
     /// Just created, with this password.
     Created(Password),
 }
@@ -131,7 +131,7 @@ impl Catalog {
     ) -> Result<Administrator, Error> {
         let user = Urn::new("corpuser", ADMINISTRATOR)?;
         match self.account_status(&user).await? {
-            AccountStatus::Suspended | AccountStatus::Removed => return Ok(Administrator::KeptOut),
+            AccountStatus::Suspended | AccountStatus::Removed => return Ok(Administrator::Blocked),
             AccountStatus::Unknown | AccountStatus::Active => {}
         }
         if self.has_password(&user).await? {

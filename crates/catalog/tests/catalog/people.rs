@@ -76,7 +76,7 @@ async fn the_administrator_is_created_besides_other_users_and_stays_removed() {
     let administrator = Caller::new(datahub());
     let ingested = fixture.catalog.ingest(&administrator, vec![removal]);
     ingested.await.unwrap();
-    assert!(matches!(ensure().await, Administrator::KeptOut));
+    assert!(matches!(ensure().await, Administrator::Blocked));
     let users = fixture.catalog.list_users(false, None, 10);
     let removed: Vec<bool> = users.await.unwrap().iter().map(|it| it.removed).collect();
     assert_eq!(removed, [false, true]);

@@ -240,7 +240,7 @@ async fn ensure_administrator(
             }
             Ok(None)
         }
-        Administrator::KeptOut => {
+        Administrator::Blocked => {
             tracing::warn!(
                 "{ADMINISTRATOR} is suspended or removed and cannot sign in: use 'docent user resume {ADMINISTRATOR}' or \
                  'docent user add {ADMINISTRATOR}'"
