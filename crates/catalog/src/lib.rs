@@ -39,6 +39,7 @@ pub mod people;
 pub mod policies;
 pub mod privilege;
 mod proposal;
+pub mod rate;
 pub mod read;
 pub mod references;
 pub mod runs;

@@ -9,6 +9,7 @@
 //! entered.
 
 mod details;
+pub(crate) mod device;
 pub(crate) mod password;
 pub(crate) mod throttle;
 

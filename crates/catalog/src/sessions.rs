@@ -13,7 +13,8 @@ use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
 use docent_store::{AspectKey, ReadRequest};
 
 use crate::people::password::{self, MAX_BYTES};
-use crate::people::{account_inactive, requires_active};
+use crate::people::throttle::Attempt;
+use crate::people::{account_inactive, device, requires_active};
 use crate::proposal::{Change, Proposal};
 use crate::secret::{hash_of, random};
 use crate::stored::aspect_value;
@@ -23,16 +24,31 @@ use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind};
 pub(crate) const ENTITY: &str = "docentSession";
 /// The same as in DataHub.
 pub const SESSION_TTL_MS: EpochMillis = 24 * 60 * 60 * 1000;
+/// How long a browser stays a known device after a sign-in.
+pub const DEVICE_TTL_MS: EpochMillis = device::TTL_MS;
 /// The oldest sessions of a user end beyond this.
 const MAX_SESSIONS: usize = 20;
 const SECRET_DIGITS: usize = 64;
 /// How many sessions of all users each sign-in checks for expiry.
 const EXPIRY_CHECK: usize = 100;
 
+/// Where an attempt to sign in comes from.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SignInClient<'a> {
+    pub address: Option<IpAddr>,
+    /// The text that an earlier [`SignIn::Welcome`] gave to the browser.
+    pub device: Option<&'a str>,
+}
+
 /// The outcome of an attempt to sign in.
 pub enum SignIn {
     /// The only time the secret is shown.
-    Welcome { user: Urn, secret: String },
+    Welcome {
+        user: Urn,
+        secret: String,
+        /// Identifies the browser as a known device in later attempts.
+        device: String,
+    },
     /// The user is unknown, suspended or removed, or the password is wrong; the caller does not
     /// learn which.
     Rejected,
@@ -51,24 +67,18 @@ impl std::fmt::Debug for SignIn {
 }
 
 impl Catalog {
-    /// Checks a password and begins a session. Every attempt below the rate limit takes the time of
-    /// one hash.
+    /// Checks a password and begins a session. Every admitted attempt takes the time of one hash.
     pub async fn sign_in(
         &self,
         username: &str,
         password: &str,
-        address: Option<IpAddr>,
+        client: SignInClient<'_>,
     ) -> Result<SignIn, Error> {
         if password.len() > MAX_BYTES {
             return Err(password::too_long());
         }
         let user = Urn::new("corpuser", username).ok();
         let user = user.filter(|user| Registry::get().check_urn(user).is_ok());
-        let throttle = &self.inner.throttle;
-        let attempt = match throttle.take(user.as_ref(), address, self.now_ms()) {
-            Ok(attempt) => attempt,
-            Err(milliseconds) => return Ok(SignIn::Wait { milliseconds }),
-        };
         let (credentials, active) = match &user {
             Some(user) => (
                 self.credentials_of(user).await?,
@@ -76,6 +86,23 @@ impl Catalog {
             ),
             None => (None, false),
         };
+        let address = client.address;
+        let known = match (client.device, &user, &credentials) {
+            (Some(cookie), Some(user), Some(credentials)) => {
+                device::find(cookie, user, credentials, self.now_ms())
+            }
+            _ => None,
+        };
+        let throttle = &self.inner.throttle;
+        let named = user.clone();
+        let attempt = Attempt {
+            user: named.as_ref(),
+            address,
+            device: known.map(|known| known.id),
+        };
+        if let Err(milliseconds) = throttle.admit(&attempt, self.now_ms()) {
+            return Ok(SignIn::Wait { milliseconds });
+        }
         let right = self
             .inner
             .hashing
@@ -94,6 +121,12 @@ impl Catalog {
             // The log leaves out an unknown name: it may be a password typed into the wrong field.
             user => return rejected(user.filter(|_| credentials.is_some()).as_ref()),
         };
+        let device = match &credentials {
+            Some(credentials) => {
+                device::renew(client.device, known, &user, credentials, self.now_ms())?
+            }
+            None => String::new(),
+        };
         let secret = match self.begin_session(&user, credentials).await {
             // Suspended or removed while the password was being checked.
             Err(error) if error.kind() == ErrorKind::Conflict(ConflictReason::AccountInactive) => {
@@ -101,13 +134,17 @@ impl Catalog {
             }
             begun => begun?,
         };
-        throttle.give_back(&attempt);
+        throttle.succeeded(&attempt);
         tracing::info!(
             user = user.as_str(),
             address = address.map(tracing::field::display),
             "{user} signed in"
         );
-        Ok(SignIn::Welcome { user, secret })
+        Ok(SignIn::Welcome {
+            user,
+            secret,
+            device,
+        })
     }
 
     /// The user of a session; `None` if there is no such session, it has ended, or its user may not

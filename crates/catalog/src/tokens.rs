@@ -193,6 +193,12 @@ impl Catalog {
     /// authenticated the caller, because a leaked one would never end otherwise. It acts for the
     /// caller; one for another user, who must exist, needs a privilege of its own.
     pub async fn issue_token(&self, caller: &Caller, new: NewToken) -> Result<CreatedToken, Error> {
+        if self.inner.access.get().is_none() {
+            return Err(Error::forbidden(
+                "authentication is off, so anyone could create tokens, which would stay valid when it is on again: have \
+                 an operator run 'docent token create' on the server",
+            ));
+        }
         if new.ttl_ms.is_none_or(|ttl_ms| ttl_ms > MAX_ISSUED_TTL_MS) {
             return Err(Error::invalid(
                 "a token created over the network lives at most 365 days: choose a shorter lifetime, or have an operator \

@@ -3,11 +3,12 @@
 //! To add one, extend [`ServeFlags`], [`File`] and [`Settings::resolve`]. See
 //! docs/adding-a-setting.md.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
+use ipnet::IpNet;
 use serde::Deserialize;
 
 use crate::secret;
@@ -45,6 +46,24 @@ pub(crate) struct ServeFlags {
     /// Require a token or a session; off gives every caller full access [default: on]
     #[arg(long, env = "DOCENT_AUTH", value_name = "on|off")]
     auth: Option<Switch>,
+    /// Address or network (CIDR) of a reverse proxy whose X-Forwarded-For, -Host and -Proto headers
+    /// count; repeatable [default: none]
+    #[arg(
+        long,
+        env = "DOCENT_TRUSTED_PROXY",
+        value_name = "CIDR",
+        value_delimiter = ','
+    )]
+    trusted_proxy: Option<Vec<String>>,
+    /// Host name that clients may use with --auth off, besides IP addresses and local names;
+    /// repeatable [default: none]
+    #[arg(
+        long,
+        env = "DOCENT_ALLOWED_HOST",
+        value_name = "NAME",
+        value_delimiter = ','
+    )]
+    allowed_host: Option<Vec<String>>,
     /// Role of users that have none: Admin, Editor, Reader, another role, or none [default: Editor]
     #[arg(long, env = "DOCENT_DEFAULT_ROLE", value_name = "ROLE")]
     default_role: Option<String>,
@@ -89,6 +108,8 @@ struct File {
     listen: Option<String>,
     ui_listen: Option<String>,
     auth: Option<Switch>,
+    trusted_proxy: Option<Vec<String>>,
+    allowed_host: Option<Vec<String>>,
     default_role: Option<String>,
     admin_password_file: Option<PathBuf>,
     demo: Option<bool>,
@@ -104,6 +125,8 @@ pub(crate) struct Settings {
     pub(crate) listen: SocketAddr,
     pub(crate) ui_listen: Option<SocketAddr>,
     pub(crate) auth: Switch,
+    pub(crate) trusted_proxies: Vec<IpNet>,
+    pub(crate) allowed_hosts: Vec<String>,
     /// `None` gives users without a role no role.
     pub(crate) default_role: Option<String>,
     pub(crate) admin_password_file: Option<PathBuf>,
@@ -127,6 +150,20 @@ impl Settings {
             listen: parse_address(listen)?,
             ui_listen: ui_listen.as_deref().map(parse_address).transpose()?,
             auth: serve.auth.or(file.auth).unwrap_or(Switch::On),
+            trusted_proxies: serve
+                .trusted_proxy
+                .or(file.trusted_proxy)
+                .unwrap_or_default()
+                .iter()
+                .map(|text| parse_network(text))
+                .collect::<Result<_>>()?,
+            allowed_hosts: serve
+                .allowed_host
+                .or(file.allowed_host)
+                .unwrap_or_default()
+                .into_iter()
+                .map(parse_host)
+                .collect::<Result<_>>()?,
             default_role: parse_role(serve.default_role.or(file.default_role)),
             admin_password_file: serve.admin_password_file.or(file.admin_password_file),
             demo: serve.demo.or(file.demo).unwrap_or(false),
@@ -225,6 +262,25 @@ fn has_no_secret(text: &str) -> bool {
 fn parse_role(text: Option<String>) -> Option<String> {
     let role = text.unwrap_or_else(|| DEFAULT_ROLE.to_owned());
     (role != "none").then_some(role)
+}
+
+/// A network, or a single address.
+fn parse_network(text: &str) -> Result<IpNet> {
+    let network = text.parse().ok();
+    network
+        .or_else(|| Some(IpNet::from(text.parse::<IpAddr>().ok()?)))
+        .with_context(|| {
+            format!("'{text}' is not a network: use for example 10.0.0.0/8 or 192.0.2.1")
+        })
+}
+
+/// A host name without a port.
+fn parse_host(name: String) -> Result<String> {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    if name.is_empty() || !name.bytes().all(is_part) {
+        bail!("'{name}' is not a host name: use for example docent.example.com, without a port");
+    }
+    Ok(name)
 }
 
 /// Accepts host names, such as `localhost:8080`, as well as addresses.
@@ -352,6 +408,36 @@ mod tests {
         };
         let error = Settings::resolve(&store, flags).unwrap_err().to_string();
         assert!(error.contains("'9002' is not an address"), "{error}");
+    }
+
+    #[test]
+    fn trusted_proxies_and_allowed_hosts_are_lists() {
+        let (_directory, store) =
+            file("trusted-proxy = ['10.0.0.0/8', '::1']\nallowed-host = ['docent.example']\n");
+        let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+        let proxies = ["10.0.0.0/8", "::1/128"].map(|network| network.parse().unwrap());
+        assert_eq!(settings.trusted_proxies, proxies);
+        assert_eq!(settings.allowed_hosts, ["docent.example"]);
+        let flags = ServeFlags {
+            trusted_proxy: Some(vec!["192.0.2.1".to_owned()]),
+            ..ServeFlags::default()
+        };
+        let settings = Settings::resolve(&store, flags).unwrap();
+        assert_eq!(settings.trusted_proxies, ["192.0.2.1/32".parse().unwrap()]);
+        for (proxy, host, says) in [
+            (Some("10.0.0.0/33"), None, "'10.0.0.0/33' is not a network"),
+            (Some("proxy.example"), None, "use for example 10.0.0.0/8"),
+            (None, Some("docent.example:8080"), "without a port"),
+            (None, Some(""), "'' is not a host name"),
+        ] {
+            let flags = ServeFlags {
+                trusted_proxy: proxy.map(|text| vec![text.to_owned()]),
+                allowed_host: host.map(|text| vec![text.to_owned()]),
+                ..ServeFlags::default()
+            };
+            let error = Settings::resolve(&store, flags).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
     }
 
     #[test]

@@ -7,13 +7,15 @@ use docent_catalog::{Caller, SYSTEM_ACTOR};
 use docent_model::Urn;
 
 use crate::AppState;
+use crate::client::Client;
+use crate::cookies;
 use crate::error::ErrorResponse;
 use crate::origin;
-use crate::sign_in::session;
 
 /// Whether callers must authenticate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AuthMode {
+    #[default]
     On,
     /// Every caller is the system user, or the user in the header `X-DataHub-Actor`.
     Off,
@@ -34,10 +36,12 @@ impl FromRequestParts<AppState> for Authenticated {
         parts: &mut Parts,
         state: &AppState,
     ) -> Result<Self, ErrorResponse> {
-        match state.auth() {
+        let client = Client::of(parts);
+        let settings = state.settings();
+        match settings.auth {
             AuthMode::Off => {
-                origin::check(parts)?;
-                origin::check_host(parts)?;
+                origin::check(parts, &client)?;
+                origin::check_host(&parts.headers, &client, &settings.allowed_hosts)?;
                 named_caller(parts).map(Self)
             }
             AuthMode::On => {
@@ -47,11 +51,12 @@ impl FromRequestParts<AppState> for Authenticated {
                     let secret = bearer(parts).ok_or_else(ErrorResponse::unauthenticated)?;
                     catalog.authenticate(secret).await?
                 } else {
-                    let secret =
-                        session(&parts.headers).ok_or_else(ErrorResponse::unauthenticated)?;
+                    let secret = cookies::SESSION
+                        .read(&parts.headers, &client)
+                        .ok_or_else(ErrorResponse::unauthenticated)?;
                     let caller = catalog.authenticate_session(&secret).await?;
                     if caller.is_some() {
-                        origin::check(parts)?;
+                        origin::check(parts, &client)?;
                     }
                     caller
                 };

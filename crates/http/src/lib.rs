@@ -9,8 +9,10 @@
 //! - [`wire`]: body helpers that both of these use
 //! - [`trace`]: trace ids of writes
 //! - [`status`]: health and configuration, without authentication
-//! - [`sign_in`]: sign-in and sign-out, session cookies
+//! - [`sign_in`]: sign-in and sign-out
+//! - [`cookies`]: the cookies of signed-in browsers
 //! - [`auth`]: authenticates requests
+//! - [`client`]: the address of the client, and the headers of every response
 //! - [`origin`]: rejects cross-site requests
 //! - [`reply_budget`]: limits the size of replies
 //! - [`page`]: the web page, without authentication
@@ -23,7 +25,9 @@
 
 pub mod auth;
 mod body;
+mod client;
 mod conditions;
+mod cookies;
 mod error;
 mod filter;
 mod graphql;
@@ -43,12 +47,24 @@ mod wire;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use docent_catalog::Catalog;
 use docent_graphql::Engine;
+use ipnet::IpNet;
 use tower::ServiceExt as _;
 
 pub use auth::AuthMode;
+
+/// How requests are accepted.
+#[derive(Debug, Clone, Default)]
+pub struct HttpSettings {
+    pub auth: AuthMode,
+    /// Proxies whose forwarding headers count.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Host names that clients may use with authentication off, besides local ones.
+    pub allowed_hosts: Vec<String>,
+}
 
 /// The state that handlers share.
 #[derive(Debug, Clone)]
@@ -60,17 +76,17 @@ pub struct AppState {
 struct Parts {
     catalog: Catalog,
     engine: Engine,
-    auth: AuthMode,
+    settings: HttpSettings,
     body_budget: body::BodyBudget,
 }
 
 impl AppState {
-    pub fn new(catalog: Catalog, engine: Engine, auth: AuthMode) -> Self {
+    pub fn new(catalog: Catalog, engine: Engine, settings: HttpSettings) -> Self {
         Self {
             inner: Arc::new(Parts {
                 catalog,
                 engine,
-                auth,
+                settings,
                 body_budget: body::BodyBudget::default(),
             }),
         }
@@ -88,8 +104,8 @@ impl AppState {
         &self.inner.body_budget
     }
 
-    pub(crate) fn auth(&self) -> AuthMode {
-        self.inner.auth
+    pub(crate) fn settings(&self) -> &HttpSettings {
+        &self.inner.settings
     }
 }
 
@@ -106,9 +122,11 @@ pub fn router(state: AppState) -> Router {
     let whole = whole
         .fallback(page::not_found)
         .method_not_allowed_fallback(error::method_not_allowed)
-        .with_state(state);
+        .with_state(state.clone());
     // Outside of the router, because a layer of the router itself runs after routing.
-    Router::new().fallback_service(whole.map_request(trailing_slash::remove))
+    Router::new()
+        .fallback_service(whole.map_request(trailing_slash::remove))
+        .layer(from_fn_with_state(state, client::identify))
 }
 
 /// Routes have no trailing slash: [`trailing_slash`] removes it from requests.

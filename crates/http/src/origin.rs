@@ -10,19 +10,19 @@
 //!
 //! DNS rebinding: a site can make its own host name resolve to this machine, and the browser then
 //! treats our responses as same-origin. Cookies are bound to the host name, but with authentication
-//! off only the `Host` header is left to check ([`check_host`]).
+//! off only the `Host` header is left to check ([`check_host`]), whatever the client's address: the
+//! browser may be on another machine of the network.
 
 use std::net::IpAddr;
 
-use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::header::{CONTENT_TYPE, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 
+use crate::client::Client;
 use crate::error::ErrorResponse;
-use crate::server::Peer;
 
 const SITE: &str = "sec-fetch-site";
-const FORWARDED_HOST: &str = "x-forwarded-host";
 
 /// The content types of forms.
 const FORMS: [&str; 3] = [
@@ -32,24 +32,26 @@ const FORMS: [&str; 3] = [
 ];
 
 /// Rejects cross-site requests with a method that may change something.
-pub(crate) fn check(parts: &Parts) -> Result<(), ErrorResponse> {
+pub(crate) fn check(parts: &Parts, client: &Client) -> Result<(), ErrorResponse> {
     if [Method::GET, Method::HEAD, Method::OPTIONS].contains(&parts.method) {
         return Ok(());
     }
-    check_headers(&parts.headers)
+    check_headers(&parts.headers, client)
 }
 
 /// Rejects cross-site requests, whatever their method.
-pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), ErrorResponse> {
+pub(crate) fn check_headers(headers: &HeaderMap, client: &Client) -> Result<(), ErrorResponse> {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or(""));
     if let Some(site) = text(SITE) {
         // `none` means that the user navigated directly: an address or a bookmark.
         return allow_if(site == "same-origin" || site == "none");
     }
     if let Some(origin) = text(ORIGIN.as_str()) {
-        let host = origin.split_once("://").map(|(_, host)| host);
-        let own = [text(FORWARDED_HOST), text(HOST.as_str())];
-        return allow_if(host.is_some() && own.contains(&host));
+        let (scheme, host) = origin.split_once("://").unwrap_or_default();
+        // A page without TLS may be forged by anyone on the network. The reverse is normal behind
+        // a proxy that is not trusted.
+        let is_same_scheme = !client.is_https() || scheme == "https";
+        return allow_if(is_same_scheme && client.host(headers) == Some(host));
     }
     if let Some(kind) = form(headers) {
         return Err(ErrorResponse::new(
@@ -82,37 +84,46 @@ fn allow_if(same_origin: bool) -> Result<(), ErrorResponse> {
     ))
 }
 
-/// Rejects requests from this machine with a `Host` that is not local. Clients on other machines
-/// may use any name of the server.
-pub(crate) fn check_host(parts: &Parts) -> Result<(), ErrorResponse> {
-    let peer = parts.extensions.get::<Peer>();
-    let peer = peer.and_then(|peer| peer.address());
-    let Some(host) = parts.headers.get(HOST) else {
+/// Rejects requests with a `Host` that is neither local nor allowed. Browsers always send one.
+pub(crate) fn check_host(
+    headers: &HeaderMap,
+    client: &Client,
+    allowed: &[String],
+) -> Result<(), ErrorResponse> {
+    let Some(host) = client.host(headers) else {
         return Ok(());
     };
-    let host = host.to_str().unwrap_or_default();
-    if !peer.is_some_and(|address| address.to_canonical().is_loopback()) || is_local(host) {
+    let name = host_name(host);
+    if is_local(name)
+        || allowed
+            .iter()
+            .any(|allowed| allowed.eq_ignore_ascii_case(name))
+    {
         return Ok(());
     }
     Err(ErrorResponse::new(
         StatusCode::FORBIDDEN,
         format!(
-            "Authentication is off, so requests from this machine must use an IP address or a local host name, not \
-             '{host}'. Use localhost, let the proxy send 'Host: localhost', or start the server with --auth on."
+            "Authentication is off, so requests must use an IP address, a local host name or one that --allowed-host \
+             lists, not '{host}'. Start the server with '--allowed-host {name}' if the name is its own, or with --auth on."
         ),
     ))
 }
 
-/// Whether a host name cannot come from public DNS: an IP address, `localhost`, or a name without a
-/// domain.
-fn is_local(host: &str) -> bool {
+/// The name in a `Host` header, without the port, a dot at the end and the brackets of an address.
+pub(crate) fn host_name(host: &str) -> &str {
     let (name, port) = host.rsplit_once(':').unwrap_or((host, ""));
     // `[::1]` has colons but no port.
     let name = if port.ends_with(']') { host } else { name };
     let name = name.trim_end_matches('.');
-    let address = name.trim_start_matches('[').trim_end_matches(']');
+    name.trim_start_matches('[').trim_end_matches(']')
+}
+
+/// Whether a host name cannot come from public DNS: an IP address, `localhost`, or a name without a
+/// domain.
+fn is_local(name: &str) -> bool {
     !name.is_empty()
-        && (address.parse::<IpAddr>().is_ok()
+        && (name.parse::<IpAddr>().is_ok()
             || !name.contains('.')
             || name.to_ascii_lowercase().ends_with(".localhost"))
 }
@@ -128,7 +139,7 @@ mod tests {
             .collect::<Vec<(axum::http::HeaderName, axum::http::HeaderValue)>>()
             .into_iter()
             .collect();
-        check_headers(&headers).is_ok()
+        check_headers(&headers, &Client::default()).is_ok()
     }
 
     #[test]
@@ -148,7 +159,7 @@ mod tests {
             ("evil.example.:8080", false),
             ("", false),
         ] {
-            assert_eq!(is_local(host), expected, "{host}");
+            assert_eq!(is_local(host_name(host)), expected, "{host}");
         }
     }
 
@@ -179,11 +190,11 @@ mod tests {
                 "{origin}"
             );
         }
-        let proxied = ("x-forwarded-host", "catalog.example");
-        assert!(is_accepted(&[
+        let forged = ("x-forwarded-host", "evil.example");
+        assert!(!is_accepted(&[
             host,
-            proxied,
-            ("origin", "https://catalog.example")
+            forged,
+            ("origin", "http://evil.example")
         ]));
         for (site, expected) in [
             ("same-origin", true),

@@ -9,7 +9,7 @@ use axum::Router;
 use axum::extract::Path;
 use axum::http::header::{
     ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
-    CONTENT_TYPE, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+    CONTENT_TYPE, REFERRER_POLICY, VARY,
 };
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
@@ -151,11 +151,10 @@ fn response(file: &'static File, request: &HeaderMap) -> Response {
     } else {
         REVALIDATE
     };
-    let headers: [(HeaderName, &str); 6] = [
+    let headers: [(HeaderName, &str); 5] = [
         (CONTENT_TYPE, file.content_type()),
         (CACHE_CONTROL, cached),
         (CONTENT_SECURITY_POLICY, POLICY),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (REFERRER_POLICY, "same-origin"),
         (VARY, "Accept-Encoding"),
     ];

@@ -10,9 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::FromRequestParts;
 use axum::http::Request;
-use axum::http::request::Parts;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -44,26 +42,37 @@ const SHUTDOWN_TIMEOUTS: ShutdownTimeouts = ShutdownTimeouts {
     requests: Duration::from_mins(5),
 };
 
-/// The remote address of the connection. Forwarding headers are ignored, because any client can
-/// send them.
-#[derive(Debug, Clone, Copy)]
-pub struct Peer(Option<IpAddr>);
+/// The other end of the connection. Behind a proxy that is the proxy: handlers use
+/// [`crate::client::Client`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Peer {
+    address: Option<IpAddr>,
+    is_tls: bool,
+}
 
 impl Peer {
     pub fn at(address: IpAddr) -> Self {
-        Self(Some(address))
+        Self {
+            // A socket for both versions of IP reports addresses of version 4 as `::ffff:a.b.c.d`.
+            address: Some(address.to_canonical()),
+            is_tls: false,
+        }
+    }
+
+    #[must_use]
+    pub fn over_tls(self) -> Self {
+        Self {
+            is_tls: true,
+            ..self
+        }
     }
 
     pub(crate) fn address(self) -> Option<IpAddr> {
-        self.0
+        self.address
     }
-}
 
-impl<S: Sync> FromRequestParts<S> for Peer {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(parts.extensions.get().copied().unwrap_or(Self(None)))
+    pub(crate) fn is_tls(self) -> bool {
+        self.is_tls
     }
 }
 
@@ -166,7 +175,8 @@ async fn serve_connection(
     in_flight: Arc<InFlight>,
     stopped: &mut watch::Receiver<Phase>,
 ) {
-    let peer = Peer(stream.peer_addr().ok().map(|address| address.ip()));
+    let peer = stream.peer_addr().ok();
+    let peer = peer.map_or_else(Peer::default, |address| Peer::at(address.ip()));
     let progress = Arc::new(Progress::new(in_flight));
     let service = {
         let progress = Arc::clone(&progress);

@@ -1,31 +1,25 @@
 //! `POST /logIn` and `/logOut`.
-//!
-//! The session cookie has DataHub's name and is `HttpOnly`. A second cookie, `actor`, has the URN
-//! of the user for pages that show it; the server ignores it.
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::header::{COOKIE, RETRY_AFTER, SET_COOKIE};
+use axum::http::header::{RETRY_AFTER, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use cookie::time::Duration;
-use cookie::{Cookie, SameSite};
-use docent_catalog::sessions::{SESSION_TTL_MS, SignIn};
+use docent_catalog::sessions::{DEVICE_TTL_MS, SESSION_TTL_MS, SignIn, SignInClient};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::AppState;
 use crate::body::WholeBody;
+use crate::client::Client;
+use crate::cookies;
 use crate::error::ErrorResponse;
 use crate::origin;
-use crate::server::Peer;
 
 /// Unauthenticated callers may send this much; names and passwords are much smaller.
 const MAX_CREDENTIALS_BYTES: usize = 64 * 1024;
-
-const SESSION_COOKIE: &str = "PLAY_SESSION";
-const ACTOR_COOKIE: &str = "actor";
 
 const EXPECTED_BODY: &str = "{\"username\": \"…\", \"password\": \"…\"}";
 
@@ -46,7 +40,7 @@ struct Credentials {
 
 pub(crate) async fn log_in(
     State(state): State<AppState>,
-    peer: Peer,
+    client: Client,
     headers: HeaderMap,
     WholeBody(bytes): WholeBody<MAX_CREDENTIALS_BYTES>,
 ) -> Result<Response, ErrorResponse> {
@@ -59,21 +53,32 @@ pub(crate) async fn log_in(
         ));
     }
     // Login CSRF: another site must not sign the user in as someone else.
-    origin::check_headers(&headers)?;
+    origin::check_headers(&headers, &client)?;
     // The error of the parser may contain the password.
     let credentials: Credentials = serde_json::from_slice(&bytes).map_err(|_| {
         ErrorResponse::bad_request(format!("The body is invalid. Send {EXPECTED_BODY}."))
     })?;
     let Credentials { username, password } = credentials;
-    let outcome = state
-        .catalog()
-        .sign_in(&username, &password, peer.address())
-        .await?;
+    let device = cookies::DEVICE.read(&headers, &client);
+    let from = SignInClient {
+        address: client.address(),
+        device: device.as_deref(),
+    };
+    let outcome = state.catalog().sign_in(&username, &password, from).await?;
     match outcome {
-        SignIn::Welcome { user, secret } => {
+        SignIn::Welcome {
+            user,
+            secret,
+            device,
+        } => {
             let actor = utf8_percent_encode(user.as_str(), ENCODED).to_string();
-            let max_age = Duration::milliseconds(SESSION_TTL_MS);
-            let cookies = cookies(&headers, &secret, &actor, max_age);
+            let session_age = Duration::milliseconds(SESSION_TTL_MS);
+            let device_age = Duration::milliseconds(DEVICE_TTL_MS);
+            let cookies = AppendHeaders([
+                cookies::SESSION.set(&client, &secret, session_age),
+                cookies::set_actor(&client, &actor, session_age),
+                cookies::DEVICE.set(&client, &device, device_age),
+            ]);
             Ok((cookies, Json(json!({"actor": user}))).into_response())
         }
         SignIn::Rejected => Err(ErrorResponse::new(
@@ -85,88 +90,43 @@ pub(crate) async fn log_in(
             let seconds = milliseconds.max(1).saturating_add(999) / 1000;
             let error = ErrorResponse::new(
                 StatusCode::TOO_MANY_REQUESTS,
-                format!("Too many sign-in attempts. Try again in {seconds} s."),
+                format!(
+                    "Too many failed sign-ins from this address. Try again in {seconds} s, or sign in with a browser \
+                     that you have signed in with before."
+                ),
             );
             Ok(([(RETRY_AFTER, seconds.to_string())], error).into_response())
         }
     }
 }
 
-/// Ends the session, if there is one.
+/// Ends the session, if there is one. The browser stays a known device.
 pub(crate) async fn log_out(
     State(state): State<AppState>,
+    client: Client,
     headers: HeaderMap,
 ) -> Result<Response, ErrorResponse> {
-    origin::check_headers(&headers)?;
-    if let Some(secret) = session(&headers) {
+    origin::check_headers(&headers, &client)?;
+    if let Some(secret) = cookies::SESSION.read(&headers, &client) {
         state.catalog().sign_out(&secret).await?;
     }
-    let expired = cookies(&headers, "", "", Duration::ZERO);
+    let expired = AppendHeaders([
+        cookies::SESSION.set(&client, "", Duration::ZERO),
+        cookies::set_actor(&client, "", Duration::ZERO),
+    ]);
     Ok((expired, Json(json!({}))).into_response())
 }
 
 /// `GET`, for links: redirects to the start page.
 pub(crate) async fn log_out_and_redirect(
     state: State<AppState>,
+    client: Client,
     headers: HeaderMap,
 ) -> Result<Response, ErrorResponse> {
-    let ended = log_out(state, headers).await?;
+    let ended = log_out(state, client, headers).await?;
     let mut response = Redirect::to("/").into_response();
     for cookie in ended.headers().get_all(SET_COOKIE) {
         response.headers_mut().append(SET_COOKIE, cookie.clone());
     }
     Ok(response)
-}
-
-/// The secret in the session cookie.
-pub(crate) fn session(headers: &HeaderMap) -> Option<String> {
-    headers
-        .get_all(COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(Cookie::split_parse)
-        .filter_map(Result::ok)
-        .find(|cookie| cookie.name() == SESSION_COOKIE)
-        .map(|cookie| cookie.value_trimmed().to_owned())
-        .filter(|secret| !secret.is_empty())
-}
-
-/// Both cookies. A maximum age of zero deletes them in the browser.
-fn cookies(
-    headers: &HeaderMap,
-    secret: &str,
-    actor: &str,
-    max_age: Duration,
-) -> AppendHeaders<[(axum::http::HeaderName, String); 2]> {
-    let is_secure = is_https(headers);
-    let cookie = |name, value, is_http_only| {
-        let cookie = Cookie::build((name, value))
-            .path("/")
-            .max_age(max_age)
-            .same_site(SameSite::Lax)
-            .secure(is_secure)
-            .http_only(is_http_only);
-        (SET_COOKIE, cookie.build().to_string())
-    };
-    AppendHeaders([
-        cookie(SESSION_COOKIE, secret, true),
-        cookie(ACTOR_COOKIE, actor, false),
-    ])
-}
-
-/// Whether the browser used HTTPS. The server itself speaks HTTP, so a proxy's headers tell.
-fn is_https(headers: &HeaderMap) -> bool {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let first = |value: &str| {
-        let first = value.split(',').next().unwrap_or_default();
-        first.trim().to_ascii_lowercase()
-    };
-    if let Some(protocol) = text("x-forwarded-proto") {
-        return first(protocol) == "https";
-    }
-    text("forwarded").is_some_and(|forwarded| {
-        let forwarded = first(forwarded);
-        let mut pairs = forwarded.split(';').filter_map(|pair| pair.split_once('='));
-        pairs.any(|(name, value)| name.trim() == "proto" && value.trim_matches('"') == "https")
-    })
 }

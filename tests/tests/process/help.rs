@@ -9,10 +9,12 @@ use docent_e2e::{CommandOutput, docent_command, repository_root, temporary_direc
 /// The flags of every command but `move`.
 const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
 /// The settings of `docent serve`, besides the common ones.
-const SERVE: [&str; 9] = [
+const SERVE: [&str; 11] = [
     "--listen",
     "--ui-listen",
     "--auth",
+    "--trusted-proxy",
+    "--allowed-host",
     "--default-role",
     "--admin-password-file",
     "--demo",

@@ -321,6 +321,25 @@ fn other_settings_have_the_same_precedence() -> anyhow::Result<()> {
     Ok(())
 }
 
+#[test]
+fn lists_of_hosts_and_proxies_come_from_variables() -> anyhow::Result<()> {
+    let server = Server::start(
+        Options::default()
+            .without_authentication()
+            .variable("DOCENT_ALLOWED_HOST", "docent.example,catalog.example")
+            .variable("DOCENT_TRUSTED_PROXY", "10.0.0.0/8,127.0.0.1"),
+    )?;
+    for (host, expected) in [("catalog.example", 200), ("evil.example", 403)] {
+        for header in ["Host", "X-Forwarded-Host"] {
+            let path = "/entitiesV2/urn:li:corpuser:jdoe";
+            let request = server.anonymous_request(Method::GET, path);
+            let status = server.send(request.header(header, host))?.status;
+            ensure!(status == expected, "{header}: {host} gets {status}");
+        }
+    }
+    Ok(())
+}
+
 /// Returns the demo's entities of one type, from its data file.
 fn demo_urns(entity_type: &str) -> anyhow::Result<Vec<String>> {
     let path = repository_root().join("crates/docent/demo/catalog.json");

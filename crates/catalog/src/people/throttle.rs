@@ -1,131 +1,133 @@
-//! Rate limits for password attempts.
+//! Delays password guessing without locking others out.
 //!
-//! Each user and each address has a number of attempts, which come back one by one. Both are
-//! counted in tables of a fixed size, where several may share a slot. A key of this process chooses
-//! the slots, so nobody can aim at the slot of another. Each server counts on its own.
+//! Failures are counted per user and address together: a stranger who guesses a user's password
+//! delays that address alone. After a few failures the delay doubles with each one. An address also
+//! has a budget for all users together. A known device ([`super::device`]) is counted on its own,
+//! so that nobody else's failures delay it.
+//!
+//! The tables are bounded ([`crate::rate`]), and each server counts on its own.
 
-use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use docent_model::{EpochMillis, Urn};
+use quick_cache::unsync::Cache;
 
-const SLOTS: usize = 16 * 1024;
+use crate::rate::{KeyedTable, RateLimit, RateLimiter, network};
 
-/// The burst size, and the time after which one attempt comes back.
-#[derive(Debug, Clone, Copy)]
-struct Limit {
-    attempts: i64,
-    comes_back_ms: EpochMillis,
-}
+/// Failures without a delay: more than most users mistype a password.
+const FREE_FAILURES: u32 = 5;
+/// Only a thief of the device's cookie fails so often.
+const FREE_DEVICE_FAILURES: u32 = 50;
+const FIRST_DELAY_MS: EpochMillis = 1_000;
+const MAX_DELAY_MS: EpochMillis = 15 * 60 * 1_000;
+/// Failures are forgotten this long after the end of their delay.
+const FORGOTTEN_AFTER_MS: EpochMillis = 60 * 60 * 1_000;
+/// An office may share an address: 30 attempts, and one more every 10 seconds.
+const PER_ADDRESS: RateLimit = RateLimit::new(30, 10_000_000);
 
-/// More than any user mistypes a password.
-const PER_USER: Limit = Limit {
-    attempts: 10,
-    comes_back_ms: 30_000,
-};
-/// An office may share an address.
-const PER_ADDRESS: Limit = Limit {
-    attempts: 30,
-    comes_back_ms: 10_000,
-};
-
-#[derive(Debug, Default)]
-pub(crate) struct Throttle {
-    users: Table,
-    addresses: Table,
-}
-
-/// An admitted attempt; a correct password gives it back.
 #[derive(Debug)]
-pub(crate) struct Attempt {
-    user: usize,
-    address: usize,
+pub(crate) struct Throttle {
+    /// By user and address, or by user and known device.
+    failures: KeyedTable<Failures>,
+    addresses: RateLimiter,
+}
+
+/// Consecutive failures, counted when an attempt starts, so that parallel ones count too.
+#[derive(Debug, Clone, Copy, Default)]
+struct Failures {
+    count: u32,
+    last_ms: EpochMillis,
+}
+
+/// An attempt to sign in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Attempt<'a> {
+    pub(crate) user: Option<&'a Urn>,
+    pub(crate) address: Option<IpAddr>,
+    /// The id of the device, if it is known for this user.
+    pub(crate) device: Option<&'a str>,
+}
+
+impl Default for Throttle {
+    fn default() -> Self {
+        Self {
+            failures: KeyedTable::default(),
+            addresses: RateLimiter::new(PER_ADDRESS),
+        }
+    }
 }
 
 impl Throttle {
-    /// Takes one attempt, or returns in how many milliseconds there is one.
-    pub(crate) fn take(
+    /// Admits an attempt, or returns the milliseconds to wait. Counts it as a failure until
+    /// [`Throttle::succeeded`].
+    pub(crate) fn admit(
         &self,
-        user: Option<&Urn>,
-        address: Option<IpAddr>,
+        attempt: &Attempt<'_>,
         now_ms: EpochMillis,
-    ) -> Result<Attempt, EpochMillis> {
-        let attempt = Attempt {
-            user: self.users.slot(&user),
-            address: self.addresses.slot(&address.map(network)),
+    ) -> Result<(), EpochMillis> {
+        let key = self.key(attempt);
+        let mut table = self.failures.lock();
+        let failures = table.get(&key).copied().unwrap_or_default();
+        let next = failures.next(attempt.free_failures(), now_ms)?;
+        if attempt.device.is_none() {
+            self.addresses.take(&attempt.network(), now_ms)?;
+        }
+        Cache::insert(&mut table, key, next);
+        Ok(())
+    }
+
+    /// The password was correct: the failures of this user at this address are forgotten.
+    pub(crate) fn succeeded(&self, attempt: &Attempt<'_>) {
+        self.failures.lock().remove(&self.key(attempt));
+        if attempt.device.is_none() {
+            self.addresses.give_back(&attempt.network());
+        }
+    }
+
+    fn key(&self, attempt: &Attempt<'_>) -> u64 {
+        match attempt.device {
+            Some(device) => self.failures.key_of(&(attempt.user, "device", device)),
+            None => self
+                .failures
+                .key_of(&(attempt.user, "address", attempt.network())),
+        }
+    }
+}
+
+impl Attempt<'_> {
+    fn network(&self) -> Option<IpAddr> {
+        self.address.map(network)
+    }
+
+    fn free_failures(&self) -> u32 {
+        match self.device {
+            Some(_) => FREE_DEVICE_FAILURES,
+            None => FREE_FAILURES,
+        }
+    }
+}
+
+impl Failures {
+    /// One failure more, or the milliseconds to wait for the next attempt.
+    fn next(self, free: u32, now_ms: EpochMillis) -> Result<Self, EpochMillis> {
+        let delay_ms = match self.count.checked_sub(free) {
+            None => 0,
+            Some(doublings) => 1_i64
+                .checked_shl(doublings.min(32))
+                .map_or(MAX_DELAY_MS, |factor| FIRST_DELAY_MS.saturating_mul(factor))
+                .min(MAX_DELAY_MS),
         };
-        let (mut users, mut addresses) = (self.users.lock(), self.addresses.lock());
-        let user = PER_USER.next(users[attempt.user], now_ms);
-        let address = PER_ADDRESS.next(addresses[attempt.address], now_ms);
-        match (user, address) {
-            (Ok(user), Ok(address)) => {
-                users[attempt.user] = user;
-                addresses[attempt.address] = address;
-                Ok(attempt)
-            }
-            (user, address) => {
-                let wait_ms = |next: Result<_, _>| next.err().unwrap_or(0);
-                Err(wait_ms(user).max(wait_ms(address)))
-            }
-        }
-    }
-
-    pub(crate) fn give_back(&self, attempt: &Attempt) {
-        self.users.lock()[attempt.user] -= PER_USER.comes_back_ms;
-        self.addresses.lock()[attempt.address] -= PER_ADDRESS.comes_back_ms;
-    }
-}
-
-/// The owner of an IPv6 address has a whole network of them.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
-        }
-        address @ IpAddr::V4(_) => address,
-    }
-}
-
-impl Limit {
-    /// A slot holds the time at which all attempts are back. Each attempt moves it on, up to a
-    /// limit.
-    fn next(self, back_at: EpochMillis, now_ms: EpochMillis) -> Result<EpochMillis, EpochMillis> {
-        let last = now_ms.saturating_add(self.attempts * self.comes_back_ms);
         // A clock that was set back must not block anyone for longer.
-        let next = back_at.clamp(now_ms, last) + self.comes_back_ms;
-        if next > last {
-            Err(next - last)
-        } else {
-            Ok(next)
+        let ends_at = self.last_ms.min(now_ms).saturating_add(delay_ms);
+        if now_ms < ends_at {
+            return Err(ends_at.saturating_sub(now_ms));
         }
-    }
-}
-
-#[derive(Debug)]
-struct Table {
-    slots: Mutex<Vec<EpochMillis>>,
-    key: RandomState,
-}
-
-impl Default for Table {
-    fn default() -> Self {
-        Self {
-            slots: Mutex::new(vec![0; SLOTS]),
-            key: RandomState::new(),
-        }
-    }
-}
-
-impl Table {
-    fn slot(&self, name: &impl Hash) -> usize {
-        let slot = self.key.hash_one(name) % SLOTS as u64;
-        usize::try_from(slot).unwrap_or_default()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<EpochMillis>> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+        let is_forgotten = now_ms >= ends_at.saturating_add(FORGOTTEN_AFTER_MS);
+        let count = if is_forgotten { 0 } else { self.count };
+        Ok(Self {
+            count: count.saturating_add(1),
+            last_ms: now_ms,
+        })
     }
 }
 
@@ -133,72 +135,107 @@ impl Table {
 mod tests {
     use super::*;
 
+    const NOW_MS: EpochMillis = 1_000_000_000;
+
     fn user(name: &str) -> Urn {
         Urn::new("corpuser", name).unwrap()
     }
 
-    fn address(number: u8) -> IpAddr {
-        IpAddr::from([10, 0, 0, number])
+    fn attempt(user: &Urn, address: u8) -> Attempt<'_> {
+        Attempt {
+            user: Some(user),
+            address: Some(IpAddr::from([10, 0, 0, address])),
+            device: None,
+        }
     }
 
     #[test]
-    fn a_user_has_ten_attempts_and_one_more_each_half_minute() {
+    fn after_five_failures_the_delay_doubles_up_to_a_quarter_of_an_hour() {
         let throttle = Throttle::default();
         let ada = user("ada");
-        let take = |number, now_ms| throttle.take(Some(&ada), Some(address(number)), now_ms);
-        for number in 0..10 {
-            assert!(take(number, 1_000_000).is_ok(), "{number}");
+        let mut now_ms = NOW_MS;
+        let mut delays = Vec::new();
+        for _ in 0..18 {
+            let admitted = throttle.admit(&attempt(&ada, 1), now_ms);
+            if let Err(wait_ms) = admitted {
+                delays.push(wait_ms / 1000);
+                now_ms += wait_ms - 1;
+                throttle.admit(&attempt(&ada, 1), now_ms).unwrap_err();
+                now_ms += 1;
+                throttle.admit(&attempt(&ada, 1), now_ms).unwrap();
+            }
         }
-        assert_eq!(take(10, 1_000_000).unwrap_err(), 30_000);
-        assert_eq!(take(10, 1_020_000).unwrap_err(), 10_000);
-        assert!(take(10, 1_030_000).is_ok());
-        assert!(take(10, 1_030_000).is_err());
-        // Rejected attempts do not count.
-        assert!(take(10, 1_060_000).is_ok());
+        let expected = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900];
+        assert_eq!(delays, expected);
+        let forgotten_ms = now_ms + MAX_DELAY_MS + FORGOTTEN_AFTER_MS;
+        for _ in 0..FREE_FAILURES {
+            throttle.admit(&attempt(&ada, 1), forgotten_ms).unwrap();
+        }
+        throttle.admit(&attempt(&ada, 1), forgotten_ms).unwrap_err();
     }
 
     #[test]
-    fn an_address_has_thirty_attempts_whomever_it_names() {
+    fn failures_delay_neither_other_addresses_nor_other_users_nor_known_devices() {
         let throttle = Throttle::default();
-        let take =
-            |number: u8| throttle.take(Some(&user(&number.to_string())), Some(address(1)), 0);
+        let (ada, grace) = (user("ada"), user("grace"));
+        while throttle.admit(&attempt(&ada, 1), NOW_MS).is_ok() {}
+        throttle.admit(&attempt(&ada, 2), NOW_MS).unwrap();
+        throttle.admit(&attempt(&grace, 1), NOW_MS).unwrap();
+        let known = Attempt {
+            device: Some("1f"),
+            ..attempt(&ada, 1)
+        };
+        for _ in 0..FREE_DEVICE_FAILURES {
+            throttle.admit(&known, NOW_MS).unwrap();
+        }
+        // A stolen cookie does not allow endless guesses.
+        throttle.admit(&known, NOW_MS).unwrap_err();
+    }
+
+    #[test]
+    fn an_address_has_thirty_attempts_for_all_users_together() {
+        let throttle = Throttle::default();
+        let admit = |number: u8, address| {
+            throttle.admit(&attempt(&user(&number.to_string()), address), NOW_MS)
+        };
         for number in 0..30 {
-            assert!(take(number).is_ok(), "{number}");
+            admit(number, 1).unwrap();
         }
-        assert_eq!(take(30).unwrap_err(), 10_000);
-        assert!(
-            throttle
-                .take(Some(&user("30")), Some(address(2)), 0)
-                .is_ok()
-        );
+        assert_eq!(admit(30, 1), Err(10_000));
+        admit(30, 2).unwrap();
+        let ada = user("ada");
+        let known = Attempt {
+            device: Some("1f"),
+            ..attempt(&ada, 1)
+        };
+        throttle.admit(&known, NOW_MS).unwrap();
     }
 
     #[test]
-    fn a_right_password_costs_no_attempt() {
+    fn a_correct_password_costs_no_attempt_and_forgets_failures() {
         let throttle = Throttle::default();
+        let ada = user("ada");
+        for _ in 0..20 {
+            for _ in 0..FREE_FAILURES {
+                throttle.admit(&attempt(&ada, 1), NOW_MS).unwrap();
+                throttle.addresses.give_back(&attempt(&ada, 1).network());
+            }
+            throttle.succeeded(&attempt(&ada, 1));
+        }
+        let grace = user("grace");
         for _ in 0..100 {
-            let attempt = throttle
-                .take(Some(&user("ada")), Some(address(1)), 5)
-                .unwrap();
-            throttle.give_back(&attempt);
+            throttle.admit(&attempt(&grace, 1), NOW_MS).unwrap();
+            throttle.succeeded(&attempt(&grace, 1));
         }
     }
 
     #[test]
     fn a_clock_that_is_set_back_locks_nobody_out_for_longer() {
         let throttle = Throttle::default();
-        for _ in 0..10 {
-            let _ = throttle.take(Some(&user("ada")), None, 1_000_000_000);
+        let ada = user("ada");
+        for _ in 0..=FREE_FAILURES {
+            let _ = throttle.admit(&attempt(&ada, 1), NOW_MS);
         }
-        let wait_ms = throttle.take(Some(&user("ada")), None, 1_000).unwrap_err();
-        assert_eq!(wait_ms, 30_000);
-    }
-
-    #[test]
-    fn neighbours_in_a_network_of_version_6_are_one_address() {
-        let parse = |text: &str| network(text.parse().unwrap());
-        assert_eq!(parse("2001:db8::1"), parse("2001:db8::ffff:1"));
-        assert_ne!(parse("2001:db8::1"), parse("2001:db8:0:1::1"));
-        assert_eq!(parse("::ffff:10.0.0.1"), parse("10.0.0.1"));
+        assert_eq!(throttle.admit(&attempt(&ada, 1), 1_000), Err(1_000));
     }
 }

@@ -28,10 +28,14 @@ impl Fixture {
     /// With access control, where users without a role are Editors.
     async fn enforced() -> Self {
         let fixture = Self::new().await;
-        fixture.catalog.ensure_policies().await.unwrap();
-        let editor = Urn::new("dataHubRole", "Editor").unwrap();
-        fixture.catalog.enforce_policies(Some(&editor));
+        fixture.enforce().await;
         fixture
+    }
+
+    async fn enforce(&self) {
+        self.catalog.ensure_policies().await.unwrap();
+        let editor = Urn::new("dataHubRole", "Editor").unwrap();
+        self.catalog.enforce_policies(Some(&editor));
     }
 
     async fn new() -> Self {

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::task::Poll;
 
 use docent_catalog::people::{Administrator, NewUser, Password};
-use docent_catalog::sessions::SignIn;
+use docent_catalog::sessions::{SignIn, SignInClient};
 use docent_catalog::tokens::{NewToken, TokenFilter};
 use docent_catalog::{AspectKey, Caller, Change, ConflictReason, ErrorKind, Proposal};
 use docent_model::{AspectName, SystemMetadata, Urn};
@@ -104,7 +104,11 @@ async fn a_user_suspended_or_removed_during_the_password_check_gets_no_session()
     let administrator = Caller::new(datahub());
     for how in ["suspended", "removed"] {
         let user = add(&fixture, how).await;
-        let mut attempt = pin!(fixture.catalog.sign_in(how, PASSWORD, None));
+        let mut attempt = pin!(
+            fixture
+                .catalog
+                .sign_in(how, PASSWORD, SignInClient::default())
+        );
         let begun = poll_fn(|context| Poll::Ready(attempt.as_mut().poll(context))).await;
         assert!(begun.is_pending(), "it waits for the hash");
         if how == "suspended" {
@@ -132,11 +136,15 @@ async fn a_session_that_begins_while_the_password_changes_does_not_survive() {
         let next = format!("password number {round}");
         let password = Password::new(next.as_str()).unwrap();
         let (first, changed, second) = tokio::join!(
-            fixture.catalog.sign_in("ada", &old, None),
+            fixture
+                .catalog
+                .sign_in("ada", &old, SignInClient::default()),
             fixture
                 .catalog
                 .set_password(&fixture.caller, &ada, &password),
-            fixture.catalog.sign_in("ada", &old, None),
+            fixture
+                .catalog
+                .sign_in("ada", &old, SignInClient::default()),
         );
         changed.unwrap();
         for attempt in [first, second] {
@@ -147,8 +155,12 @@ async fn a_session_that_begins_while_the_password_changes_does_not_survive() {
         }
         old = next;
     }
-    let welcome = fixture.catalog.sign_in("ada", &old, None).await.unwrap();
-    let SignIn::Welcome { secret, user } = welcome else {
+    let welcome = fixture
+        .catalog
+        .sign_in("ada", &old, SignInClient::default())
+        .await
+        .unwrap();
+    let SignIn::Welcome { secret, user, .. } = welcome else {
         panic!("{welcome:?}")
     };
     let session = fixture.catalog.authenticate_session(&secret).await.unwrap();
@@ -176,8 +188,11 @@ async fn a_direct_write_that_blocks_a_user_ends_the_sessions() {
         ),
     ] {
         let user = add(&fixture, name).await;
-        let SignIn::Welcome { secret, .. } =
-            fixture.catalog.sign_in(name, PASSWORD, None).await.unwrap()
+        let SignIn::Welcome { secret, .. } = fixture
+            .catalog
+            .sign_in(name, PASSWORD, SignInClient::default())
+            .await
+            .unwrap()
         else {
             panic!("{name} cannot sign in");
         };
@@ -206,6 +221,7 @@ async fn a_deleted_user_cannot_come_back_by_creating_a_token() {
         actor: user.clone(),
         ttl_ms: Some(1000),
     };
+    fixture.enforce().await;
     // Another server may know the session for a moment.
     let caller = Caller::new(user.clone());
     let issued = fixture.catalog.issue_token(&caller, new);

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use docent_catalog::people::{ADMINISTRATOR, Administrator, Password};
 use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
-use docent_http::{AppState, AuthMode};
+use docent_http::{AppState, AuthMode, HttpSettings};
 use docent_model::{SystemClock, Urn};
 use docent_search::Search;
 use futures_util::FutureExt as _;
@@ -103,7 +103,12 @@ async fn run(settings: Settings) -> Result<()> {
     };
     let index_task = tokio::spawn(maintain_index(search));
     let token_use_task = tokio::spawn(store_token_uses(catalog.clone(), Caller::system()));
-    let router = docent_http::router(AppState::new(catalog.clone(), engine, auth));
+    let http = HttpSettings {
+        auth,
+        trusted_proxies: settings.trusted_proxies.clone(),
+        allowed_hosts: settings.allowed_hosts.clone(),
+    };
+    let router = docent_http::router(AppState::new(catalog.clone(), engine, http));
     let version = env!("CARGO_PKG_VERSION");
     say(format!("Docent {version} is listening on http://{address}"));
     if let Some((_, address)) = &ui {

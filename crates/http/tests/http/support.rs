@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use docent_catalog::tokens::NewToken;
 use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
-use docent_http::{AppState, AuthMode};
+use docent_http::{AppState, AuthMode, HttpSettings};
 use docent_model::{FixedClock, Urn};
 use docent_search::Search;
 use docent_store::Store;
@@ -38,17 +38,25 @@ impl App {
     }
 
     pub(crate) async fn with_auth(auth: AuthMode) -> Self {
+        Self::with_settings(HttpSettings {
+            auth,
+            ..HttpSettings::default()
+        })
+        .await
+    }
+
+    pub(crate) async fn with_settings(settings: HttpSettings) -> Self {
         let test_store = TestStore::open().await.unwrap();
         let clock = Arc::new(FixedClock::at(NOW_MS));
         let store = test_store.store();
         let search = Search::in_memory(Arc::clone(&store));
         let catalog = Catalog::new(store, clock.clone()).with_search(Arc::new(search));
-        if auth == AuthMode::On {
+        if settings.auth == AuthMode::On {
             catalog.ensure_policies().await.unwrap();
             catalog.enforce_policies(Some(&role("Editor")));
         }
         let engine = Engine::docent().unwrap();
-        let router = docent_http::router(AppState::new(catalog.clone(), engine, auth));
+        let router = docent_http::router(AppState::new(catalog.clone(), engine, settings));
         let token = new_token(&catalog, Some(86_400_000)).await;
         Self {
             catalog,

@@ -7,8 +7,8 @@ use std::path::Path;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
 use docent_catalog::{Caller, ErrorKind};
-use docent_http::AuthMode;
 use docent_http::server::Peer;
+use docent_http::{AuthMode, HttpSettings};
 use docent_model::{AspectName, Urn};
 use docent_store::{RawAspect, RowVersion, StoredAspect};
 use serde_json::{Value, json};
@@ -354,8 +354,13 @@ async fn with_authentication_off_cross_site_requests_are_rejected() {
 }
 
 #[tokio::test]
-async fn with_authentication_off_local_requests_need_a_local_host_name() {
-    let app = App::with_auth(AuthMode::Off).await;
+async fn with_authentication_off_every_client_needs_a_local_or_allowed_host_name() {
+    let app = App::with_settings(HttpSettings {
+        auth: AuthMode::Off,
+        allowed_hosts: vec!["Docent.example".to_owned()],
+        trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()],
+    })
+    .await;
     let ask = |host: &str, peer: [u8; 4]| {
         Request::builder()
             .uri("/entitiesV2/urn%3Ali%3Acorpuser%3Adatahub")
@@ -364,22 +369,53 @@ async fn with_authentication_off_local_requests_need_a_local_host_name() {
             .body(Body::empty())
             .unwrap()
     };
-    for (host, peer, expected) in [
-        ("localhost:8080", [127, 0, 0, 1], true),
-        ("evil.example:8080", [127, 0, 0, 1], false),
-        // Other machines may use any host name.
-        ("docent.example:8080", [192, 168, 0, 7], true),
+    let (here, there, proxy) = ([127, 0, 0, 1], [192, 168, 0, 7], [10, 0, 0, 1]);
+    for peer in [here, there] {
+        for (host, expected) in [
+            ("localhost:8080", true),
+            ("192.168.0.2:8080", true),
+            ("docent.example:8080", true),
+            ("evil.example:8080", false),
+            ("docent.example.evil.example", false),
+            ("evil-docent.example", false),
+        ] {
+            let (status, body) = app.send(ask(host, peer)).await;
+            assert_eq!(status != StatusCode::FORBIDDEN, expected, "{host}: {body}");
+            let message = body["message"].as_str().unwrap_or_default();
+            assert_eq!(message.contains("--allowed-host"), !expected, "{body}");
+        }
+    }
+    // Behind a trusted proxy, the name that the browser used counts.
+    for (peer, forwarded, expected) in [
+        (proxy, "evil.example", false),
+        (proxy, "docent.example", true),
+        (there, "evil.example", true),
     ] {
-        let (status, body) = app.send(ask(host, peer)).await;
-        assert_eq!(status != StatusCode::FORBIDDEN, expected, "{host}: {body}");
+        let mut request = ask("localhost", peer);
+        let forwarded = forwarded.parse().unwrap();
+        request.headers_mut().insert("x-forwarded-host", forwarded);
+        let (status, body) = app.send(request).await;
+        assert_eq!(status != StatusCode::FORBIDDEN, expected, "{body}");
     }
     let app = App::empty().await;
-    let mut request = ask("evil.example:8080", [127, 0, 0, 1]);
+    let mut request = ask("evil.example:8080", here);
     let token = format!("Bearer {}", app.token);
     request
         .headers_mut()
         .insert(header::AUTHORIZATION, token.parse().unwrap());
     assert_eq!(app.send(request).await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn with_authentication_off_no_tokens_are_created() {
+    let app = App::with_auth(AuthMode::Off).await;
+    let mutation = format!(
+        r#"mutation {{ createAccessToken(input: {{ type: PERSONAL, actorUrn: "{USER}", duration: ONE_HOUR, name: "x" }})
+           {{ accessToken }} }}"#
+    );
+    let (code, message) = app.graphql_error(&mutation).await;
+    assert_eq!(code, 403, "{message}");
+    assert!(message.contains("docent token create"), "{message}");
 }
 
 #[tokio::test]

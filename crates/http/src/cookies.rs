@@ -1,0 +1,87 @@
+//! The cookies of signed-in browsers.
+//!
+//! Over HTTPS, the names of secret cookies have the prefix `__Host-`: browsers accept those only
+//! from this host and over HTTPS, so that neither another host of the domain nor a page without TLS
+//! can replace them. Cookies without the prefix are then ignored.
+
+use axum::http::header::{COOKIE, SET_COOKIE};
+use axum::http::{HeaderMap, HeaderName};
+use cookie::time::Duration;
+use cookie::{Cookie, SameSite};
+
+use crate::client::Client;
+
+/// A cookie that scripts cannot read. The session's has DataHub's name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SecretCookie {
+    plain: &'static str,
+    over_https: &'static str,
+}
+
+pub(crate) const SESSION: SecretCookie = SecretCookie {
+    plain: "PLAY_SESSION",
+    over_https: "__Host-PLAY_SESSION",
+};
+
+/// Marks a browser in which users have signed in before.
+pub(crate) const DEVICE: SecretCookie = SecretCookie {
+    plain: "docent_device",
+    over_https: "__Host-docent_device",
+};
+
+/// The URN of the user, for pages and clients that show it; the server ignores it.
+const ACTOR: &str = "actor";
+
+impl SecretCookie {
+    fn name(self, client: &Client) -> &'static str {
+        if client.is_https() {
+            self.over_https
+        } else {
+            self.plain
+        }
+    }
+
+    pub(crate) fn read(self, headers: &HeaderMap, client: &Client) -> Option<String> {
+        let name = self.name(client);
+        headers
+            .get_all(COOKIE)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(Cookie::split_parse)
+            .filter_map(Result::ok)
+            .find(|cookie| cookie.name() == name)
+            .map(|cookie| cookie.value_trimmed().to_owned())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// A `Set-Cookie` header. A maximum age of zero deletes the cookie in the browser.
+    pub(crate) fn set(
+        self,
+        client: &Client,
+        value: &str,
+        max_age: Duration,
+    ) -> (HeaderName, String) {
+        set(client, self.name(client), value, max_age, true)
+    }
+}
+
+/// The `Set-Cookie` header of the cookie with the user's URN.
+pub(crate) fn set_actor(client: &Client, value: &str, max_age: Duration) -> (HeaderName, String) {
+    set(client, ACTOR, value, max_age, false)
+}
+
+fn set(
+    client: &Client,
+    name: &str,
+    value: &str,
+    max_age: Duration,
+    is_http_only: bool,
+) -> (HeaderName, String) {
+    let cookie = Cookie::build((name, value))
+        .path("/")
+        .max_age(max_age)
+        .same_site(SameSite::Lax)
+        .secure(client.is_https())
+        .http_only(is_http_only);
+    (SET_COOKIE, cookie.build().to_string())
+}
