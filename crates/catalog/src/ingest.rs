@@ -6,7 +6,7 @@ use crate::apply::{about_proposal, may_change_account_status};
 use crate::conditions::free_keys;
 use crate::people::USER_MANAGERS;
 use crate::proposal::Requirement;
-use crate::{Applied, Caller, Catalog, Error, Proposal, tokens};
+use crate::{Applied, Caller, Catalog, Error, Proposal, invitations, tokens};
 
 impl Catalog {
     /// Applies proposals that came from outside, all or none. Rejects aspects that only our own use
@@ -36,8 +36,19 @@ impl Catalog {
     pub fn reserved(urn: &Urn, aspect: Option<AspectName>) -> Option<String> {
         if aspect == Some(AspectName::CORP_USER_CREDENTIALS) {
             return Some(format!(
-                "the {} of {urn} cannot be written directly: only an operator at the server sets a password",
+                "the {} of {urn} cannot be written directly: people set their own, with a sign-in, an invite link or a reset link",
                 AspectName::CORP_USER_CREDENTIALS
+            ));
+        }
+        if urn.entity_type() == invitations::ENTITY {
+            return Some(format!(
+                "{urn} cannot be written directly: use createInviteToken instead"
+            ));
+        }
+        if urn.entity_type() == "corpuser" && aspect == Some(AspectName::SUB_TYPES) {
+            return Some(format!(
+                "the {} of {urn} cannot be written directly: use createServiceAccount instead",
+                AspectName::SUB_TYPES
             ));
         }
         if urn.entity_type() == tokens::ENTITY {

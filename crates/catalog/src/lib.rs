@@ -4,8 +4,9 @@
 //! [`history`], [`activity`]); searches use the index ([`search`]). Every change becomes a list of
 //! [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the
 //! input of one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`groups`],
-//! [`labels`], [`lifecycle`], [`links`], [`names`], [`owners`], [`people`], [`policies`],
-//! [`sessions`], [`structured_properties`], [`tokens`], [`vocabulary`].
+//! [`invitations`], [`labels`], [`lifecycle`], [`links`], [`names`], [`owners`], [`people`],
+//! [`policies`], [`service_accounts`], [`sessions`], [`structured_properties`], [`tokens`],
+//! [`vocabulary`].
 //!
 //! Every use case that writes takes the [`Caller`], and [`access`] decides whether the caller may.
 //!
@@ -29,6 +30,7 @@ pub mod history;
 mod hooks;
 mod ids;
 mod ingest;
+pub mod invitations;
 pub mod labels;
 pub mod lifecycle;
 pub mod lineage;
@@ -45,6 +47,7 @@ pub mod references;
 pub mod runs;
 pub mod search;
 mod secret;
+pub mod service_accounts;
 pub mod sessions;
 mod stored;
 pub mod structured_properties;
@@ -80,6 +83,7 @@ pub struct Catalog {
     inner: Arc<Inner>,
     search: Option<Arc<Search>>,
     ids: Arc<dyn Ids>,
+    session_limits: sessions::SessionLimits,
 }
 
 #[derive(Debug)]
@@ -111,6 +115,7 @@ impl Catalog {
             }),
             search: None,
             ids: Arc::new(RandomIds),
+            session_limits: sessions::SessionLimits::default(),
         }
     }
 

@@ -8,6 +8,8 @@
 //! Signing in begins a session ([`crate::sessions`]). This module must not know how a password is
 //! entered.
 
+mod common;
+pub mod credentials;
 mod details;
 pub(crate) mod device;
 pub(crate) mod password;
@@ -26,6 +28,7 @@ use crate::proposal::{Change, Proposal};
 use crate::stored::aspect_value;
 use crate::target::Target;
 use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind, SYSTEM_ACTOR};
+pub(crate) use details::check_display_name;
 use password::is_ours;
 
 pub use password::Password;
@@ -34,7 +37,7 @@ pub use password::Password;
 pub const ADMINISTRATOR: &str = "datahub";
 
 /// The privileges to add users.
-const USER_CREATORS: &[Privilege] = &[
+pub(crate) const USER_CREATORS: &[Privilege] = &[
     p::MANAGE_USERS_AND_GROUPS,
     p::CREATE_USERS_AND_GROUPS,
     p::CREATE_USERS,
@@ -105,14 +108,9 @@ impl Catalog {
     /// the old password and tokens are deleted.
     pub async fn add_user(&self, caller: &Caller, new: NewUser) -> Result<(), Error> {
         self.authorize(caller, USER_CREATORS, None).await?;
-        let user = check_user(&new.user)?;
-        details::check_sign_in_name(user.key())?;
-        if let Some(name) = &new.display_name {
-            details::check_display_name(name)?;
-        }
-        if let Some(address) = &new.email {
-            details::check_email(address)?;
-        }
+        check_new_user(&new)?;
+        let user = &new.user;
+        self.expect_person(user).await?;
         let (display_name, email) = (new.display_name, new.email);
         let info = move |current: Option<CorpUserInfo>| {
             let mut info = current.unwrap_or_else(active_user);
@@ -214,7 +212,9 @@ impl Catalog {
         self.authorize(caller, &[p::MANAGE_USER_CREDENTIALS], None)
             .await?;
         check_user(user)?;
+        password.check_for(user)?;
         self.check_user_exists(user).await?;
+        self.expect_person(user).await?;
         let credentials = self.inner.hashing.credentials(password).await?;
         let aspect = AspectName::CORP_USER_CREDENTIALS;
         // Deleted first, so that the old hash does not stay in the history.
@@ -415,7 +415,20 @@ fn check_user(user: &Urn) -> Result<&Urn, Error> {
     Ok(user)
 }
 
-fn active_user() -> CorpUserInfo {
+/// Checks names, address and password of a user who gets a password.
+pub(crate) fn check_new_user(new: &NewUser) -> Result<(), Error> {
+    let user = check_user(&new.user)?;
+    details::check_sign_in_name(user.key())?;
+    if let Some(name) = &new.display_name {
+        details::check_display_name(name)?;
+    }
+    if let Some(address) = &new.email {
+        details::check_email(address)?;
+    }
+    new.password.check_for(user)
+}
+
+pub(crate) fn active_user() -> CorpUserInfo {
     CorpUserInfo {
         active: true,
         display_name: None,
@@ -424,6 +437,10 @@ fn active_user() -> CorpUserInfo {
         system: None,
         other: Other::new(),
     }
+}
+
+pub(crate) fn with_active_status(user: &Urn) -> Proposal {
+    with_status(user, ACTIVE)
 }
 
 fn with_status(user: &Urn, status: &'static str) -> Proposal {

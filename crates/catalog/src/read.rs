@@ -12,10 +12,11 @@ use docent_store::{
 use crate::{Catalog, Error, tokens};
 
 /// Aspects that hold secrets, or the hashes that secrets are checked against.
-const SECRET_ASPECTS: [AspectName; 5] = [
+const SECRET_ASPECTS: [AspectName; 6] = [
     AspectName::CORP_USER_CREDENTIALS,
     AspectName::ACCESS_TOKEN_INFO,
     AspectName::CONNECTION_DETAILS,
+    AspectName::INVITE_TOKEN,
     AspectName::SECRET_VALUE,
     AspectName::SESSION_INFO,
 ];

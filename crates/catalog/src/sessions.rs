@@ -23,7 +23,7 @@ use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind};
 
 pub(crate) const ENTITY: &str = "docentSession";
 /// The same as in DataHub.
-pub const SESSION_TTL_MS: EpochMillis = 24 * 60 * 60 * 1000;
+const DEFAULT_TTL_MS: EpochMillis = 24 * 60 * 60 * 1000;
 /// How long a browser stays a known device after a sign-in.
 pub const DEVICE_TTL_MS: EpochMillis = device::TTL_MS;
 /// The oldest sessions of a user end beyond this.
@@ -40,14 +40,32 @@ pub struct SignInClient<'a> {
     pub device: Option<&'a str>,
 }
 
+/// How long sessions last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionLimits {
+    /// After the sign-in.
+    pub absolute_ms: EpochMillis,
+    /// After the last request, to the minute; `None` for any time.
+    pub idle_ms: Option<EpochMillis>,
+}
+
+impl Default for SessionLimits {
+    fn default() -> Self {
+        Self {
+            absolute_ms: DEFAULT_TTL_MS,
+            idle_ms: None,
+        }
+    }
+}
+
 /// The outcome of an attempt to sign in.
 pub enum SignIn {
     /// The only time the secret is shown.
     Welcome {
         user: Urn,
         secret: String,
-        /// Identifies the browser as a known device in later attempts.
-        device: String,
+        /// Identifies the browser as a known device in later attempts; `None` changes nothing.
+        device: Option<String>,
     },
     /// The user is unknown, suspended or removed, or the password is wrong; the caller does not
     /// learn which.
@@ -67,6 +85,17 @@ impl std::fmt::Debug for SignIn {
 }
 
 impl Catalog {
+    /// The same catalog with other limits of sessions.
+    #[must_use]
+    pub fn with_session_limits(mut self, limits: SessionLimits) -> Self {
+        self.session_limits = limits;
+        self
+    }
+
+    pub fn session_limits(&self) -> SessionLimits {
+        self.session_limits
+    }
+
     /// Checks a password and begins a session. Every admitted attempt takes the time of one hash.
     pub async fn sign_in(
         &self,
@@ -123,9 +152,16 @@ impl Catalog {
         };
         let device = match &credentials {
             Some(credentials) => {
-                device::renew(client.device, known, &user, credentials, self.now_ms())?
+                let now_ms = self.now_ms();
+                Some(device::renew(
+                    client.device,
+                    known,
+                    &user,
+                    credentials,
+                    now_ms,
+                )?)
             }
-            None => String::new(),
+            None => None,
         };
         let secret = match self.begin_session(&user, credentials).await {
             // Suspended or removed while the password was being checked.
@@ -153,20 +189,45 @@ impl Catalog {
         let Some(urn) = session_urn(secret) else {
             return Ok(None);
         };
+        let mut session = self.known_session(&urn, secret).await?;
+        if session.as_ref().is_some_and(|it| self.is_idle(it)) {
+            // Another server may have seen a request meanwhile.
+            self.inner.known_sessions.forget(&hash_of(secret));
+            session = self.known_session(&urn, secret).await?;
+        }
+        let Some(session) = session.filter(|session| !self.is_idle(session)) else {
+            return Ok(None);
+        };
+        if self.session_limits.idle_ms.is_some() {
+            self.record_use(&session, || Ok(urn));
+        }
+        Ok(Some(Caller::new(session.actor)))
+    }
+
+    async fn known_session(&self, urn: &Urn, secret: &str) -> Result<Option<KnownSecret>, Error> {
         let known = &self.inner.known_sessions;
-        let session = self
-            .authenticate_by(known, hash_of(secret), ENTITY, async || {
-                let key = AspectKey::new(&urn, AspectName::SESSION_INFO);
-                let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
-                let info: Option<SessionInfo> = aspect_value(&row);
-                Ok(info.map(|info| StoredSecret {
-                    actor: info.user,
-                    expires_at: Some(info.expires_at),
-                    last_used_at: None,
-                }))
-            })
-            .await?;
-        Ok(session.map(|KnownSecret { actor, .. }| Caller::new(actor)))
+        self.authenticate_by(known, hash_of(secret), ENTITY, async || {
+            let key = AspectKey::new(urn, AspectName::SESSION_INFO);
+            let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
+            let info: Option<SessionInfo> = aspect_value(&row);
+            let (Some(info), Some(row)) = (info, row) else {
+                return Ok(None);
+            };
+            Ok(Some(StoredSecret {
+                actor: info.user,
+                expires_at: Some(info.expires_at),
+                last_used_at: self.last_used(urn, &row).max(Some(info.created_at)),
+            }))
+        })
+        .await
+    }
+
+    /// Whether the last request of a session is too long ago.
+    fn is_idle(&self, session: &KnownSecret) -> bool {
+        let Some(idle_ms) = self.session_limits.idle_ms else {
+            return false;
+        };
+        self.now_ms() >= session.last_use.time_ms().saturating_add(idle_ms)
     }
 
     /// Ends a session. One that does not exist has ended already.
@@ -182,7 +243,7 @@ impl Catalog {
     }
 
     /// Begins a session if the credentials are still those that were checked.
-    async fn begin_session(
+    pub(crate) async fn begin_session(
         &self,
         user: &Urn,
         checked: Option<CorpUserCredentials>,
@@ -193,7 +254,7 @@ impl Catalog {
         let info = SessionInfo {
             user: user.clone(),
             created_at: now_ms,
-            expires_at: now_ms.saturating_add(SESSION_TTL_MS),
+            expires_at: now_ms.saturating_add(self.session_limits.absolute_ms),
         };
         // Comes first, because it locks the user: no change of the account can slip in between.
         let room = Change::EndSessions {

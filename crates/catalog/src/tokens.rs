@@ -18,7 +18,9 @@ use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 
 use crate::people::{AccountStatus, account_inactive, requires_active};
-use crate::privilege::{GENERATE_PERSONAL_ACCESS_TOKENS, MANAGE_ACCESS_TOKENS, Privilege};
+use crate::privilege::{
+    GENERATE_PERSONAL_ACCESS_TOKENS, MANAGE_ACCESS_TOKENS, MANAGE_SERVICE_ACCOUNTS, Privilege,
+};
 use crate::proposal::{Change, Proposal};
 use crate::secret::{hash_of, random};
 use crate::{Caller, Catalog, Error};
@@ -109,13 +111,20 @@ pub(crate) struct KnownSecret {
     expires_at: Option<EpochMillis>,
     /// The store's commit stamp of secrets and users at the time of the read.
     seen_at: CommitStamp,
-    last_use: Arc<LastUse>,
+    pub(crate) last_use: Arc<LastUse>,
 }
 
 impl Default for KnownSecrets {
     fn default() -> Self {
         // A few hundred bytes each; a busy team has fewer.
         Self(Cache::new(4096))
+    }
+}
+
+impl KnownSecrets {
+    /// Makes the next look read the store.
+    pub(crate) fn forget(&self, hash: &[u8; 32]) {
+        self.0.remove(hash);
     }
 }
 
@@ -136,7 +145,7 @@ impl Catalog {
             })
             .await?;
         if let Some(token) = &token {
-            self.record_use(&hash, token);
+            self.record_use(token, || token_urn(&hex(&hash)));
         }
         Ok(token.map(|token| Caller::until(token.actor, token.expires_at)))
     }
@@ -217,7 +226,7 @@ impl Catalog {
         let privileges: &[Privilege] = if new.actor == *caller.actor() {
             &[GENERATE_PERSONAL_ACCESS_TOKENS, MANAGE_ACCESS_TOKENS]
         } else {
-            &[MANAGE_ACCESS_TOKENS]
+            self.token_managers(&new.actor).await?
         };
         self.authorize(caller, privileges, None).await?;
         self.store_token(caller, new, !caller.is_system()).await
@@ -318,8 +327,11 @@ impl Catalog {
             let manages = self.is_allowed(caller, &[MANAGE_ACCESS_TOKENS], None);
             if manages.await? { filter } else { &own }
         } else {
-            self.authorize(caller, &[MANAGE_ACCESS_TOKENS], None)
-                .await?;
+            let privileges = match &filter.actor {
+                Some(actor) => self.token_managers(actor).await?,
+                None => &[MANAGE_ACCESS_TOKENS],
+            };
+            self.authorize(caller, privileges, None).await?;
             filter
         };
         let urns = match &filter.actor {
@@ -341,6 +353,15 @@ impl Catalog {
         })
     }
 
+    /// The privileges to manage the tokens of another user.
+    async fn token_managers(&self, actor: &Urn) -> Result<&'static [Privilege], Error> {
+        Ok(if self.is_service_account(actor).await? {
+            &[MANAGE_SERVICE_ACCOUNTS, MANAGE_ACCESS_TOKENS]
+        } else {
+            &[MANAGE_ACCESS_TOKENS]
+        })
+    }
+
     /// The token with this secret, expired ones included.
     pub async fn find_token(&self, secret: &str) -> Result<Option<Token>, Error> {
         self.token_by_id(&hex(&hash_of(secret))).await
@@ -355,8 +376,8 @@ impl Catalog {
         let token = self.token_by_id(id).await?.ok_or_else(|| unknown(id))?;
         let is_own = [&token.info.owner_urn, &token.info.actor_urn].contains(&caller.actor());
         if !is_own {
-            self.authorize(caller, &[MANAGE_ACCESS_TOKENS], None)
-                .await?;
+            let privileges = self.token_managers(&token.info.actor_urn).await?;
+            self.authorize(caller, privileges, None).await?;
         }
         self.apply_authorized(caller, vec![Proposal::new(urn, Change::DeleteEntity)])
             .await?;
@@ -455,7 +476,7 @@ impl Catalog {
         Some(Token {
             id: urn.key().to_owned(),
             info: serde_json::from_str(&row.metadata).ok()?,
-            last_used_at: self.token_last_used(urn, row),
+            last_used_at: self.last_used(urn, row),
         })
     }
 

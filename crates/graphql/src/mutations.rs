@@ -4,6 +4,7 @@
 //! here that reads the arguments and calls it, and a line to [`register`]. See
 //! docs/adding-a-mutation.md.
 
+mod accounts;
 mod assertions;
 mod datasets;
 mod domains;
@@ -94,6 +95,15 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .mutation("removeGroup", groups::remove_group)
         .mutation("updateUserStatus", groups::update_user_status)
         .mutation("removeUser", groups::remove_user)
+        .mutation("createInviteToken", accounts::create_invite_token)
+        .mutation("acceptRole", accounts::accept_role)
+        .mutation(
+            "createNativeUserResetToken",
+            accounts::create_native_user_reset_token,
+        )
+        .mutation("signOutEverywhere", accounts::sign_out_everywhere)
+        .mutation("createServiceAccount", accounts::create_service_account)
+        .mutation("deleteServiceAccount", accounts::delete_service_account)
         .mutation("createAccessToken", tokens::create_access_token)
         .mutation("revokeAccessToken", tokens::revoke_access_token)
 }

@@ -4,6 +4,7 @@
 //! add a function to the module of its noun and a line to [`register`]; the schema refers to it
 //! with `@resolve(by: …)` or by the name of the root field. See docs/adding-a-field.md.
 
+mod accounts;
 mod entities;
 mod hierarchy;
 mod history;
@@ -17,6 +18,7 @@ mod search;
 mod tokens;
 
 use crate::Resolvers;
+pub(crate) use accounts::service_account_value;
 
 pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
     resolvers
@@ -52,7 +54,9 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query("globalViewsSettings", queries::global_views_settings)
         .query("me", queries::me)
         .query("listAccessTokens", queries::list_access_tokens)
-        .query("getInviteToken", queries::get_invite_token)
+        .query("getInviteToken", accounts::get_invite_token)
+        .query("listServiceAccounts", accounts::list_service_accounts)
+        .query("getServiceAccount", accounts::get_service_account)
         .query("getAccessTokenMetadata", queries::get_access_token_metadata)
         .query("search", search::search)
         .query("searchAcrossEntities", search::search_across_entities)

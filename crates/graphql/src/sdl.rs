@@ -8,6 +8,7 @@ macro_rules! sources {
 
 /// The name and text of every file in `schema/`.
 pub const SDL: &[(&str, &str)] = sources![
+    "accounts.graphql",
     "assertion_kinds.graphql",
     "common.graphql",
     "container.graphql",

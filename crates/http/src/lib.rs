@@ -10,6 +10,7 @@
 //! - [`trace`]: trace ids of writes
 //! - [`status`]: health and configuration, without authentication
 //! - [`sign_in`]: sign-in and sign-out
+//! - [`accounts`]: sign-up and passwords
 //! - [`cookies`]: the cookies of signed-in browsers
 //! - [`auth`]: authenticates requests
 //! - [`client`]: the address of the client, and the headers of every response
@@ -23,6 +24,7 @@
 //! handler with an [`auth::Authenticated`] argument requires authentication; `tests/http/tokens.rs`
 //! lists every route and fails for unprotected ones.
 
+mod accounts;
 pub mod auth;
 mod body;
 mod client;
@@ -221,6 +223,12 @@ fn routes(state: &AppState) -> Router<AppState> {
         .route("/health/ready", get(status::health))
         .route("/health/detailed", get(status::detailed))
         .route("/logIn", post(sign_in::log_in))
+        .route("/signUp", post(accounts::sign_up))
+        .route(
+            "/resetNativeUserCredentials",
+            post(accounts::reset_password),
+        )
+        .route("/changePassword", post(accounts::change_password))
         .route(
             "/logOut",
             post(sign_in::log_out).get(sign_in::log_out_and_redirect),

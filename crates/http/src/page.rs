@@ -21,9 +21,11 @@ use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
 
 /// Routes that the page handles in the browser.
-const PAGE_ROUTES: [&str; 9] = [
+const PAGE_ROUTES: [&str; 11] = [
     "/",
     "/login",
+    "/signup",
+    "/reset",
     "/search",
     "/dataset/{*urn}",
     "/domains",
@@ -34,7 +36,7 @@ const PAGE_ROUTES: [&str; 9] = [
 ];
 
 /// First path segments of the API. Unknown paths below them get an API error, never the page.
-const API_PREFIXES: [&str; 15] = [
+const API_PREFIXES: [&str; 18] = [
     "api",
     "gms",
     "openapi",
@@ -49,6 +51,9 @@ const API_PREFIXES: [&str; 15] = [
     "health",
     "logIn",
     "logOut",
+    "signUp",
+    "resetNativeUserCredentials",
+    "changePassword",
     "assets",
 ];
 

@@ -3,12 +3,14 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::{RETRY_AFTER, SET_COOKIE};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use cookie::time::Duration;
-use docent_catalog::sessions::{DEVICE_TTL_MS, SESSION_TTL_MS, SignIn, SignInClient};
+use docent_catalog::sessions::{DEVICE_TTL_MS, SignIn, SignInClient};
+use docent_model::Urn;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::AppState;
@@ -19,7 +21,7 @@ use crate::error::ErrorResponse;
 use crate::origin;
 
 /// Unauthenticated callers may send this much; names and passwords are much smaller.
-const MAX_CREDENTIALS_BYTES: usize = 64 * 1024;
+pub(crate) const MAX_CREDENTIALS_BYTES: usize = 64 * 1024;
 
 const EXPECTED_BODY: &str = "{\"username\": \"…\", \"password\": \"…\"}";
 
@@ -44,20 +46,8 @@ pub(crate) async fn log_in(
     headers: HeaderMap,
     WholeBody(bytes): WholeBody<MAX_CREDENTIALS_BYTES>,
 ) -> Result<Response, ErrorResponse> {
-    if let Some(kind) = origin::form(&headers) {
-        return Err(ErrorResponse::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            format!(
-                "Content-Type {kind} is not supported. Send {EXPECTED_BODY} with 'Content-Type: application/json'."
-            ),
-        ));
-    }
-    // Login CSRF: another site must not sign the user in as someone else.
-    origin::check_headers(&headers, &client)?;
-    // The error of the parser may contain the password.
-    let credentials: Credentials = serde_json::from_slice(&bytes).map_err(|_| {
-        ErrorResponse::bad_request(format!("The body is invalid. Send {EXPECTED_BODY}."))
-    })?;
+    check_request(&headers, &client, EXPECTED_BODY)?;
+    let credentials: Credentials = parse_body(&bytes, EXPECTED_BODY)?;
     let Credentials { username, password } = credentials;
     let device = cookies::DEVICE.read(&headers, &client);
     let from = SignInClient {
@@ -65,27 +55,58 @@ pub(crate) async fn log_in(
         device: device.as_deref(),
     };
     let outcome = state.catalog().sign_in(&username, &password, from).await?;
+    let rejected = "The user name or the password is wrong, or the account is suspended. \
+                    'docent user list' shows the accounts, 'docent user passwd' sets a new password.";
+    let rejected = ErrorResponse::new(StatusCode::UNAUTHORIZED, rejected);
+    respond(&state, &client, outcome, rejected)
+}
+
+/// Rejects forms and requests of other sites: login CSRF would sign the user in as someone else.
+pub(crate) fn check_request(
+    headers: &HeaderMap,
+    client: &Client,
+    expected: &str,
+) -> Result<(), ErrorResponse> {
+    if let Some(kind) = origin::form(headers) {
+        return Err(ErrorResponse::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            format!(
+                "Content-Type {kind} is not supported. Send {expected} with 'Content-Type: application/json'."
+            ),
+        ));
+    }
+    origin::check_headers(headers, client)
+}
+
+/// Parses a body with a password. The error of the parser may contain it.
+pub(crate) fn parse_body<T: DeserializeOwned>(
+    bytes: &[u8],
+    expected: &str,
+) -> Result<T, ErrorResponse> {
+    serde_json::from_slice(bytes)
+        .map_err(|_| ErrorResponse::bad_request(format!("The body is invalid. Send {expected}.")))
+}
+
+/// Sets the cookies of a new session, or says why there is none.
+pub(crate) fn respond(
+    state: &AppState,
+    client: &Client,
+    outcome: SignIn,
+    rejected: ErrorResponse,
+) -> Result<Response, ErrorResponse> {
     match outcome {
         SignIn::Welcome {
             user,
             secret,
             device,
         } => {
-            let actor = utf8_percent_encode(user.as_str(), ENCODED).to_string();
-            let session_age = Duration::milliseconds(SESSION_TTL_MS);
+            let cookies = session_cookies(state, client, &user, &secret);
             let device_age = Duration::milliseconds(DEVICE_TTL_MS);
-            let cookies = AppendHeaders([
-                cookies::SESSION.set(&client, &secret, session_age),
-                cookies::set_actor(&client, &actor, session_age),
-                cookies::DEVICE.set(&client, &device, device_age),
-            ]);
-            Ok((cookies, Json(json!({"actor": user}))).into_response())
+            let device = device.map(|device| cookies::DEVICE.set(client, &device, device_age));
+            let device = AppendHeaders(device);
+            Ok((cookies, device, Json(json!({"actor": user}))).into_response())
         }
-        SignIn::Rejected => Err(ErrorResponse::new(
-            StatusCode::UNAUTHORIZED,
-            "The user name or the password is wrong, or the account is suspended. \
-             'docent user list' shows the accounts, 'docent user passwd' sets a new password.",
-        )),
+        SignIn::Rejected => Err(rejected),
         SignIn::Wait { milliseconds } => {
             let seconds = milliseconds.max(1).saturating_add(999) / 1000;
             let error = ErrorResponse::new(
@@ -129,4 +150,19 @@ pub(crate) async fn log_out_and_redirect(
         response.headers_mut().append(SET_COOKIE, cookie.clone());
     }
     Ok(response)
+}
+
+/// The cookies of a new session.
+pub(crate) fn session_cookies(
+    state: &AppState,
+    client: &Client,
+    user: &Urn,
+    secret: &str,
+) -> AppendHeaders<[(HeaderName, String); 2]> {
+    let actor = utf8_percent_encode(user.as_str(), ENCODED).to_string();
+    let max_age = Duration::milliseconds(state.catalog().session_limits().absolute_ms);
+    AppendHeaders([
+        cookies::SESSION.set(client, secret, max_age),
+        cookies::set_actor(client, &actor, max_age),
+    ])
 }

@@ -273,6 +273,11 @@ pub fn built_in_ownership_type(kind: &str) -> String {
 pub struct CorpUserCredentials {
     pub salt: String,
     pub hashed_password: String,
+    /// The hash of the secret in a reset link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_reset_token: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_reset_token_expiration_time_millis: Option<EpochMillis>,
     #[serde(flatten)]
     pub other: Other,
 }
@@ -290,6 +295,15 @@ pub struct SessionInfo {
     pub user: Urn,
     pub created_at: EpochMillis,
     pub expires_at: EpochMillis,
+}
+
+/// An invitation to sign up, stored under the hash of its secret.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InviteToken {
+    /// DataHub keeps the encrypted secret here; we repeat the hash, because the member is required.
+    pub token: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Urn>,
 }
 
 /// The profile of a user.

@@ -36,6 +36,7 @@ impl AspectName {
     pub const GLOSSARY_TERMS: Self = Self("glossaryTerms");
     pub const GROUP_MEMBERSHIP: Self = Self("groupMembership");
     pub const INSTITUTIONAL_MEMORY: Self = Self("institutionalMemory");
+    pub const INVITE_TOKEN: Self = Self("inviteToken");
     pub const NATIVE_GROUP_MEMBERSHIP: Self = Self("nativeGroupMembership");
     pub const ORIGIN: Self = Self("origin");
     pub const OWNERSHIP: Self = Self("ownership");
@@ -50,6 +51,7 @@ impl AspectName {
     pub const SIBLINGS: Self = Self("siblings");
     pub const STATUS: Self = Self("status");
     pub const STRUCTURED_PROPERTIES: Self = Self("structuredProperties");
+    pub const SUB_TYPES: Self = Self("subTypes");
     pub const TAG_PROPERTIES: Self = Self("tagProperties");
 
     pub(crate) const fn from_static(name: &'static str) -> Self {

@@ -16,6 +16,8 @@ const SERVE: [&str; 11] = [
     "--trusted-proxy",
     "--allowed-host",
     "--default-role",
+    "--session-ttl",
+    "--session-idle",
     "--admin-password-file",
     "--demo",
     "--search-index",

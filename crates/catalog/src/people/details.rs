@@ -15,7 +15,7 @@ pub(super) fn check_sign_in_name(name: &str) -> Result<(), Error> {
 }
 
 /// The display name.
-pub(super) fn check_display_name(name: &str) -> Result<(), Error> {
+pub(crate) fn check_display_name(name: &str) -> Result<(), Error> {
     check_name("the display name", name)
 }
 

@@ -14,9 +14,10 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
 use docent_model::aspects::{CorpUserCredentials, Other};
-use docent_model::hex;
+use docent_model::{Urn, hex};
 use tokio::sync::Semaphore;
 
+use super::common::is_common;
 use crate::Error;
 use crate::secret::random;
 
@@ -29,7 +30,8 @@ const LANES: u32 = 1;
 /// other.
 const NOBODYS_HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5c3NhbHRzYWx0cw$bm9ib2R5J3MgaGFzaCwgd2hpY2ggbm9uZSBjYW4gYmU";
 
-const MIN_CHARACTERS: usize = 8;
+/// New passwords only: shorter ones that were set before still work.
+const MIN_CHARACTERS: usize = 12;
 pub(crate) const MAX_BYTES: usize = 1024;
 
 /// The queue length; beyond it callers get [`crate::ErrorKind::Unavailable`].
@@ -58,7 +60,18 @@ impl Password {
         if text.len() > MAX_BYTES {
             return Err(too_long());
         }
+        if is_common(&text, None) {
+            return Err(too_common());
+        }
         Ok(Self(text))
+    }
+
+    /// Rejects passwords made of the user's own name.
+    pub(super) fn check_for(&self, user: &Urn) -> Result<(), Error> {
+        if is_common(&self.0, Some(user.key())) {
+            return Err(too_common());
+        }
+        Ok(())
     }
 
     /// 128 random bits in groups that a person can type.
@@ -80,6 +93,13 @@ impl fmt::Debug for Password {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Password")
     }
+}
+
+fn too_common() -> Error {
+    Error::invalid(
+        "the password is easy to guess: it consists of common words, rows of keys, years or the user's name. Add a few \
+         uncommon words",
+    )
 }
 
 pub(crate) fn too_long() -> Error {
@@ -131,6 +151,8 @@ impl Hashing {
         Ok(CorpUserCredentials {
             salt: parsed.salt.map(|salt| salt.to_string()).unwrap_or_default(),
             hashed_password: hash,
+            password_reset_token: None,
+            password_reset_token_expiration_time_millis: None,
             other: Other::new(),
         })
     }
@@ -241,7 +263,8 @@ mod tests {
     fn passwords_that_are_none_are_refused_with_the_rule() {
         for (text, says) in [
             ("", "empty"),
-            ("seven77", "8 characters"),
+            ("eleven char", "12 characters"),
+            ("Passw0rd2026!", "easy to guess"),
             ("two\nlines here", "one line"),
         ] {
             let error = Password::new(text).unwrap_err().to_string();
@@ -249,6 +272,10 @@ mod tests {
         }
         assert!(Password::new("x".repeat(MAX_BYTES + 1)).is_err());
         assert!(Password::new("пароль и соль").is_ok());
+        let own = Password::new("lovelace lovelace").unwrap();
+        assert!(own.check_for(&Urn::new("corpuser", "ada").unwrap()).is_ok());
+        let error = own.check_for(&Urn::new("corpuser", "ada.lovelace").unwrap());
+        assert!(error.unwrap_err().to_string().contains("user's name"));
         let generated = Password::generate().unwrap();
         assert!(Password::new(generated.as_str()).is_ok());
         assert_ne!(generated, Password::generate().unwrap());

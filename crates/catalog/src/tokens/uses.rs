@@ -1,18 +1,18 @@
-//! When tokens were last used.
+//! When tokens and sessions were last used.
 //!
-//! Users revoke unused tokens, so a use is worth recording, but not worth a write per request. A
+//! Users revoke unused tokens, and idle sessions end, so a use is worth recording, but not worth a write per request. A
 //! use is recorded in memory once a minute, and [`Catalog::store_token_uses`] writes the recorded
-//! uses now and then. They are in the system metadata of the token, which makes no version and no
+//! uses now and then. They are in the system metadata, which makes no version and no
 //! log entry. A crash loses a minute; a read-only store loses nothing else.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use docent_model::{AspectName, EpochMillis, Urn, hex};
+use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{StoredAspect, version};
 
-use super::{KnownSecret, token_urn};
+use super::{ENTITY, KnownSecret};
 use crate::proposal::{Change, Proposal};
 use crate::{Caller, Catalog, Error};
 
@@ -23,23 +23,23 @@ const MAX_WAITING: usize = 4096;
 /// The property of a token's system metadata.
 const PROPERTY: &str = "lastUsed";
 
-/// Uses that are not stored yet, by token id.
+/// Uses that are not stored yet, by the entity of the token or session.
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
-    waiting: Mutex<HashMap<String, EpochMillis>>,
+    waiting: Mutex<HashMap<Urn, EpochMillis>>,
     /// Whether the last write failed, so that the log says it once.
     failed: AtomicBool,
 }
 
 impl Uses {
-    fn waiting(&self) -> MutexGuard<'_, HashMap<String, EpochMillis>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<Urn, EpochMillis>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, id: String, time_ms: EpochMillis) {
+    fn add(&self, urn: Urn, time_ms: EpochMillis) {
         let mut waiting = self.waiting();
-        if waiting.len() < MAX_WAITING || waiting.contains_key(&id) {
-            waiting.insert(id, time_ms);
+        if waiting.len() < MAX_WAITING || waiting.contains_key(&urn) {
+            waiting.insert(urn, time_ms);
         }
     }
 }
@@ -51,6 +51,10 @@ pub(crate) struct LastUse(AtomicI64);
 impl LastUse {
     pub(super) fn at(time_ms: Option<EpochMillis>) -> Self {
         Self(AtomicI64::new(time_ms.unwrap_or(EpochMillis::MIN)))
+    }
+
+    pub(crate) fn time_ms(&self) -> EpochMillis {
+        self.0.load(Ordering::Relaxed)
     }
 
     /// Whether to record a use at this time; only the first of several callers gets `true`.
@@ -65,21 +69,28 @@ impl LastUse {
 }
 
 impl Catalog {
-    /// Records a use of a token.
-    pub(super) fn record_use(&self, hash: &[u8; 32], token: &KnownSecret) {
+    /// Records a use of a token or session.
+    pub(crate) fn record_use(
+        &self,
+        secret: &KnownSecret,
+        urn: impl FnOnce() -> Result<Urn, Error>,
+    ) {
         let now_ms = self.now_ms();
-        if token.last_use.take(now_ms) {
-            self.inner.uses.add(hex(hash), now_ms);
+        if secret.last_use.take(now_ms)
+            && let Ok(urn) = urn()
+        {
+            self.inner.uses.add(urn, now_ms);
         }
     }
 
-    /// When a token was last used, to the minute, including uses that are not stored yet.
-    pub(super) fn token_last_used(&self, urn: &Urn, row: &StoredAspect) -> Option<EpochMillis> {
+    /// When a token or session was last used, to the minute, including uses that are not stored
+    /// yet.
+    pub(crate) fn last_used(&self, urn: &Urn, row: &StoredAspect) -> Option<EpochMillis> {
         let system_metadata = version::system_metadata_of(row);
         let stored = system_metadata
             .properties
             .and_then(|properties| properties.get(PROPERTY)?.as_str()?.parse().ok());
-        stored.max(self.inner.uses.waiting().get(urn.key()).copied())
+        stored.max(self.inner.uses.waiting().get(urn).copied())
     }
 
     /// Stores the recorded uses in one transaction. On failure they wait for the next call.
@@ -93,7 +104,7 @@ impl Catalog {
             Ok(()) => {
                 failed.store(false, Ordering::Relaxed);
                 let mut waiting = self.inner.uses.waiting();
-                waiting.retain(|id, time_ms| uses.get(id) != Some(time_ms));
+                waiting.retain(|urn, time_ms| uses.get(urn) != Some(time_ms));
             }
             Err(error) if !failed.swap(true, Ordering::Relaxed) => tracing::warn!(
                 %error,
@@ -106,17 +117,22 @@ impl Catalog {
     async fn write_uses(
         &self,
         caller: &Caller,
-        uses: &HashMap<String, EpochMillis>,
+        uses: &HashMap<Urn, EpochMillis>,
     ) -> Result<(), Error> {
-        let write = |(id, time_ms): (&String, &EpochMillis)| {
+        let write = |(urn, time_ms): (&Urn, &EpochMillis)| {
+            let aspect = if urn.entity_type() == ENTITY {
+                AspectName::ACCESS_TOKEN_INFO
+            } else {
+                AspectName::SESSION_INFO
+            };
             let change = Change::SetSystemProperty {
-                aspect: AspectName::ACCESS_TOKEN_INFO,
+                aspect,
                 property: PROPERTY,
                 value: time_ms.to_string(),
             };
-            Ok(Proposal::new(token_urn(id)?, change))
+            Proposal::new(urn.clone(), change)
         };
-        let proposals = uses.iter().map(write).collect::<Result<_, Error>>()?;
+        let proposals = uses.iter().map(write).collect();
         self.apply_authorized(caller, proposals).await?;
         Ok(())
     }
@@ -139,13 +155,14 @@ mod tests {
     #[test]
     fn no_more_uses_wait_than_there_is_room_for() {
         let uses = Uses::default();
+        let token = |name: &str| Urn::new(ENTITY, name).unwrap();
         for number in 0..MAX_WAITING {
-            uses.add(number.to_string(), 1);
+            uses.add(token(&number.to_string()), 1);
         }
-        uses.add("one more".to_owned(), 2);
-        uses.add("0".to_owned(), 2);
+        uses.add(token("one more"), 2);
+        uses.add(token("0"), 2);
         let waiting = uses.waiting();
         assert_eq!(waiting.len(), MAX_WAITING);
-        assert_eq!(waiting.get("0"), Some(&2));
+        assert_eq!(waiting.get(&token("0")), Some(&2));
     }
 }

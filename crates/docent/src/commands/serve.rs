@@ -76,7 +76,9 @@ async fn run(settings: Settings) -> Result<()> {
     let search = Search::in_directory(Arc::clone(&store), &settings.search_index)
         .map_err(|error| anyhow!("{error}; choose another directory with --search-index"))?;
     let search = Arc::new(search);
-    let catalog = Catalog::new(store, Arc::new(SystemClock)).with_search(Arc::clone(&search));
+    let catalog = Catalog::new(store, Arc::new(SystemClock))
+        .with_search(Arc::clone(&search))
+        .with_session_limits(settings.session_limits);
     catalog
         .add_built_in_ownership_types(&Caller::system())
         .await?;

@@ -16,13 +16,13 @@ const MAX_COUNT: usize = 1000;
 /// `start` and `count` of a list.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Window {
+pub(super) struct Window {
     start: Option<i64>,
     count: Option<i64>,
 }
 
 impl Window {
-    fn checked(&self) -> Result<(usize, usize), Error> {
+    pub(super) fn checked(&self) -> Result<(usize, usize), Error> {
         let number = |name: &str, value: Option<i64>, default: usize| {
             value.map_or(Ok(default), |value| {
                 usize::try_from(value)
@@ -94,12 +94,6 @@ pub(super) async fn app_config(_: &Context, _: Args<'_>) -> Result<Value, Error>
 
 pub(super) async fn global_views_settings(_: &Context, _: Args<'_>) -> Result<Value, Error> {
     Ok(json!({}))
-}
-
-pub(super) async fn get_invite_token(_: &Context, _: Args<'_>) -> Result<Value, Error> {
-    Err(Error::invalid(
-        "invitations are not supported: add users with 'docent user add' on the server",
-    ))
 }
 
 pub(super) async fn me(context: &Context, _: Args<'_>) -> Result<Value, Error> {

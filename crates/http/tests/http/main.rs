@@ -10,6 +10,7 @@
 
 mod access;
 mod account_permissions;
+mod accounts;
 mod assertions;
 mod batches;
 mod clients;

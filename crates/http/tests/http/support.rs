@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
+use docent_catalog::sessions::SessionLimits;
 use docent_catalog::tokens::NewToken;
 use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
@@ -45,12 +46,22 @@ impl App {
         .await
     }
 
+    pub(crate) async fn with_session_limits(limits: SessionLimits) -> Self {
+        Self::with(HttpSettings::default(), limits).await
+    }
+
     pub(crate) async fn with_settings(settings: HttpSettings) -> Self {
+        Self::with(settings, SessionLimits::default()).await
+    }
+
+    async fn with(settings: HttpSettings, limits: SessionLimits) -> Self {
         let test_store = TestStore::open().await.unwrap();
         let clock = Arc::new(FixedClock::at(NOW_MS));
         let store = test_store.store();
         let search = Search::in_memory(Arc::clone(&store));
-        let catalog = Catalog::new(store, clock.clone()).with_search(Arc::new(search));
+        let catalog = Catalog::new(store, clock.clone())
+            .with_search(Arc::new(search))
+            .with_session_limits(limits);
         if settings.auth == AuthMode::On {
             catalog.ensure_policies().await.unwrap();
             catalog.enforce_policies(Some(&role("Editor")));
@@ -65,6 +76,11 @@ impl App {
             router,
             test_store,
         }
+    }
+
+    /// The catalog of another server on the same store.
+    pub(crate) fn other_server(&self, limits: SessionLimits) -> Catalog {
+        Catalog::new(self.store(), self.clock.clone()).with_session_limits(limits)
     }
 
     /// The store under the catalog.

@@ -14,7 +14,7 @@ use docent_store::{RawAspect, RowVersion, StoredAspect};
 use serde_json::{Value, json};
 
 /// Every route with its method. These lists and the router must agree.
-pub(crate) const PROTECTED: [(&str, &str); 29] = [
+pub(crate) const PROTECTED: [(&str, &str); 30] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
     ("POST", "/aspects"),
@@ -44,6 +44,7 @@ pub(crate) const PROTECTED: [(&str, &str); 29] = [
     ("DELETE", "/openapi/v3/entity/{type}/{*urn}"),
     ("POST", "/openapi/v3/relationship/scroll"),
     ("POST", "/openapi/v3/lineage/scroll"),
+    ("POST", "/changePassword"),
 ];
 
 pub(crate) const OPEN: [(&str, &str); 9] = [
@@ -64,9 +65,14 @@ const PAGE: [&str; 3] = ["/", "/search", "/favicon.svg"];
 /// Redirects to public routes.
 const MOVED: [(&str, &str); 1] = [("GET", "/openapi/swagger-ui")];
 
-/// Sign-in routes, tested in `sign_in.rs` and `sessions.rs`.
-pub(crate) const SIGN_IN: [(&str, &str); 3] =
-    [("POST", "/logIn"), ("POST", "/logOut"), ("GET", "/logOut")];
+/// Sign-in routes, tested in `sign_in.rs`, `sessions.rs` and `accounts.rs`.
+pub(crate) const SIGN_IN: [(&str, &str); 5] = [
+    ("POST", "/logIn"),
+    ("POST", "/logOut"),
+    ("GET", "/logOut"),
+    ("POST", "/signUp"),
+    ("POST", "/resetNativeUserCredentials"),
+];
 
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 

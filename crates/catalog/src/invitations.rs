@@ -1,0 +1,238 @@
+//! Invite links, by which people sign up.
+//!
+//! A link has 256 random bits. The store keeps their hash alone, as the id of an entity of DataHub's
+//! type [`ENTITY`], which is secret. A link may have a role, and works for [`INVITE_TTL_MS`], for as
+//! many people as get it. Because nobody can read a link again, each request creates another one.
+
+use std::net::IpAddr;
+
+use docent_model::aspects::{AuditStamp, CorpUserCredentials, CorpUserInfo, InviteToken};
+use docent_model::{AspectName, EpochMillis, Urn, hex};
+use docent_store::{AspectKey, ReadRequest};
+use serde_json::{Value, json};
+
+use crate::people::{NewUser, USER_CREATORS, active_user, check_new_user, with_active_status};
+use crate::privilege::{self as p, Privilege};
+use crate::proposal::{Change, Proposal, Requirement};
+use crate::secret::{hash_of, random};
+use crate::service_accounts::PREFIX;
+use crate::sessions::SignIn;
+use crate::stored::aspect_value;
+use crate::{Caller, Catalog, Error, SYSTEM_ACTOR};
+
+pub(crate) const ENTITY: &str = "inviteToken";
+pub const INVITE_TTL_MS: EpochMillis = 7 * 24 * 60 * 60 * 1000;
+/// The oldest links of a role stop working beyond this.
+const MAX_PER_ROLE: usize = 20;
+/// More than all roles together have.
+const MAX_LISTED: usize = 1_000;
+
+/// A stored invitation.
+struct Invitation {
+    urn: Urn,
+    role: Option<Urn>,
+    created_at: EpochMillis,
+}
+
+/// A person who signs up.
+#[derive(Debug, Clone)]
+pub struct SignUp {
+    pub user: NewUser,
+    pub title: Option<String>,
+    /// The secret of the invite link.
+    pub invite_token: String,
+}
+
+impl Catalog {
+    /// Creates an invite link and returns its secret. `replace` ends the earlier links for the same
+    /// role.
+    pub async fn create_invite_token(
+        &self,
+        caller: &Caller,
+        role: Option<&Urn>,
+        replace: bool,
+    ) -> Result<String, Error> {
+        // A link with a role assigns it.
+        let privileges: Vec<Privilege> = match role {
+            Some(_) => vec![p::MANAGE_POLICIES],
+            None => [p::MANAGE_POLICIES]
+                .iter()
+                .chain(USER_CREATORS)
+                .copied()
+                .collect(),
+        };
+        self.authorize(caller, &privileges, None).await?;
+        let secret = hex(&random::<32>()?);
+        let urn = urn_of(&secret)?;
+        let value = InviteToken {
+            token: urn.key().to_owned(),
+            role: role.cloned(),
+        };
+        let mut create = Proposal::edit(urn, AspectName::INVITE_TOKEN, move |_, _| {
+            Ok::<InviteToken, _>(value.clone())
+        });
+        if let Some(role) = role {
+            role.expect_type("dataHubRole")?;
+            create = create.requires_existing(role, format!("the role {role} does not exist"));
+        }
+        let mut proposals = vec![create];
+        let mut same_role = Vec::new();
+        for invitation in self.invitations().await? {
+            if self.has_expired(&invitation) {
+                proposals.push(Proposal::new(invitation.urn, Change::DeleteEntity));
+            } else if invitation.role.as_ref() == role {
+                same_role.push(invitation);
+            }
+        }
+        same_role.sort_by_key(|invitation| std::cmp::Reverse(invitation.created_at));
+        let kept = if replace { 0 } else { MAX_PER_ROLE - 1 };
+        let ended = same_role.into_iter().skip(kept);
+        proposals.extend(ended.map(|it| Proposal::new(it.urn, Change::DeleteEntity)));
+        self.apply_authorized(caller, proposals).await?;
+        Ok(secret)
+    }
+
+    /// Gives the caller the role of an invite link. A link without a role changes nothing.
+    pub async fn accept_role(&self, caller: &Caller, invite_token: &str) -> Result<(), Error> {
+        let invitation = self.invitation(invite_token).await?;
+        let Some(role) = &invitation.role else {
+            return Ok(());
+        };
+        let user = caller.actor();
+        let accept = with_role(user, role)
+            .requires_existing(user, format!("the user {user} does not exist"));
+        let accept = requires_invitation(accept, &invitation);
+        self.apply_authorized(caller, vec![accept]).await?;
+        Ok(())
+    }
+
+    /// Creates an account with the role of the invite link, and begins a session.
+    pub async fn sign_up(&self, sign_up: SignUp, address: Option<IpAddr>) -> Result<SignIn, Error> {
+        let invitation = self.invitation(&sign_up.invite_token).await?;
+        let SignUp {
+            user: new, title, ..
+        } = sign_up;
+        check_new_user(&new)?;
+        let user = new.user;
+        let is_reserved = user.as_str() == SYSTEM_ACTOR
+            || user.key() == crate::people::ADMINISTRATOR
+            || user.key() == "UNKNOWN"
+            || user.key().starts_with(PREFIX);
+        if is_reserved {
+            return Err(Error::invalid(format!(
+                "the name {} is reserved: choose another",
+                user.key()
+            )));
+        }
+        let credentials = self.inner.hashing.credentials(&new.password).await?;
+        let (display_name, email) = (new.display_name, new.email);
+        let info = move |_: Option<CorpUserInfo>, _: &AuditStamp| {
+            let mut info = active_user();
+            info.other.extend(
+                display_name
+                    .clone()
+                    .map(|name| ("fullName".to_owned(), Value::from(name))),
+            );
+            info.display_name = display_name.clone();
+            info.email = email.clone();
+            info.title = title.clone();
+            Ok(info)
+        };
+        let info = Proposal::edit(user.clone(), AspectName::CORP_USER_INFO, info).requires(
+            Requirement::IsNew {
+                otherwise: format!(
+                    "the user {} exists already: choose another name",
+                    user.key()
+                ),
+            },
+        );
+        let stored = credentials.clone();
+        let remember = Proposal::edit(
+            user.clone(),
+            AspectName::CORP_USER_CREDENTIALS,
+            move |_, _: &AuditStamp| Ok::<CorpUserCredentials, _>(stored.clone()),
+        );
+        let mut proposals = vec![
+            requires_invitation(info, &invitation),
+            remember,
+            with_active_status(&user),
+        ];
+        if let Some(role) = &invitation.role {
+            proposals.push(with_role(&user, role));
+        }
+        let caller = Caller::new(user.clone());
+        self.apply_authorized(&caller, proposals).await?;
+        tracing::info!(
+            user = user.as_str(),
+            address = address.map(tracing::field::display),
+            "{user} signed up"
+        );
+        let secret = self.begin_session(&user, Some(credentials)).await?;
+        Ok(SignIn::Welcome {
+            user,
+            secret,
+            device: None,
+        })
+    }
+
+    /// The invitation with this secret.
+    async fn invitation(&self, secret: &str) -> Result<Invitation, Error> {
+        let urn = urn_of(secret)?;
+        let found = self.read_invitations(vec![urn]).await?.pop();
+        found
+            .filter(|invitation| !self.has_expired(invitation))
+            .ok_or_else(invalid_link)
+    }
+
+    async fn invitations(&self) -> Result<Vec<Invitation>, Error> {
+        let urns = self
+            .store()
+            .urns_list(ENTITY, AspectName::INVITE_TOKEN, None, MAX_LISTED)
+            .await?;
+        self.read_invitations(urns).await
+    }
+
+    async fn read_invitations(&self, urns: Vec<Urn>) -> Result<Vec<Invitation>, Error> {
+        let keys: Vec<AspectKey> = urns
+            .iter()
+            .map(|urn| AspectKey::new(urn, AspectName::INVITE_TOKEN))
+            .collect();
+        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
+        let invitations = urns.into_iter().zip(rows);
+        Ok(invitations
+            .filter_map(|(urn, row)| {
+                let token: Option<InviteToken> = aspect_value(&row);
+                Some(Invitation {
+                    urn,
+                    role: token?.role,
+                    created_at: row.as_ref()?.created_on_ms,
+                })
+            })
+            .collect())
+    }
+
+    fn has_expired(&self, invitation: &Invitation) -> bool {
+        self.now_ms() >= invitation.created_at.saturating_add(INVITE_TTL_MS)
+    }
+}
+
+/// Requires inside the transaction that the link was not revoked meanwhile.
+fn requires_invitation(proposal: Proposal, invitation: &Invitation) -> Proposal {
+    let is_stored = |stored: Option<Value>| stored.map(|_| ()).ok_or_else(invalid_link);
+    proposal.requires_value(&invitation.urn, AspectName::INVITE_TOKEN, is_stored)
+}
+
+fn with_role(user: &Urn, role: &Urn) -> Proposal {
+    let value = json!({"roles": [role]}).to_string();
+    Proposal::upsert(user.clone(), AspectName::ROLE_MEMBERSHIP, value)
+}
+
+fn urn_of(secret: &str) -> Result<Urn, Error> {
+    Ok(Urn::new(ENTITY, &hex(&hash_of(secret)))?)
+}
+
+fn invalid_link() -> Error {
+    Error::forbidden(
+        "the invite link is invalid, was replaced, or has expired: ask an administrator for a new one",
+    )
+}
