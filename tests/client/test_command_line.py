@@ -235,3 +235,25 @@ def test_init_with_a_wrong_password_creates_no_token(run_cli, server):
     who = ["--username", ADMINISTRATOR, "--password", "wrong"]
     run_cli("init", "--host", server.ui_url, *who, fails=True, environment=nothing)
     assert not (run_cli.home / ".datahubenv").exists()
+
+
+def test_user_add_creates_an_account_with_a_role_that_can_sign_in(run_cli, server, read, unique):
+    # The command asks for the password at the terminal, or on standard input without one.
+    password = f"{PASSWORD} of {unique}"
+    arguments = ("--id", unique, "--email", f"{unique}@example.com", "--display-name", "Grace Hopper", "--role", "Reader")
+    printed = run_cli("user", "add", *arguments, "--password", input=f"{password}\n{password}\n")
+    urn = f"urn:li:corpuser:{unique}"
+    assert urn in printed
+    assert read(urn, "corpUserInfo")["displayName"] == "Grace Hopper"
+    assert read(urn, "roleMembership") == {"roles": ["urn:li:dataHubRole:Reader"]}
+    run_cli("init", "--host", server.url, "--username", unique, "--password", password)
+    refused = run_cli("user", "add", *arguments, "--password", input=f"{password}\n{password}\n", fails=True)
+    assert "already exists" in refused
+
+
+def test_native_users_are_created_and_refused_with_the_reason(restli_graph, read, unique):
+    urn = restli_graph.create_native_user(unique, f"{unique}@example.com", "Ada", "two uncommon words", role="editor")
+    assert urn == f"urn:li:corpuser:{unique}"
+    assert read(urn, "roleMembership") == {"roles": ["urn:li:dataHubRole:Editor"]}
+    with pytest.raises(Exception, match="at least 12 characters"):
+        restli_graph.create_native_user(f"{unique}2", "b@example.com", "Bob", "short")

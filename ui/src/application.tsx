@@ -20,7 +20,12 @@ const DatasetPage = lazy(() => loadChunk(import("./pages/dataset.tsx")));
 const DomainsPage = lazy(() => loadChunk(import("./pages/domains.tsx")));
 const DomainPage = lazy(() => loadChunk(import("./pages/domain.tsx")));
 const SettingsPage = lazy(() => loadChunk(import("./pages/settings.tsx")));
+const SignUp = lazy(async () => ({ default: (await links()).SignUp }));
+const ResetPassword = lazy(async () => ({ default: (await links()).ResetPassword }));
+const AcceptInvitation = lazy(async () => ({ default: (await links()).AcceptInvitation }));
 const ExplorerPage = lazy(() => loadChunk(import("./pages/explorer.tsx")));
+
+const links = () => import("./pages/links.tsx");
 
 export function Application() {
   return (
@@ -60,7 +65,17 @@ function AuthenticatedPages() {
       </main>
     );
   }
-  if (me.data === null) return <SignIn />;
+  if (me.data === null) {
+    return (
+      <PageBoundary>
+        <Switch>
+          <Route path="/signup" component={SignUp} />
+          <Route path="/reset" component={ResetPassword} />
+          <Route component={SignIn} />
+        </Switch>
+      </PageBoundary>
+    );
+  }
   return (
     <Shell>
       {isExpired && <SessionExpiredDialog />}
@@ -70,6 +85,8 @@ function AuthenticatedPages() {
           <Route path="/login">
             <Redirect to={addresses.home} replace />
           </Route>
+          <Route path="/signup" component={AcceptInvitation} />
+          <Route path="/reset" component={ResetPassword} />
           <Route path="/search" component={SearchPage} />
           <Route path="/dataset/*">{() => <EntityRoute page={DatasetPage} />}</Route>
           <Route path="/domains" component={DomainsPage} />

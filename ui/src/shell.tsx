@@ -85,6 +85,10 @@ function Account() {
             onSelect: () => navigate(addresses.settings("tokens")),
           },
           {
+            label: texts.settings.sections.account,
+            onSelect: () => navigate(addresses.settings("account")),
+          },
+          {
             label: texts.settings.sections.users,
             onSelect: () => navigate(addresses.settings("users")),
           },

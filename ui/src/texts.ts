@@ -4,6 +4,8 @@
 // in it has `{placeholders}` that `components/formatted_text.tsx` fills, and a text that depends on
 // a count lists its forms in `plural`. Server messages are shown as sent, in English.
 
+import { accountTexts, userTexts } from "./account_texts.ts";
+
 const LOCALE = "en";
 
 const count = (number: number) => new Intl.NumberFormat(LOCALE).format(number);
@@ -58,13 +60,15 @@ const english = {
     theme: { label: "Theme", system: "Match system", light: "Light", dark: "Dark" },
   },
 
+  account: accountTexts,
+
   signIn: {
     title: "Sign in",
     user: "Username",
     password: "Password",
     submit: "Sign in",
     busy: "Signing in…",
-    hint: "The server prints a username and password when it first starts. Add more users with “docent user add”.",
+    hint: "The server prints a username and password when it first starts. Others join by an invite link.",
     unreachable: "Can't reach the server. Check that it is running, then try again.",
     expired: {
       title: "Your session has expired",
@@ -458,7 +462,12 @@ const english = {
   settings: {
     title: "Settings",
     titleOf: (section: string) => `${section} · Settings`,
-    sections: { tokens: "Access tokens", users: "Users", appearance: "Preferences" },
+    sections: {
+      tokens: "Access tokens",
+      account: accountTexts.section,
+      users: "Users",
+      appearance: "Preferences",
+    },
     sectionsLabel: "Settings sections",
   },
 
@@ -499,26 +508,7 @@ const english = {
     nameMissing: "Enter a name.",
   },
 
-  users: {
-    intro: "Everyone in the catalog. Administrators add and suspend users with “docent user”.",
-    columns: {
-      name: "Name",
-      user: "Username",
-      email: "Email",
-      signIn: "Can sign in",
-      status: "Status",
-    },
-    canSignIn: "Yes",
-    cannotSignIn: "No",
-    active: "Active",
-    suspended: "Suspended",
-    filter: "Find users",
-    none: (query: string) => (query === "" ? "No users yet" : `No users match “${query}”`),
-    noneHint:
-      "Administrators add users with “docent user add”. Imports add the owners of datasets.",
-    showAll: "Show all users",
-    notAllowed: "Only administrators can see the list of users.",
-  },
+  users: userTexts,
 
   explorer: {
     title: "GraphQL",

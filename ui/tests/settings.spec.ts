@@ -136,3 +136,61 @@ test("the GraphQL explorer runs queries as the current user and loads nothing fr
   await expect(page.locator(".result-window")).toContainText("urn:li:dataset");
   expect(external).toEqual([]);
 });
+
+test(
+  "an invited user signs up, changes the password, and signs out everywhere",
+  WRITES,
+  async ({ page, browser, docent }) => {
+    await page.goto("/settings/users");
+    await page.getByRole("button", { name: "Invite users" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Role").selectOption("Reader");
+    await dialog.getByRole("button", { name: "Create link" }).click();
+    const link = await dialog.getByTestId("secret").innerText();
+    expect(link).toContain(`${docent.address}/signup?invite_token=`);
+
+    const context = await browser.newContext();
+    const other = await context.newPage();
+    await other.goto(link);
+    await other.getByLabel("Full name").fill("Grace Hopper");
+    await other.getByLabel("Email").fill("grace@example.com");
+    await other.getByLabel("New password", { exact: true }).fill("Password2026!");
+    await other.getByLabel("Repeat new password").fill("two uncommon words");
+    await other.getByRole("button", { name: "Create account" }).click();
+    await expect(other.getByRole("alert")).toHaveText("The two passwords are different.");
+    await other.getByLabel("Repeat new password").fill("Password2026!");
+    await other.getByRole("button", { name: "Create account" }).click();
+    await expect(other.getByRole("alert")).toContainText("easy to guess");
+    await other.getByLabel("New password", { exact: true }).fill("two uncommon words");
+    await other.getByLabel("Repeat new password").fill("two uncommon words");
+    await other.getByRole("button", { name: "Create account" }).click();
+    await expect(
+      other.getByRole("button", { name: "Account menu for Grace Hopper" }),
+    ).toBeVisible();
+
+    await other.goto(`${docent.address}/settings/account`);
+    await other.getByLabel("Current password").fill("wrong");
+    await other.getByLabel("New password", { exact: true }).fill("three other words");
+    await other.getByLabel("Repeat new password").fill("three other words");
+    await other.getByRole("button", { name: "Change password" }).click();
+    await expect(other.getByRole("alert")).toHaveText("The current password is wrong.");
+    await other.getByLabel("Current password").fill("two uncommon words");
+    await other.getByRole("button", { name: "Change password" }).click();
+    await expect(other.getByText("Your password has been changed.")).toBeVisible();
+    await other.getByRole("button", { name: "Sign out everywhere" }).click();
+    await expect(other.getByLabel("Password")).toBeVisible();
+
+    await page.goto("/settings/users?query=grace");
+    await page.getByRole("button", { name: "Create a reset link for Grace Hopper" }).click();
+    const reset = await page.getByRole("dialog").getByTestId("secret").innerText();
+    await other.goto(reset);
+    await other.getByLabel("Username").fill("grace@example.com");
+    await other.getByLabel("New password", { exact: true }).fill("four entirely new words");
+    await other.getByLabel("Repeat new password").fill("four entirely new words");
+    await other.getByRole("button", { name: "Set password" }).click();
+    await expect(
+      other.getByRole("button", { name: "Account menu for Grace Hopper" }),
+    ).toBeVisible();
+    await context.close();
+  },
+);

@@ -127,15 +127,17 @@ impl Catalog {
         let credentials = self.inner.hashing.credentials(&new.password).await?;
         let (display_name, email) = (new.display_name, new.email);
         let info = move |_: Option<CorpUserInfo>, _: &AuditStamp| {
-            let mut info = active_user();
-            info.other.extend(
-                display_name
-                    .clone()
-                    .map(|name| ("fullName".to_owned(), Value::from(name))),
-            );
-            info.display_name = display_name.clone();
-            info.email = email.clone();
-            info.title = title.clone();
+            let full_name = display_name.clone().map(Value::from);
+            let info = CorpUserInfo {
+                display_name: display_name.clone(),
+                email: email.clone(),
+                title: title.clone(),
+                other: full_name
+                    .map(|name| ("fullName".to_owned(), name))
+                    .into_iter()
+                    .collect(),
+                ..active_user()
+            };
             Ok(info)
         };
         let info = Proposal::edit(user.clone(), AspectName::CORP_USER_INFO, info).requires(

@@ -87,8 +87,30 @@ export async function run<Result, Variables>(
   );
 }
 
-export async function signIn(username: string, password: string): Promise<void> {
-  const response = await post("/logIn", { username, password });
+export const signIn = (username: string, password: string) =>
+  beginSession("/logIn", { username, password });
+
+export const signUp = (account: {
+  readonly fullName: string;
+  readonly email: string;
+  readonly password: string;
+  readonly inviteToken: string;
+}) => beginSession("/signUp", account);
+
+export const resetPassword = (reset: {
+  readonly email: string;
+  readonly password: string;
+  readonly resetToken: string;
+}) => beginSession("/resetNativeUserCredentials", reset);
+
+export const changePassword = (change: {
+  readonly currentPassword: string;
+  readonly newPassword: string;
+}) => beginSession("/changePassword", change);
+
+/** Sends a password; the reply sets the cookies of a new session. */
+async function beginSession(path: string, content: unknown): Promise<void> {
+  const response = await post(path, content);
   if (!response.ok) {
     const reply = await parseReply(response);
     throw new ApiError(reply.message ?? texts.errors.unexpected(response.status), response.status);

@@ -3,6 +3,7 @@ import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { useTitle } from "../components/states.tsx";
+import { Account } from "../settings/account.tsx";
 import { Preferences } from "../settings/preferences.tsx";
 import { Tokens } from "../settings/tokens.tsx";
 import { Users } from "../settings/users.tsx";
@@ -11,6 +12,7 @@ import { NotFound } from "./not_found.tsx";
 
 const SECTIONS: Readonly<Record<keyof typeof texts.settings.sections, () => ReactNode>> = {
   tokens: Tokens,
+  account: Account,
   users: Users,
   appearance: Preferences,
 };

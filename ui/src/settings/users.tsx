@@ -1,3 +1,4 @@
+import { useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
@@ -7,6 +8,7 @@ import { LoadingOrError, EmptyState, StaleNotice } from "../components/states.ts
 import { UsersDocument } from "../generated/operations.ts";
 import { nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
+import { InviteDialog, ResetDialog } from "./link_dialogs.tsx";
 
 const PAGE_SIZE = 100;
 
@@ -18,6 +20,10 @@ export function Users() {
   const text = parameters.get("query") ?? "";
   const query = text.trim();
   const page = pageFromAddress(parameters, PAGE_SIZE);
+  const [isInviting, setInviting] = useState(false);
+  const [resetting, setResetting] = useState<{ urn: string; name: string } | null>(null);
+  const canInvite = me.data?.me?.platformPrivileges.managePolicies === true;
+  const canReset = me.data?.me?.platformPrivileges.manageUserCredentials === true;
   const canSee = me.data?.me?.platformPrivileges.manageIdentities === true;
   const read = useApiQuery(
     UsersDocument,
@@ -30,6 +36,11 @@ export function Users() {
     <>
       <div className="section-header">
         <p className="hint">{texts.users.intro}</p>
+        {canInvite && (
+          <button type="button" onClick={() => setInviting(true)}>
+            {texts.account.invite.open}
+          </button>
+        )}
         <input
           type="search"
           className="column-filter"
@@ -61,6 +72,7 @@ export function Users() {
                     {label}
                   </th>
                 ))}
+                {canReset && <td />}
               </tr>
             </thead>
             <tbody>
@@ -78,6 +90,18 @@ export function Users() {
                     <td>
                       {user.status === "SUSPENDED" ? texts.users.suspended : texts.users.active}
                     </td>
+                    {canReset && (
+                      <td className="row-actions">
+                        <button
+                          type="button"
+                          className="subtle"
+                          aria-label={texts.account.resetLink.createLabel(nameOf(user))}
+                          onClick={() => setResetting({ urn: user.urn, name: nameOf(user) })}
+                        >
+                          {texts.account.resetLink.create}
+                        </button>
+                      </td>
+                    )}
                   </tr>
                 ) : null,
               )}
@@ -93,6 +117,8 @@ export function Users() {
           addressOf={(number) => addresses.users(text, number)}
         />
       )}
+      {isInviting && <InviteDialog onClose={() => setInviting(false)} />}
+      {resetting !== null && <ResetDialog user={resetting} onClose={() => setResetting(null)} />}
     </>
   );
 }

@@ -360,12 +360,6 @@ async fn only_the_administrator_assigns_roles() {
     assert_eq!(reply["data"]["batchAssignRole"], true, "{reply}");
     let stored = app.aspect(ADA, "roleMembership").await;
     assert_eq!(stored, Some(json!({"roles": []})));
-
-    let (code, message) = app
-        .graphql_error("{ getInviteToken(input: {}) { inviteToken } }")
-        .await;
-    assert_eq!(code, 400);
-    assert!(message.contains("'docent user add'"), "{message}");
 }
 
 /// The ways to delete a user.

@@ -316,7 +316,7 @@ async fn no_api_reads_or_writes_password_hashes() {
                 .await;
             assert_eq!(status, StatusCode::FORBIDDEN, "{change} {user}: {reply}");
             let message = reply["message"].as_str().unwrap();
-            assert!(message.contains("only an operator"), "{message}");
+            assert!(message.contains("people set their own"), "{message}");
         }
     }
     session(&app, "ada").await;

@@ -1,0 +1,75 @@
+import { useState, type FormEvent } from "react";
+
+import { texts } from "../texts.ts";
+import { focusOnMount } from "./focus.ts";
+
+export interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly type?: "text" | "email" | "password";
+  readonly autoComplete: string;
+}
+
+/** The fields for a new password, typed twice. */
+export const NEW_PASSWORD: readonly Field[] = [
+  { name: "password", label: texts.account.new, type: "password", autoComplete: "new-password" },
+  { name: "repeat", label: texts.account.repeat, type: "password", autoComplete: "new-password" },
+];
+
+interface Properties {
+  readonly fields: readonly Field[];
+  readonly submit: string;
+  readonly onSubmit: (values: Readonly<Record<string, string>>) => Promise<void>;
+}
+
+/** A form that ends with a new password. Shows what the server says about it. */
+export function PasswordForm({ fields, submit, onSubmit }: Properties) {
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const save = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const values = Object.fromEntries(
+      [...new FormData(form)].map(([name, value]) => [name, String(value)]),
+    );
+    if (values["password"] !== values["repeat"]) {
+      setError(texts.account.different);
+      return;
+    }
+    setBusy(true);
+    setError(null);
+    try {
+      await onSubmit(values);
+      form.reset();
+    } catch (caught) {
+      setError(caught instanceof Error ? caught.message : texts.signIn.unreachable);
+    }
+    setBusy(false);
+  };
+  return (
+    <form className="form" onSubmit={(event) => void save(event)}>
+      {fields.map((field, index) => (
+        <label key={field.name}>
+          {field.label}
+          <input
+            name={field.name}
+            type={field.type ?? "text"}
+            autoComplete={field.autoComplete}
+            autoCapitalize="none"
+            required
+            ref={index === 0 ? focusOnMount : null}
+          />
+        </label>
+      ))}
+      <p className="hint">{texts.account.rule}</p>
+      {error !== null && (
+        <p className="error-message" role="alert">
+          {error}
+        </p>
+      )}
+      <button type="submit" className="primary" disabled={isBusy}>
+        {isBusy ? texts.account.busy : submit}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,108 @@
+// The pages behind invite links and reset links.
+
+import { useState } from "react";
+import { useLocation, useSearch } from "wouter";
+
+import * as addresses from "../addresses.ts";
+import { resetCache, useApiMutation } from "../api/cache.ts";
+import { resetPassword, signUp } from "../api/client.ts";
+import { NEW_PASSWORD, PasswordForm } from "../components/password_form.tsx";
+import { ErrorMessage, useTitle } from "../components/states.tsx";
+import { AcceptRoleDocument } from "../generated/operations.ts";
+import { texts } from "../texts.ts";
+
+const SIGN_UP = [
+  { name: "fullName", label: texts.account.name, autoComplete: "name" },
+  { name: "email", label: texts.account.email, type: "email", autoComplete: "username" },
+  ...NEW_PASSWORD,
+] as const;
+
+const RESET = [
+  { name: "user", label: texts.account.user, autoComplete: "username" },
+  ...NEW_PASSWORD,
+] as const;
+
+/** The page of an invite link, for people without an account. */
+export function SignUp() {
+  useTitle(texts.account.signUp.title);
+  const token = useToken("invite_token");
+  const enter = useEnter();
+  return (
+    <main className="sign-in">
+      <h1>{texts.account.signUp.title}</h1>
+      {token === "" ? (
+        <p className="notice">{texts.account.signUp.noLink}</p>
+      ) : (
+        <PasswordForm
+          fields={SIGN_UP}
+          submit={texts.account.signUp.submit}
+          onSubmit={async ({ fullName = "", email = "", password = "" }) => {
+            await signUp({ fullName, email, password, inviteToken: token });
+            await enter();
+          }}
+        />
+      )}
+    </main>
+  );
+}
+
+/** The page of a reset link. */
+export function ResetPassword() {
+  useTitle(texts.account.reset.title);
+  const token = useToken("reset_token");
+  const enter = useEnter();
+  return (
+    <main className="sign-in">
+      <h1>{texts.account.reset.title}</h1>
+      {token === "" ? (
+        <p className="notice">{texts.account.reset.noLink}</p>
+      ) : (
+        <PasswordForm
+          fields={RESET}
+          submit={texts.account.reset.submit}
+          onSubmit={async ({ user = "", password = "" }) => {
+            await resetPassword({ email: user, password, resetToken: token });
+            await enter();
+          }}
+        />
+      )}
+    </main>
+  );
+}
+
+/** The page of an invite link, for people who are signed in. */
+export function AcceptInvitation() {
+  useTitle(texts.account.signUp.accept);
+  const token = useToken("invite_token");
+  const accept = useApiMutation(AcceptRoleDocument);
+  const [isDone, setDone] = useState(false);
+  if (isDone) return <p role="status">{texts.account.signUp.accepted}</p>;
+  return (
+    <>
+      <h1>{texts.account.signUp.accept}</h1>
+      <p>{texts.account.signUp.acceptBody}</p>
+      {accept.error !== null && <ErrorMessage error={accept.error} />}
+      <button
+        type="button"
+        className="primary"
+        disabled={accept.isPending}
+        onClick={() => accept.mutate({ token }, { onSuccess: () => setDone(true) })}
+      >
+        {texts.account.signUp.accept}
+      </button>
+    </>
+  );
+}
+
+function useToken(name: string): string {
+  return new URLSearchParams(useSearch()).get(name) ?? "";
+}
+
+/** Continues as the user of the new session. */
+function useEnter(): () => Promise<void> {
+  const [, navigate] = useLocation();
+  return async () => {
+    navigate(addresses.home, { replace: true });
+    await resetCache();
+  };
+}
