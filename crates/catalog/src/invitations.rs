@@ -1,8 +1,9 @@
 //! Invite links, by which people sign up.
 //!
-//! A link has 256 random bits. The store keeps their hash alone, as the id of an entity of DataHub's
-//! type [`ENTITY`], which is secret. A link may have a role, and works for [`INVITE_TTL_MS`], for as
-//! many people as get it. Because nobody can read a link again, each request creates another one.
+//! A link has 256 random bits. The store keeps their hash alone, as the id of an entity of
+//! DataHub's type [`ENTITY`], which is secret. A link may have a role, and works for
+//! [`INVITE_TTL_MS`], for as many people as get it. Because nobody can read a link again, each
+//! request creates another one.
 
 use std::net::IpAddr;
 

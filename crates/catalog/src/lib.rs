@@ -3,10 +3,10 @@
 //! Reads come from the store ([`read`]), follow lineage ([`lineage`]) or history ([`timeline`],
 //! [`history`], [`activity`]); searches use the index ([`search`]). Every change becomes a list of
 //! [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the
-//! input of one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`groups`],
-//! [`invitations`], [`labels`], [`lifecycle`], [`links`], [`names`], [`owners`], [`people`],
-//! [`policies`], [`service_accounts`], [`sessions`], [`structured_properties`], [`tokens`],
-//! [`vocabulary`].
+//! input of one use case into proposals: [`credentials`], [`descriptions`], [`datasets`],
+//! [`domains`], [`groups`], [`invitations`], [`labels`], [`lifecycle`], [`links`], [`names`],
+//! [`owners`], [`people`], [`policies`], [`service_accounts`], [`sessions`],
+//! [`structured_properties`], [`tokens`], [`vocabulary`].
 //!
 //! Every use case that writes takes the [`Caller`], and [`access`] decides whether the caller may.
 //!
@@ -21,6 +21,7 @@ mod apply;
 pub mod assertions;
 mod caller;
 mod conditions;
+pub mod credentials;
 pub mod datasets;
 pub mod descriptions;
 pub mod domains;

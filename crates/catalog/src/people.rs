@@ -9,7 +9,6 @@
 //! entered.
 
 mod common;
-pub mod credentials;
 mod details;
 pub(crate) mod device;
 pub(crate) mod password;
@@ -405,11 +404,11 @@ pub(crate) fn account_inactive(message: String) -> Error {
     Error::conflict(ConflictReason::AccountInactive, message)
 }
 
-fn unknown(user: &Urn) -> String {
+pub(crate) fn unknown(user: &Urn) -> String {
     format!("there is no user {}", user.key())
 }
 
-fn check_user(user: &Urn) -> Result<&Urn, Error> {
+pub(crate) fn check_user(user: &Urn) -> Result<&Urn, Error> {
     user.expect_type("corpuser")?;
     Registry::get().check_urn(user)?;
     Ok(user)
@@ -456,7 +455,7 @@ fn with_status(user: &Urn, status: &'static str) -> Proposal {
         .requires_existing(user, unknown(user))
 }
 
-fn end_sessions(user: &Urn) -> Proposal {
+pub(crate) fn end_sessions(user: &Urn) -> Proposal {
     Proposal::new(user.clone(), Change::EndSessions { keep: 0 })
 }
 

@@ -18,7 +18,6 @@ mod search;
 mod tokens;
 
 use crate::Resolvers;
-pub(crate) use accounts::service_account_value;
 
 pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
     resolvers

@@ -67,7 +67,7 @@ impl Password {
     }
 
     /// Rejects passwords made of the user's own name.
-    pub(super) fn check_for(&self, user: &Urn) -> Result<(), Error> {
+    pub(crate) fn check_for(&self, user: &Urn) -> Result<(), Error> {
         if is_common(&self.0, Some(user.key())) {
             return Err(too_common());
         }

@@ -1,9 +1,10 @@
 //! When tokens and sessions were last used.
 //!
-//! Users revoke unused tokens, and idle sessions end, so a use is worth recording, but not worth a write per request. A
-//! use is recorded in memory once a minute, and [`Catalog::store_token_uses`] writes the recorded
-//! uses now and then. They are in the system metadata, which makes no version and no
-//! log entry. A crash loses a minute; a read-only store loses nothing else.
+//! Users revoke unused tokens, and idle sessions end, so a use is worth recording, but not worth a
+//! write per request. A use is recorded in memory once a minute, and
+//! [`Catalog::store_token_uses`] writes the recorded uses now and then. They are in the system
+//! metadata, which makes no version and no log entry. A crash loses a minute; a read-only store
+//! loses nothing else.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};

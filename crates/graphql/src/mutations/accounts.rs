@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{optional_urn, urn};
-use crate::resolvers::service_account_value;
+use crate::service_account::service_account_value;
 use crate::{Args, Context};
 
 /// Ends the earlier links for the same role.

@@ -1,12 +1,12 @@
 //! Invite links and service accounts.
 
 use docent_catalog::Error;
-use docent_catalog::service_accounts::ServiceAccount;
 use docent_model::Registry;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::queries::Window;
+use crate::service_account::service_account_value;
 use crate::{Args, Context};
 
 /// Creates another link: the earlier ones cannot be read, and stay valid.
@@ -61,17 +61,4 @@ pub(super) async fn get_service_account(
         .service_account(&context.caller, &urn)
         .await?;
     Ok(account.as_ref().map_or(Value::Null, service_account_value))
-}
-
-/// `ServiceAccount`.
-pub(crate) fn service_account_value(account: &ServiceAccount) -> Value {
-    json!({
-        "urn": account.urn,
-        "type": "CORP_USER",
-        "name": account.name(),
-        "displayName": account.display_name,
-        "description": account.description,
-        "createdBy": account.created_by,
-        "createdAt": account.created_at,
-    })
 }

@@ -2,8 +2,8 @@
 
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
+use docent_catalog::credentials::RESET_TTL_MS;
 use docent_catalog::invitations::INVITE_TTL_MS;
-use docent_catalog::people::credentials::RESET_TTL_MS;
 use docent_catalog::people::{NewUser, Password};
 use docent_catalog::sessions::SessionLimits;
 use docent_model::{AspectName, Urn};

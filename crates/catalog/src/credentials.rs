@@ -8,8 +8,8 @@ use std::net::IpAddr;
 use docent_model::aspects::{AuditStamp, CorpUserCredentials, Other};
 use docent_model::{AspectName, EpochMillis, Urn, hex};
 
-use super::throttle::Attempt;
-use super::{
+use crate::people::throttle::Attempt;
+use crate::people::{
     ADMINISTRATOR, Password, USER_MANAGERS, account_inactive, check_user, end_sessions,
     requires_active, unknown,
 };
