@@ -179,14 +179,29 @@ impl Server {
 
     /// Waits until the server prints a line with this prefix.
     pub fn printed_line(&self, prefix: &str) -> anyhow::Result<String> {
+        self.line_with(&format!("starts with {prefix:?}"), |line| {
+            line.starts_with(prefix)
+        })
+    }
+
+    /// Waits until the server logs a line that contains this text.
+    pub fn logged_line(&self, text: &str) -> anyhow::Result<String> {
+        self.line_with(&format!("contains {text:?}"), |line| line.contains(text))
+    }
+
+    fn line_with(
+        &self,
+        description: &str,
+        matches: impl Fn(&str) -> bool,
+    ) -> anyhow::Result<String> {
         let deadline = Instant::now() + TIMEOUT;
         loop {
             let printed = self.printed();
-            if let Some(line) = printed.lines().find(|line| line.starts_with(prefix)) {
+            if let Some(line) = printed.lines().find(|line| matches(line)) {
                 return Ok(line.to_owned());
             }
             if Instant::now() > deadline {
-                bail!("no line starts with {prefix:?}:\n{printed}");
+                bail!("no line {description}:\n{printed}");
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -399,7 +414,10 @@ fn address_in(line: &str) -> Option<&str> {
     let (version, address) = line
         .strip_prefix("Docent ")?
         .split_once(" is listening on ")?;
-    let port = address.strip_prefix("http://127.0.0.1:")?;
+    let (scheme, port) = address.split_once("://127.0.0.1:")?;
+    if !["http", "https"].contains(&scheme) {
+        return None;
+    }
     (!version.is_empty() && port.parse::<u16>().is_ok()).then_some(address)
 }
 

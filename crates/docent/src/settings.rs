@@ -49,6 +49,13 @@ pub(crate) struct ServeFlags {
     /// Second address to listen on, for DataHub clients that sign in at port 9002 [default: none]
     #[arg(long, env = "DOCENT_UI_LISTEN", value_name = "ADDR")]
     ui_listen: Option<String>,
+    /// Certificate chain for HTTPS, in PEM form, with --tls-key; reread when it changes [default:
+    /// plain HTTP]
+    #[arg(long, env = "DOCENT_TLS_CERT", value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+    /// Private key of the certificate, in PEM form
+    #[arg(long, env = "DOCENT_TLS_KEY", value_name = "FILE")]
+    tls_key: Option<PathBuf>,
     /// Require a token or a session; off gives every caller full access [default: on]
     #[arg(long, env = "DOCENT_AUTH", value_name = "on|off")]
     auth: Option<Switch>,
@@ -119,6 +126,8 @@ struct File {
     store: Option<String>,
     listen: Option<String>,
     ui_listen: Option<String>,
+    tls_cert: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
     auth: Option<Switch>,
     trusted_proxy: Option<Vec<String>>,
     allowed_host: Option<Vec<String>>,
@@ -138,6 +147,7 @@ pub(crate) struct Settings {
     pub(crate) store: StoreUrl,
     pub(crate) listen: SocketAddr,
     pub(crate) ui_listen: Option<SocketAddr>,
+    pub(crate) tls: Option<TlsFiles>,
     pub(crate) auth: Switch,
     pub(crate) trusted_proxies: Vec<IpNet>,
     pub(crate) allowed_hosts: Vec<String>,
@@ -164,6 +174,10 @@ impl Settings {
             store,
             listen: parse_address(listen)?,
             ui_listen: ui_listen.as_deref().map(parse_address).transpose()?,
+            tls: TlsFiles::resolve(
+                serve.tls_cert.or(file.tls_cert),
+                serve.tls_key.or(file.tls_key),
+            )?,
             auth: serve.auth.or(file.auth).unwrap_or(Switch::On),
             trusted_proxies: serve
                 .trusted_proxy
@@ -192,6 +206,26 @@ impl Settings {
                 .or(file.log_format)
                 .unwrap_or(LogFormat::Text),
         })
+    }
+}
+
+/// The files for HTTPS.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TlsFiles {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+impl TlsFiles {
+    fn resolve(certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<Self>> {
+        match (certificate, key) {
+            (Some(certificate), Some(key)) => Ok(Some(Self { certificate, key })),
+            (None, None) => Ok(None),
+            (Some(_), None) => {
+                bail!("--tls-cert needs --tls-key, the private key of the certificate")
+            }
+            (None, Some(_)) => bail!("--tls-key needs --tls-cert, the certificate of the key"),
+        }
     }
 }
 
@@ -480,6 +514,26 @@ mod tests {
         };
         let error = Settings::resolve(&store, flags).unwrap_err().to_string();
         assert!(error.contains("'9002' is not an address"), "{error}");
+    }
+
+    #[test]
+    fn https_needs_a_certificate_and_a_key() {
+        let (_directory, store) = file("tls-cert = 'chain.pem'\n");
+        let error = Settings::resolve(&store, ServeFlags::default()).unwrap_err();
+        assert!(error.to_string().contains("--tls-key"), "{error}");
+        let flags = ServeFlags {
+            tls_key: Some(PathBuf::from("key.pem")),
+            ..ServeFlags::default()
+        };
+        let settings = Settings::resolve(&store, flags.clone()).unwrap();
+        let expected = TlsFiles {
+            certificate: PathBuf::from("chain.pem"),
+            key: PathBuf::from("key.pem"),
+        };
+        assert_eq!(settings.tls, Some(expected));
+        let (_directory, store) = file("");
+        let error = Settings::resolve(&store, flags).unwrap_err();
+        assert!(error.to_string().contains("--tls-cert"), "{error}");
     }
 
     #[test]

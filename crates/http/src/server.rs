@@ -1,6 +1,7 @@
 //! Accepts connections, limits them, and shuts them down gracefully.
 
 mod progress;
+pub mod tls;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -15,11 +16,13 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt as _;
 
 use progress::{InFlight, PendingRequest, Progress};
+use tls::Certificate;
 
 /// Further connections wait in the kernel's backlog.
 const MAX_CONNECTIONS: usize = 4096;
@@ -93,12 +96,23 @@ pub async fn serve(
     router: Router,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    serve_with(SHUTDOWN_TIMEOUTS, listener, router, stop).await
+    serve_with(SHUTDOWN_TIMEOUTS, listener, None, router, stop).await
+}
+
+/// Like [`serve`], over TLS.
+pub async fn serve_tls(
+    listener: TcpListener,
+    certificate: Arc<Certificate>,
+    router: Router,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    serve_with(SHUTDOWN_TIMEOUTS, listener, Some(certificate), router, stop).await
 }
 
 async fn serve_with(
     timeouts: ShutdownTimeouts,
     listener: TcpListener,
+    certificate: Option<Arc<Certificate>>,
     router: Router,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
@@ -122,9 +136,21 @@ async fn serve_with(
         };
         let (router, mut stopped) = (router.clone(), stopped.clone());
         let in_flight = Arc::clone(&in_flight);
+        let certificate = certificate.clone();
         tokio::spawn(async move {
             let _slot = slot;
-            serve_connection(stream, router, in_flight, &mut stopped).await;
+            let peer = stream.peer_addr().ok();
+            let peer = peer.map_or_else(Peer::default, |address| Peer::at(address.ip()));
+            let Some(certificate) = certificate else {
+                return serve_connection(stream, peer, router, in_flight, &mut stopped).await;
+            };
+            let accepted = tokio::select! {
+                accepted = certificate.accept(stream) => accepted,
+                () = reached(&mut stopped, Phase::Draining) => None,
+            };
+            if let Some(stream) = accepted {
+                serve_connection(stream, peer.over_tls(), router, in_flight, &mut stopped).await;
+            }
         });
     }
     drop(listener);
@@ -170,13 +196,12 @@ async fn accept(
 }
 
 async fn serve_connection(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    peer: Peer,
     router: Router,
     in_flight: Arc<InFlight>,
     stopped: &mut watch::Receiver<Phase>,
 ) {
-    let peer = stream.peer_addr().ok();
-    let peer = peer.map_or_else(Peer::default, |address| Peer::at(address.ip()));
     let progress = Arc::new(Progress::new(in_flight));
     let service = {
         let progress = Arc::clone(&progress);
@@ -255,7 +280,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let server = tokio::spawn(serve_with(timeouts, listener, router, async {
+        let server = tokio::spawn(serve_with(timeouts, listener, None, router, async {
             let _ = stopped.await;
         }));
         let mut stream = TcpStream::connect(address).await.unwrap();
@@ -378,7 +403,7 @@ mod tests {
                     other.read_to_end(&mut Vec::new()).await.unwrap();
                 }
             };
-            let server = serve_with(timeouts, listener, router, arrived);
+            let server = serve_with(timeouts, listener, None, router, arrived);
             let ended = tokio::time::timeout(LONG / 2, server).await;
             assert!(ended.is_ok(), "the server waits for {half:?}");
             let mut rest = Vec::new();

@@ -12,6 +12,8 @@ const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
 const SERVE: [&str; 13] = [
     "--listen",
     "--ui-listen",
+    "--tls-cert",
+    "--tls-key",
     "--auth",
     "--trusted-proxy",
     "--allowed-host",

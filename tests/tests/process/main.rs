@@ -2,6 +2,7 @@
 
 mod help;
 mod startup_errors;
+mod tls;
 
 use std::collections::BTreeSet;
 use std::fs;

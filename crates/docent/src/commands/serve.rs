@@ -11,7 +11,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use docent_catalog::people::{ADMINISTRATOR, Administrator, Password};
 use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
-use docent_http::{AppState, AuthMode, HttpSettings};
+use docent_http::server::tls::Certificate;
+use docent_http::{AppState, AuthMode, HttpSettings, server};
 use docent_model::{SystemClock, Urn};
 use docent_search::Search;
 use futures_util::FutureExt as _;
@@ -64,6 +65,10 @@ async fn run(settings: Settings) -> Result<()> {
         Some(address) => Some(listen(address, "--ui-listen").await?),
         None => None,
     };
+    let certificate = match &settings.tls {
+        Some(files) => Some(Arc::new(Certificate::load(&files.certificate, &files.key)?)),
+        None => None,
+    };
     let initial_password = settings.admin_password_file.as_deref();
     let initial_password = initial_password.map(password_from).transpose()?;
     let store = engine::open(&settings.store, OpenMode::Server).await?;
@@ -112,9 +117,12 @@ async fn run(settings: Settings) -> Result<()> {
     };
     let router = docent_http::router(AppState::new(catalog.clone(), engine, http));
     let version = env!("CARGO_PKG_VERSION");
-    say(format!("Docent {version} is listening on http://{address}"));
+    let scheme = certificate.as_ref().map_or("http", |_| "https");
+    say(format!(
+        "Docent {version} is listening on {scheme}://{address}"
+    ));
     if let Some((_, address)) = &ui {
-        say(format!("and on http://{address}"));
+        say(format!("and on {scheme}://{address}"));
     }
     if auth == AuthMode::Off {
         tracing::warn!(
@@ -144,13 +152,22 @@ async fn run(settings: Settings) -> Result<()> {
         settings.store
     );
     let stop = stop.shared();
-    let first = docent_http::server::serve(listener, router.clone(), stop.clone());
+    let certificate_task = certificate.clone().map(|it| tokio::spawn(it.watch()));
+    let serve = async |listener| match &certificate {
+        Some(certificate) => {
+            let certificate = Arc::clone(certificate);
+            server::serve_tls(listener, certificate, router.clone(), stop.clone()).await
+        }
+        None => server::serve(listener, router.clone(), stop.clone()).await,
+    };
     match ui {
         Some((ui, _)) => {
-            let second = docent_http::server::serve(ui, router, stop);
-            tokio::try_join!(first, second)?;
+            tokio::try_join!(serve(listener), serve(ui))?;
         }
-        None => first.await?,
+        None => serve(listener).await?,
+    }
+    if let Some(task) = certificate_task {
+        task.abort();
     }
     index_task.abort();
     token_use_task.abort();
