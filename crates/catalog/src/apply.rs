@@ -10,6 +10,7 @@ mod authorization;
 mod batch;
 mod json;
 mod prepare;
+mod propose;
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use docent_store::transact;
 use crate::access::is_grantable;
 use crate::proposal::{Change, Proposal};
 use crate::runs::EntityRollback;
-use crate::{Caller, Catalog, Error};
+use crate::{Caller, Catalog, Error, ErrorKind};
 use authorization::Authorization;
 use batch::Batch;
 pub(crate) use batch::account_status::may_change as may_change_account_status;
@@ -89,16 +90,29 @@ impl Catalog {
             .into_iter()
             .map(Prepared::check)
             .collect::<Result<_, _>>()?;
+        match self.apply_prepared(caller, &prepared).await {
+            Err(denial) if denial.kind() == ErrorKind::Forbidden => {
+                self.propose(caller, prepared, denial).await
+            }
+            applied => applied,
+        }
+    }
+
+    async fn apply_prepared(
+        &self,
+        caller: &Caller,
+        prepared: &Arc<[Prepared]>,
+    ) -> Result<Applied, Error> {
         let authorization = match self.rights(caller).await? {
-            Some(rights) => Some(Authorization::prepare(caller.actor(), rights, &prepared)?),
+            Some(rights) => Some(Authorization::prepare(caller.actor(), rights, prepared)?),
             None => None,
         };
         let authorization = authorization.map(Arc::new);
-        let deleted = deleted_entities(&prepared);
+        let deleted = deleted_entities(prepared);
         let stamp = AuditStamp::new(caller.actor(), self.now_ms());
         let mut applied = Applied::default();
         for _ in 0..MAX_TRANSACTIONS {
-            let (prepared, stamp) = (Arc::clone(&prepared), stamp.clone());
+            let (prepared, stamp) = (Arc::clone(prepared), stamp.clone());
             let authorization = authorization.clone();
             let part: Applied = transact(self.store(), move |tx| {
                 let prepared = Arc::clone(&prepared);

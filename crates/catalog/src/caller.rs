@@ -1,25 +1,31 @@
 //! The identity behind a request.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use docent_model::aspects::SYSTEM_ACTOR;
 use docent_model::{EpochMillis, Urn};
 
 /// The identity behind a request. Every use case that writes takes one: it is the actor of the
 /// audit stamp, and decides what is allowed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Caller {
     actor: Urn,
     /// When the token expires that authenticated the caller.
     until_ms: Option<EpochMillis>,
+    /// The action requests that the request stored instead of changes. Clones share them.
+    proposals: Arc<Mutex<Vec<Urn>>>,
+}
+
+/// The same identity; what the request has stored so far is not part of it.
+impl PartialEq for Caller {
+    fn eq(&self, other: &Self) -> bool {
+        self.actor == other.actor && self.until_ms == other.until_ms
+    }
 }
 
 impl Caller {
     pub fn new(actor: Urn) -> Self {
-        Self {
-            actor,
-            until_ms: None,
-        }
+        Self::until(actor, None)
     }
 
     /// The server itself, and the operator at the command line.
@@ -36,7 +42,23 @@ impl Caller {
 
     /// A caller authenticated by a token that expires at this time.
     pub(crate) fn until(actor: Urn, until_ms: Option<EpochMillis>) -> Self {
-        Self { actor, until_ms }
+        Self {
+            actor,
+            until_ms,
+            proposals: Arc::default(),
+        }
+    }
+
+    /// The action requests that this request has stored instead of changes, for the reply.
+    pub fn proposals(&self) -> Vec<Urn> {
+        let proposals = self.proposals.lock();
+        proposals.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn add_proposal(&self, request: Urn) {
+        let proposals = self.proposals.lock();
+        let mut proposals = proposals.unwrap_or_else(PoisonError::into_inner);
+        proposals.push(request);
     }
 
     /// The user URN of every audit stamp.

@@ -3,9 +3,9 @@
 //! Reads come from the store ([`read`]), follow lineage ([`lineage`]) or history ([`timeline`],
 //! [`history`], [`activity`]); searches use the index ([`search`]). Every change becomes a list of
 //! [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the
-//! input of one use case into proposals: [`credentials`], [`descriptions`], [`datasets`],
-//! [`domains`], [`groups`], [`invitations`], [`labels`], [`lifecycle`], [`links`], [`names`],
-//! [`owners`], [`people`], [`policies`], [`service_accounts`], [`sessions`],
+//! input of one use case into proposals: [`action_requests`], [`credentials`], [`descriptions`],
+//! [`datasets`], [`domains`], [`groups`], [`invitations`], [`labels`], [`lifecycle`], [`links`],
+//! [`names`], [`owners`], [`people`], [`policies`], [`service_accounts`], [`sessions`],
 //! [`structured_properties`], [`tokens`], [`vocabulary`].
 //!
 //! Every use case that writes takes the [`Caller`], and [`access`] decides whether the caller may.
@@ -16,6 +16,7 @@
 //! block that builds proposals and calls [`Catalog::apply`]. See docs/adding-a-mutation.md.
 
 pub mod access;
+pub mod action_requests;
 pub mod activity;
 mod apply;
 pub mod assertions;

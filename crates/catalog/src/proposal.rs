@@ -35,13 +35,15 @@ pub struct Proposal {
 }
 
 /// The privileges that allow a change.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) enum Privileges {
     /// Those of the entity type and the aspect ([`crate::access::demand`]).
     #[default]
     OfChange,
     /// The same, or one of these.
     OfChangeOr(&'static [Privilege]),
+    /// These, which the change had when it was proposed.
+    AnyOf(Arc<[Privilege]>),
     /// The use case has decided already.
     Authorized,
 }

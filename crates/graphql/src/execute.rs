@@ -77,13 +77,26 @@ pub(crate) async fn execute<'r>(
         Err(WriteError::Limit(exceeded)) => return error::reject(&[exceeded.into()]),
     }
     if errors.is_empty() {
-        out.extend_from_slice(b",\"extensions\":{}}");
+        out.extend_from_slice(b",\"extensions\":");
+        write_extensions(&mut out, scope.context);
+        out.push(b'}');
         return out;
     }
     let document = scope.compiler.variant.document;
     error::reply_with(&errors, &out[HEAD.len()..], |offset| {
         document.position(offset)
     })
+}
+
+/// Tells the caller which changes were only proposed.
+fn write_extensions(out: &mut Vec<u8>, context: &Context) {
+    let proposals = context.caller.proposals();
+    if proposals.is_empty() {
+        out.extend_from_slice(b"{}");
+    } else {
+        let extensions = serde_json::json!({"proposals": proposals});
+        out.extend_from_slice(extensions.to_string().as_bytes());
+    }
 }
 
 /// The levels of all root fields are loaded together.

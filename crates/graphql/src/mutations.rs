@@ -15,6 +15,7 @@ mod links;
 mod owners;
 mod patches;
 mod policies;
+mod proposals;
 mod roles;
 mod structured_properties;
 mod tokens;
@@ -89,6 +90,8 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .mutation("createPolicy", policies::create_policy)
         .mutation("updatePolicy", policies::update_policy)
         .mutation("deletePolicy", policies::delete_policy)
+        .mutation("acceptProposals", proposals::accept_proposals)
+        .mutation("rejectProposals", proposals::reject_proposals)
         .mutation("createGroup", groups::create_group)
         .mutation("addGroupMembers", groups::add_group_members)
         .mutation("removeGroupMembers", groups::remove_group_members)

@@ -12,6 +12,7 @@ mod lineage;
 mod metadata;
 mod ownership;
 mod privileges;
+mod proposals;
 mod queries;
 mod relationships;
 mod search;
@@ -44,6 +45,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query("listOwnershipTypes", search::lists::ownership_types)
         .query("listIngestionSources", search::lists::ingestion_sources)
         .query("listPolicies", search::lists::policies)
+        .query("listActionRequests", proposals::list_action_requests)
         .query("listRoles", search::lists::roles)
         .query("listGroups", search::lists::groups)
         .query("listUsers", search::lists::users)

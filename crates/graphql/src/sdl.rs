@@ -35,6 +35,7 @@ pub const SDL: &[(&str, &str)] = sources![
     "platform.graphql",
     "policies.graphql",
     "products.graphql",
+    "proposals.graphql",
     "quality.graphql",
     "query.graphql",
     "schema_metadata.graphql",

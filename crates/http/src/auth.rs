@@ -1,5 +1,7 @@
 //! Authenticates requests.
 
+use std::sync::{Arc, OnceLock};
+
 use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
@@ -27,6 +29,10 @@ pub enum AuthMode {
 #[derive(Debug)]
 pub struct Authenticated(pub Caller);
 
+/// The caller, once it is authenticated, for what wraps the handler.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KnownCaller(pub(crate) Arc<OnceLock<Caller>>);
+
 const ACTOR_HEADER: &str = "x-datahub-actor";
 
 impl FromRequestParts<AppState> for Authenticated {
@@ -36,32 +42,40 @@ impl FromRequestParts<AppState> for Authenticated {
         parts: &mut Parts,
         state: &AppState,
     ) -> Result<Self, ErrorResponse> {
-        let client = Client::of(parts);
-        let settings = state.settings();
-        match settings.auth {
-            AuthMode::Off => {
-                origin::check(parts, &client)?;
-                origin::check_host(&parts.headers, &client, &settings.allowed_hosts)?;
-                named_caller(parts).map(Self)
-            }
-            AuthMode::On => {
-                let catalog = state.catalog();
-                // A token takes precedence: an invalid one fails even with a valid cookie.
-                let caller = if parts.headers.contains_key(AUTHORIZATION) {
-                    let secret = bearer(parts).ok_or_else(ErrorResponse::unauthenticated)?;
-                    catalog.authenticate(secret).await?
-                } else {
-                    let secret = cookies::SESSION
-                        .read(&parts.headers, &client)
-                        .ok_or_else(ErrorResponse::unauthenticated)?;
-                    let caller = catalog.authenticate_session(&secret).await?;
-                    if caller.is_some() {
-                        origin::check(parts, &client)?;
-                    }
-                    caller
-                };
-                caller.map(Self).ok_or_else(ErrorResponse::unauthenticated)
-            }
+        let caller = authenticate(parts, state).await?;
+        if let Some(known) = parts.extensions.get::<KnownCaller>() {
+            known.0.get_or_init(|| caller.clone());
+        }
+        Ok(Self(caller))
+    }
+}
+
+async fn authenticate(parts: &Parts, state: &AppState) -> Result<Caller, ErrorResponse> {
+    let client = Client::of(parts);
+    let settings = state.settings();
+    match settings.auth {
+        AuthMode::Off => {
+            origin::check(parts, &client)?;
+            origin::check_host(&parts.headers, &client, &settings.allowed_hosts)?;
+            named_caller(parts)
+        }
+        AuthMode::On => {
+            let catalog = state.catalog();
+            // A token takes precedence: an invalid one fails even with a valid cookie.
+            let caller = if parts.headers.contains_key(AUTHORIZATION) {
+                let secret = bearer(parts).ok_or_else(ErrorResponse::unauthenticated)?;
+                catalog.authenticate(secret).await?
+            } else {
+                let secret = cookies::SESSION
+                    .read(&parts.headers, &client)
+                    .ok_or_else(ErrorResponse::unauthenticated)?;
+                let caller = catalog.authenticate_session(&secret).await?;
+                if caller.is_some() {
+                    origin::check(parts, &client)?;
+                }
+                caller
+            };
+            caller.ok_or_else(ErrorResponse::unauthenticated)
         }
     }
 }

@@ -12,17 +12,19 @@ use axum::http::{HeaderValue, header::HeaderName};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::MethodRouter;
-use docent_catalog::AspectKey;
+use docent_catalog::{AspectKey, Caller};
 use serde_json::{Value, json};
 
 use crate::AppState;
-use crate::auth::Authenticated;
+use crate::auth::{Authenticated, KnownCaller};
 use crate::body::WholeBody;
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
 use crate::wire::{parse, parse_aspect, parse_urn, reply};
 
 const HEADER: HeaderName = HeaderName::from_static("traceparent");
+/// Names the proposal that a write became, because its caller may only propose changes.
+const PROPOSAL_HEADER: HeaderName = HeaderName::from_static("x-docent-proposal");
 const MAX_ASPECTS: usize = 10_000;
 
 /// Adds a `traceparent` header to the successful responses of these methods.
@@ -30,10 +32,18 @@ pub(crate) fn traced(state: &AppState, methods: MethodRouter<AppState>) -> Metho
     methods.layer(from_fn_with_state(state.clone(), add_header))
 }
 
-async fn add_header(State(state): State<AppState>, request: Request, next: Next) -> Response {
+async fn add_header(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
     let client_trace = request.headers().get(HEADER).and_then(trace_id);
+    let known_caller = KnownCaller::default();
+    request.extensions_mut().insert(known_caller.clone());
     let mut response = next.run(request).await;
     if response.status().is_success() {
+        let proposals = known_caller.0.get().map(Caller::proposals);
+        for urn in proposals.into_iter().flatten() {
+            if let Ok(urn) = HeaderValue::from_str(urn.as_str()) {
+                response.headers_mut().append(PROPOSAL_HEADER, urn);
+            }
+        }
         let random = || RandomState::new().build_hasher().finish();
         // Clients read the time of the write, in microseconds, from the first half.
         let new_trace = || {

@@ -9,6 +9,9 @@ use std::fmt;
 pub struct AspectName(&'static str);
 
 impl AspectName {
+    pub const ACTION_REQUEST_INFO: Self = Self("actionRequestInfo");
+    pub const ACTION_REQUEST_PENDING: Self = Self("actionRequestPending");
+    pub const ACTION_REQUEST_RESULT: Self = Self("actionRequestResult");
     pub const ACCESS_TOKEN_INFO: Self = Self("dataHubAccessTokenInfo");
     pub const ALIASES: Self = Self("aliases");
     pub const ASSERTION_INFO: Self = Self("assertionInfo");

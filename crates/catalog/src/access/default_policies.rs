@@ -37,20 +37,36 @@ impl Catalog {
             Urn::new("dataHubPolicy", "1")?,
         ];
         let is_first = !self.exists(&root).await?.contains(&true);
+        let roles = defaults
+            .roles
+            .iter()
+            .map(|role| Urn::new("dataHubRole", &role.id));
+        let roles: Vec<Urn> = roles.collect::<Result<_, _>>()?;
+        let known = self.exists(&roles).await?;
+        let new_roles: Vec<&Urn> = roles
+            .iter()
+            .zip(known)
+            .filter_map(|(role, is_known)| (!is_known).then_some(role))
+            .collect();
         let mut proposals = Vec::new();
-        for Item { id, members } in defaults.roles {
-            let urn = Urn::new("dataHubRole", &id)?;
+        for (urn, Item { members, .. }) in roles.iter().zip(defaults.roles) {
             let mut value = members;
             value.insert("editable".to_owned(), Value::Bool(false));
             let aspect = AspectName::ROLE_INFO;
             proposals.push(Proposal::upsert(
-                urn,
+                urn.clone(),
                 aspect,
                 Value::Object(value).to_string(),
             ));
         }
         for Item { id, members } in defaults.policies {
-            if !is_first && members["editable"] == json!(true) {
+            // A role that a later version added comes with its policies.
+            let actors = members["actors"]["roles"].as_array();
+            let is_new = actors
+                .into_iter()
+                .flatten()
+                .any(|role| new_roles.iter().any(|urn| role == urn.as_str()));
+            if !is_first && !is_new && members["editable"] == json!(true) {
                 continue;
             }
             let urn = Urn::new("dataHubPolicy", &id)?;

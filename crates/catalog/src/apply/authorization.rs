@@ -96,14 +96,10 @@ fn check_of(actor: &Urn, rights: &Rights, proposal: &Proposal) -> Result<Option<
     if *urn == *actor && demand::is_profile(change.aspect()) {
         return Ok(None);
     }
-    let privileges = match proposal.privileges {
-        Privileges::Authorized => return Ok(None),
-        Privileges::OfChange => demand::of_change(urn, change),
-        Privileges::OfChangeOr(others) => {
-            let of_change = demand::of_change(urn, change);
-            others.iter().copied().chain(of_change).collect()
-        }
-    };
+    if matches!(proposal.privileges, Privileges::Authorized) {
+        return Ok(None);
+    }
+    let privileges = privileges_of(proposal);
     if rights.preliminary(&privileges) == Preliminary::Allowed {
         return Ok(None);
     }
@@ -128,6 +124,20 @@ fn check_of(actor: &Urn, rights: &Rights, proposal: &Proposal) -> Result<Option<
                 fields,
             }))
         }
+    }
+}
+
+/// The privileges of which the caller needs one; none if the use case has decided already.
+pub(super) fn privileges_of(proposal: &Proposal) -> Vec<Privilege> {
+    let Proposal { urn, change, .. } = proposal;
+    match &proposal.privileges {
+        Privileges::Authorized => Vec::new(),
+        Privileges::OfChange => demand::of_change(urn, change),
+        Privileges::OfChangeOr(others) => {
+            let of_change = demand::of_change(urn, change);
+            others.iter().copied().chain(of_change).collect()
+        }
+        Privileges::AnyOf(privileges) => privileges.to_vec(),
     }
 }
 

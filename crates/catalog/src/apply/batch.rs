@@ -67,6 +67,8 @@ pub(super) struct Batch<'t> {
     would_delete: HashSet<Urn>,
     stamp: AuditStamp,
     applied: Applied,
+    /// Whether the writes are only computed.
+    discards_writes: bool,
 }
 
 impl<'t> Batch<'t> {
@@ -76,7 +78,18 @@ impl<'t> Batch<'t> {
         authorization: Option<&Authorization>,
         stamp: AuditStamp,
     ) -> Result<Applied, Error> {
-        let mut batch = Self {
+        let mut batch = Self::new(tx, prepared, stamp);
+        batch.items(prepared, authorization).await?;
+        batch.flush().await?;
+        Ok(batch.applied)
+    }
+
+    pub(super) fn new(
+        tx: &'t mut dyn Transaction,
+        prepared: &[Prepared],
+        stamp: AuditStamp,
+    ) -> Self {
+        Self {
             tx,
             known: HashMap::with_capacity(prepared.len() * 2),
             retired: HashMap::new(),
@@ -96,11 +109,37 @@ impl<'t> Batch<'t> {
             would_delete: HashSet::new(),
             stamp,
             applied: Applied::default(),
-        };
+            discards_writes: false,
+        }
+    }
+
+    /// From here on, nothing is stored: the batch alone knows what the list has changed.
+    pub(super) fn discard_writes(&mut self) {
+        self.discards_writes = true;
+    }
+
+    /// The texts of aspects as the list has left them so far.
+    pub(super) async fn values(
+        &mut self,
+        keys: impl Iterator<Item = &AspectKey>,
+    ) -> Result<Vec<Option<String>>, Error> {
+        let mut values = Vec::new();
+        for key in keys {
+            let row = self.get(&key.urn, key.aspect).await?;
+            values.push(row.map(|row| row.metadata.clone()));
+        }
+        Ok(values)
+    }
+
+    /// Applies the list in order, if the caller may.
+    pub(super) async fn items(
+        &mut self,
+        prepared: &[Prepared],
+        authorization: Option<&Authorization>,
+    ) -> Result<(), Error> {
         let decisive = authorization.map(|it| it.keys(prepared));
         let touched = prepared.iter().flat_map(touched_keys);
-        batch
-            .load(touched.chain(decisive.into_iter().flatten()))
+        self.load(touched.chain(decisive.into_iter().flatten()))
             .await?;
         let mut deferred = Vec::new();
         for (index, item) in prepared.iter().enumerate() {
@@ -108,22 +147,23 @@ impl<'t> Batch<'t> {
             if let Some(authorization) = authorization
                 && let Some(check) = &authorization.checks[index]
             {
-                let waits = batch.authorize(authorization, item, check).await;
+                let waits = self.authorize(authorization, item, check).await;
                 deferred.extend(waits.map_err(about)?);
             }
-            batch.item(item).await.map_err(about)?;
+            self.item(item).await.map_err(about)?;
         }
         if let Some(authorization) = authorization {
-            batch.authorize_deferred(authorization, deferred).await?;
+            self.authorize_deferred(authorization, deferred).await?;
         }
-        batch.flush().await?;
-        Ok(batch.applied)
+        Ok(())
     }
 
     /// Hands the pending writes to the store, so that the transaction's own reads see them.
     async fn flush(&mut self) -> Result<(), Error> {
         if !self.writes.is_empty() {
-            self.tx.write(&self.writes).await?;
+            if !self.discards_writes {
+                self.tx.write(&self.writes).await?;
+            }
             self.writes.clear();
             self.budget.flushed();
         }

@@ -341,8 +341,9 @@ fn rows() -> Vec<(&'static str, String, &'static str)> {
     ]
 }
 
-/// `createAccessToken` is always for the caller, so it has no row.
-const SELF_SERVICE: [&str; 1] = ["createAccessToken"];
+/// `createAccessToken` is always for the caller, and the right to decide about a proposal depends
+/// on its changes, so they have no rows.
+const SELF_SERVICE: [&str; 3] = ["acceptProposals", "createAccessToken", "rejectProposals"];
 
 async fn app() -> App {
     let app = App::with_dataset().await;

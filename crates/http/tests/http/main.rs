@@ -11,6 +11,7 @@
 mod access;
 mod account_permissions;
 mod accounts;
+mod action_requests;
 mod assertions;
 mod batches;
 mod clients;

@@ -264,6 +264,6 @@ async fn users_learn_their_own_rights_and_only_managers_those_of_others() {
         .await;
     assert_eq!(
         roles["data"]["listRoles"]["roles"],
-        json!([{"name": "Admin"}, {"name": "Editor"}, {"name": "Reader"}])
+        json!([{"name": "Admin"}, {"name": "Editor"}, {"name": "Proposer"}, {"name": "Reader"}])
     );
 }

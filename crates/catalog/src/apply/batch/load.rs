@@ -14,7 +14,11 @@ use crate::proposal::{Change, Requirement};
 const LOADED_AT_ONCE: usize = 500;
 
 impl Batch<'_> {
-    pub(super) async fn exists(&mut self, urn: &Urn, entity: &EntitySpec) -> Result<bool, Error> {
+    pub(in crate::apply) async fn exists(
+        &mut self,
+        urn: &Urn,
+        entity: &EntitySpec,
+    ) -> Result<bool, Error> {
         Ok(self.get(urn, entity.key_aspect).await?.is_some())
     }
 

@@ -1,0 +1,409 @@
+//! Proposed changes: stored as action requests, accepted or rejected by those who may make them.
+//!
+//! A caller that may not make a change, but has the privilege `PROPOSE_CHANGES`, proposes it with
+//! the same request ([`crate::apply`]). A request is an internal entity; it has the aspect
+//! [`AspectName::ACTION_REQUEST_PENDING`] until it is decided, and then
+//! [`AspectName::ACTION_REQUEST_RESULT`]. Accepting it applies the changes with the rights of the
+//! one who accepts, merged into what is stored by then ([`merge`]).
+
+mod merge;
+
+use docent_model::aspects::AuditStamp;
+use docent_model::{AspectName, EpochMillis, Registry, Urn};
+use docent_store::{AspectKey, ReadRequest};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::privilege::{self, Privilege};
+use crate::proposal::{Change, Privileges, Proposal, unreadable};
+use crate::stored::aspect_value;
+use crate::{Caller, Catalog, ConflictReason, Error};
+use merge::{Conflict, merge};
+
+pub(crate) const ENTITY: &str = "actionRequest";
+/// The most changes of one request.
+pub(crate) const MAX_CHANGES: usize = 100;
+/// The most bytes of one request, texts before and after the changes included.
+const MAX_BYTES: usize = 1024 * 1024;
+/// The most requests that wait for a decision, of one user and of all.
+const MAX_PENDING_OF_USER: usize = 100;
+const MAX_PENDING: usize = 1_000;
+/// The most decided requests of one list.
+const MAX_DECIDED: usize = 1_000;
+/// How long a decided request is kept.
+const KEPT_MS: EpochMillis = 90 * 24 * 60 * 60 * 1000;
+/// How many outdated requests each decision deletes.
+const DELETED_AT_ONCE: usize = 10;
+
+/// A proposed change of one aspect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProposedChange {
+    pub urn: Urn,
+    pub aspect: String,
+    /// The names of the privileges of which the one who accepts needs one.
+    pub privileges: Vec<String>,
+    /// Whether the change creates the entity.
+    pub is_new: bool,
+    /// The JSON text of the aspect when the change was proposed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The proposed JSON text; `None` deletes the aspect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Info {
+    proposer: Urn,
+    created_at: EpochMillis,
+    changes: Vec<ProposedChange>,
+}
+
+/// What a list of waiting requests needs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Pending {
+    proposer: Urn,
+    urns: Vec<Urn>,
+}
+
+/// How a request was decided.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    pub result: Outcome,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    pub actor: Urn,
+    pub decided_at: EpochMillis,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Outcome {
+    Accepted,
+    Rejected,
+    /// By the proposer.
+    Withdrawn,
+}
+
+/// A proposal, and how it was decided.
+#[derive(Debug, Clone)]
+pub struct ActionRequest {
+    pub urn: Urn,
+    pub proposer: Urn,
+    pub created_at: EpochMillis,
+    pub changes: Vec<ProposedChange>,
+    /// `None` while it waits.
+    pub decision: Option<Decision>,
+}
+
+/// Which requests to list.
+#[derive(Debug, Clone, Default)]
+pub struct ActionRequestFilter {
+    /// Decided ones instead of those that wait.
+    pub decided: bool,
+    pub proposer: Option<Urn>,
+    /// Only those that change this entity.
+    pub entity: Option<Urn>,
+}
+
+impl ActionRequestFilter {
+    fn selects<'a>(&self, proposer: &Urn, mut urns: impl Iterator<Item = &'a Urn>) -> bool {
+        self.proposer.as_ref().is_none_or(|it| it == proposer)
+            && self
+                .entity
+                .as_ref()
+                .is_none_or(|it| urns.any(|urn| urn == it))
+    }
+}
+
+impl ProposedChange {
+    fn privileges(&self) -> Vec<Privilege> {
+        let known = privilege::ALL.iter().copied();
+        known
+            .filter(|it| self.privileges.iter().any(|name| name == it.name()))
+            .collect()
+    }
+}
+
+impl Catalog {
+    /// Lists action requests, the newest first, with the number of all that the filter selects.
+    pub async fn list_action_requests(
+        &self,
+        filter: &ActionRequestFilter,
+        start: usize,
+        count: usize,
+    ) -> Result<(Vec<ActionRequest>, usize), Error> {
+        let selected: Vec<Urn> = if filter.decided {
+            let aspect = AspectName::ACTION_REQUEST_RESULT;
+            let urns = self.store().urns_list(ENTITY, aspect, None, MAX_DECIDED);
+            let requests = self.read_requests(&urns.await?).await?;
+            let selects = |request: &ActionRequest| {
+                let urns = request.changes.iter().map(|change| &change.urn);
+                filter.selects(&request.proposer, urns)
+            };
+            let selected = requests.into_iter().filter(selects);
+            selected.map(|request| request.urn).collect()
+        } else {
+            let pending = self.pending_requests().await?;
+            let selects = |(_, it): &(Urn, Pending)| filter.selects(&it.proposer, it.urns.iter());
+            pending.into_iter().filter(selects).map(|it| it.0).collect()
+        };
+        let total = selected.len();
+        let page: Vec<Urn> = selected.into_iter().skip(start).take(count).collect();
+        Ok((self.read_requests(&page).await?, total))
+    }
+
+    /// Applies the changes of a request, with the rights of the caller.
+    pub async fn accept_action_request(
+        &self,
+        caller: &Caller,
+        urn: &Urn,
+        note: Option<&str>,
+    ) -> Result<(), Error> {
+        let request = self.undecided(urn).await?;
+        let mut proposals = decision(caller, urn, Outcome::Accepted, note, self.now_ms())?;
+        for change in request.changes {
+            proposals.push(accepted(change)?);
+        }
+        self.apply(caller, proposals).await?;
+        self.delete_outdated().await
+    }
+
+    /// Rejects a request. The proposer may withdraw it; anybody else must be allowed to make its
+    /// changes.
+    pub async fn reject_action_request(
+        &self,
+        caller: &Caller,
+        urn: &Urn,
+        note: Option<&str>,
+    ) -> Result<(), Error> {
+        let request = self.undecided(urn).await?;
+        let outcome = if request.proposer == *caller.actor() {
+            Outcome::Withdrawn
+        } else {
+            for change in &request.changes {
+                let privileges = change.privileges();
+                self.authorize(caller, &privileges, Some(&change.urn))
+                    .await?;
+            }
+            Outcome::Rejected
+        };
+        let proposals = decision(caller, urn, outcome, note, self.now_ms())?;
+        self.apply(caller, proposals).await?;
+        self.delete_outdated().await
+    }
+
+    /// The URN of a new request; later ones come first. Fails if too many wait.
+    pub(crate) async fn new_action_request(&self, caller: &Caller) -> Result<Urn, Error> {
+        let pending = self.pending_requests().await?;
+        let own = pending
+            .iter()
+            .filter(|(_, it)| it.proposer == *caller.actor());
+        let too_many = |whose: &str, limit: usize| {
+            Err(Error::unavailable(format!(
+                "{limit} proposals {whose} wait for a decision, which is the limit: withdraw some, or wait until some \
+                 are decided"
+            )))
+        };
+        if own.count() >= MAX_PENDING_OF_USER {
+            return too_many("of yours", MAX_PENDING_OF_USER);
+        }
+        if pending.len() >= MAX_PENDING {
+            return too_many("of all users", MAX_PENDING);
+        }
+        let id = format!("{}-{}", id_before(self.now_ms()), self.ids.next_id());
+        Ok(Urn::new(ENTITY, &id)?)
+    }
+
+    async fn pending_requests(&self) -> Result<Vec<(Urn, Pending)>, Error> {
+        let aspect = AspectName::ACTION_REQUEST_PENDING;
+        let urns = self.store().urns_list(ENTITY, aspect, None, MAX_PENDING);
+        let urns = urns.await?;
+        let keys: Vec<AspectKey> = urns.iter().map(|urn| AspectKey::new(urn, aspect)).collect();
+        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
+        let mut pending = Vec::with_capacity(urns.len());
+        for (urn, row) in urns.into_iter().zip(rows) {
+            // Decided since the list was read.
+            if let Some(value) = aspect_value(&row) {
+                pending.push((urn, value));
+            }
+        }
+        Ok(pending)
+    }
+
+    async fn undecided(&self, urn: &Urn) -> Result<ActionRequest, Error> {
+        urn.expect_type(ENTITY)?;
+        let mut requests = self.read_requests(std::slice::from_ref(urn)).await?;
+        match requests.pop() {
+            None => Err(Error::not_found(format!("{urn} does not exist")).naming(urn)),
+            Some(request) if request.decision.is_some() => Err(decided_already(urn)),
+            Some(request) => Ok(request),
+        }
+    }
+
+    async fn read_requests(&self, urns: &[Urn]) -> Result<Vec<ActionRequest>, Error> {
+        let aspects = [
+            AspectName::ACTION_REQUEST_INFO,
+            AspectName::ACTION_REQUEST_RESULT,
+        ];
+        let keys: Vec<AspectKey> = urns
+            .iter()
+            .flat_map(|urn| aspects.map(|aspect| AspectKey::new(urn, aspect)))
+            .collect();
+        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
+        let mut requests = Vec::with_capacity(urns.len());
+        for (urn, rows) in urns.iter().zip(rows.chunks(aspects.len())) {
+            let info: Option<Info> = aspect_value(&rows[0]);
+            let Some(info) = info else { continue };
+            requests.push(ActionRequest {
+                urn: urn.clone(),
+                proposer: info.proposer,
+                created_at: info.created_at,
+                changes: info.changes,
+                decision: aspect_value(&rows[1]),
+            });
+        }
+        Ok(requests)
+    }
+
+    async fn delete_outdated(&self) -> Result<(), Error> {
+        let oldest_kept = Urn::new(ENTITY, &id_before(self.now_ms() - KEPT_MS))?;
+        let aspect = AspectName::ACTION_REQUEST_RESULT;
+        let outdated = self
+            .store()
+            .urns_list(ENTITY, aspect, Some(&oldest_kept), DELETED_AT_ONCE);
+        let delete = |urn| Proposal::new(urn, Change::DeleteEntity);
+        let proposals = outdated.await?.into_iter().map(delete).collect();
+        self.apply(&Caller::system(), proposals).await?;
+        Ok(())
+    }
+}
+
+/// The beginning of the ids of this time: those of later times sort before it.
+fn id_before(time_ms: EpochMillis) -> String {
+    format!("{:019}", EpochMillis::MAX - time_ms)
+}
+
+/// The proposals that store a request.
+pub(crate) fn new_request(
+    urn: &Urn,
+    stamp: &AuditStamp,
+    changes: Vec<ProposedChange>,
+) -> Result<Vec<Proposal>, Error> {
+    let proposer = stamp.actor.clone();
+    let mut urns: Vec<Urn> = changes.iter().map(|change| change.urn.clone()).collect();
+    urns.dedup();
+    let pending = Pending {
+        proposer: proposer.clone(),
+        urns,
+    };
+    let info = text(&Info {
+        proposer,
+        created_at: stamp.time,
+        changes,
+    })?;
+    if info.len() > MAX_BYTES {
+        return Err(Error::invalid(format!(
+            "the proposed change has {} bytes: at most {MAX_BYTES} can be proposed at once",
+            info.len()
+        )));
+    }
+    Ok(vec![
+        Proposal::upsert(urn.clone(), AspectName::ACTION_REQUEST_INFO, info),
+        Proposal::upsert(
+            urn.clone(),
+            AspectName::ACTION_REQUEST_PENDING,
+            text(&pending)?,
+        ),
+    ])
+}
+
+/// The proposals that record a decision. They fail if there is one already.
+fn decision(
+    caller: &Caller,
+    urn: &Urn,
+    result: Outcome,
+    note: Option<&str>,
+    now_ms: EpochMillis,
+) -> Result<Vec<Proposal>, Error> {
+    let aspect = AspectName::ACTION_REQUEST_PENDING;
+    let waits = {
+        let urn = urn.clone();
+        move |current: Option<Pending>| match current {
+            Some(_) => Ok(()),
+            None => Err(decided_already(&urn)),
+        }
+    };
+    let decision = Decision {
+        result,
+        note: note.map(str::to_owned),
+        actor: caller.actor().clone(),
+        decided_at: now_ms,
+    };
+    let proposals = [
+        Proposal::new(urn.clone(), Change::DeleteAspect { aspect })
+            .requires_value(urn, aspect, waits),
+        Proposal::upsert(
+            urn.clone(),
+            AspectName::ACTION_REQUEST_RESULT,
+            text(&decision)?,
+        ),
+    ];
+    Ok(proposals.map(Proposal::authorized).into())
+}
+
+/// Applies a change to what is stored when the request is accepted.
+fn accepted(change: ProposedChange) -> Result<Proposal, Error> {
+    let aspect = Registry::get()
+        .aspect(&change.aspect)
+        .ok_or_else(|| Error::invalid(format!("'{}' is not an aspect any more", change.aspect)))?;
+    let parse = |text: Option<&str>| -> Result<Option<Value>, Error> {
+        let value = text.map(serde_json::from_str).transpose();
+        value.map_err(|error| unreadable(aspect, &error))
+    };
+    let before = parse(change.before.as_deref())?;
+    let after = parse(change.after.as_deref())?;
+    let privileges = Privileges::AnyOf(change.privileges().into());
+    let (urn, is_new) = (change.urn, change.is_new);
+    let conflict = {
+        let urn = urn.clone();
+        move || {
+            let message = format!(
+                "{aspect} of {urn} has changed since the proposal was made: reject it, and propose the change again"
+            );
+            Error::conflict(ConflictReason::ChangedMeanwhile, message).naming(&urn)
+        }
+    };
+    let mut proposal = match after {
+        Some(after) => Proposal::edit_if(urn.clone(), aspect, move |current: Option<Value>, _| {
+            merge(before.as_ref(), Some(&after), current.as_ref()).map_err(|Conflict| conflict())
+        }),
+        None => Proposal::new(urn.clone(), Change::DeleteAspect { aspect }).requires_value(
+            &urn,
+            aspect,
+            move |current: Option<Value>| {
+                let is_same = current.is_none() || current == before;
+                is_same.then_some(()).ok_or_else(&conflict)
+            },
+        ),
+    };
+    proposal.privileges = privileges;
+    Ok(if is_new {
+        proposal
+    } else {
+        proposal.requires_target()
+    })
+}
+
+fn decided_already(urn: &Urn) -> Error {
+    let message = format!("{urn} has been decided already");
+    Error::conflict(ConflictReason::ChangedMeanwhile, message).naming(urn)
+}
+
+fn text(value: &impl Serialize) -> Result<String, Error> {
+    serde_json::to_string(value)
+        .map_err(|error| Error::internal(docent_store::StoreError::other(error.to_string())))
+}

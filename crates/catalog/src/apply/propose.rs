@@ -1,0 +1,140 @@
+//! Turns a denied list into a proposal, if the caller may propose changes.
+//!
+//! The list runs as usual, with all its checks, but nothing of it is stored. What it would have
+//! changed is stored as an action request, which somebody who may make the change accepts.
+
+use std::sync::Arc;
+
+use docent_model::aspects::AuditStamp;
+use docent_model::{AspectName, Registry};
+use docent_store::{AspectKey, transact};
+
+use super::batch::Batch;
+use super::prepare::Prepared;
+use super::{Applied, authorization};
+use crate::action_requests::{ENTITY, MAX_CHANGES, ProposedChange};
+use crate::privilege::PROPOSE_CHANGES;
+use crate::proposal::{Change, Proposal};
+use crate::{Caller, Catalog, Error, ErrorKind};
+
+impl Catalog {
+    /// Proposes a list that was denied. Returns the denial if the caller may not propose either.
+    pub(super) async fn propose(
+        &self,
+        caller: &Caller,
+        prepared: Arc<[Prepared]>,
+        denial: Error,
+    ) -> Result<Applied, Error> {
+        if denial.kind() != ErrorKind::Forbidden
+            || prepared.len() > MAX_CHANGES
+            || !prepared.iter().all(is_proposable)
+            || !self.may_propose(caller, &prepared).await?
+        {
+            return Err(denial);
+        }
+        let request = self.new_action_request(caller).await?;
+        let stamp = AuditStamp::new(caller.actor(), self.now_ms());
+        let stored = request.clone();
+        let is_change = transact(self.store(), move |tx| {
+            let (prepared, stamp) = (Arc::clone(&prepared), stamp.clone());
+            let request = stored.clone();
+            Box::pin(async move {
+                let changes = Batch::dry_run(tx, &prepared, &stamp).await?;
+                if changes.is_empty() {
+                    return Ok(false);
+                }
+                let proposals = crate::action_requests::new_request(&request, &stamp, changes)?;
+                let items: Vec<Prepared> = proposals
+                    .into_iter()
+                    .map(Prepared::check)
+                    .collect::<Result<_, Error>>()?;
+                Batch::run(tx, &items, None, stamp).await?;
+                Ok::<_, Error>(true)
+            })
+        })
+        .await?;
+        if is_change {
+            caller.add_proposal(request);
+        }
+        Ok(Applied::default())
+    }
+
+    async fn may_propose(&self, caller: &Caller, prepared: &[Prepared]) -> Result<bool, Error> {
+        for item in prepared {
+            let urn = Some(&item.proposal.urn);
+            if !self.is_allowed(caller, &[PROPOSE_CHANGES], urn).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Whether the change is one of an aspect that people describe entities with.
+fn is_proposable(item: &Prepared) -> bool {
+    let Proposal { urn, change, .. } = &item.proposal;
+    let is_kind = matches!(
+        change,
+        Change::Upsert { .. }
+            | Change::Create { .. }
+            | Change::CreateEntity { .. }
+            | Change::Patch { .. }
+            | Change::Edit { .. }
+            | Change::DeleteAspect { .. }
+    );
+    let is_aspect = |aspect: AspectName| {
+        let is_deleted_key =
+            matches!(change, Change::DeleteAspect { .. }) && aspect == item.entity.key_aspect;
+        !Registry::get().is_timeseries(aspect) && !Catalog::is_secret(aspect) && !is_deleted_key
+    };
+    let is_account = urn.entity_type().starts_with("dataHub")
+        || ["corpuser", "corpGroup", "globalSettings", ENTITY].contains(&urn.entity_type());
+    is_kind && !is_account && change.aspect().is_some_and(is_aspect)
+}
+
+impl Batch<'_> {
+    /// What the list would change, aspect by aspect. Stores nothing.
+    async fn dry_run(
+        tx: &mut dyn docent_store::Transaction,
+        prepared: &[Prepared],
+        stamp: &AuditStamp,
+    ) -> Result<Vec<ProposedChange>, Error> {
+        let mut keys: Vec<(AspectKey, &Prepared)> = Vec::new();
+        for item in prepared {
+            let key = item.proposal.change.aspect();
+            let key = key.map(|aspect| AspectKey::new(&item.proposal.urn, aspect));
+            if let Some(key) = key.filter(|key| !keys.iter().any(|(known, _)| known == key)) {
+                keys.push((key, item));
+            }
+        }
+        let mut batch = Batch::new(tx, prepared, stamp.clone());
+        batch.discard_writes();
+        let before = batch.values(keys.iter().map(|(key, _)| key)).await?;
+        let mut is_new = Vec::with_capacity(keys.len());
+        for (key, item) in &keys {
+            is_new.push(!batch.exists(&key.urn, item.entity).await?);
+        }
+        batch.items(prepared, None).await?;
+        let after = batch.values(keys.iter().map(|(key, _)| key)).await?;
+        let mut changes = Vec::new();
+        for (((key, item), is_new), (before, after)) in keys
+            .into_iter()
+            .zip(is_new)
+            .zip(before.into_iter().zip(after))
+        {
+            if before == after || (key.aspect == item.entity.key_aspect && !is_new) {
+                continue;
+            }
+            let privileges = authorization::privileges_of(&item.proposal);
+            changes.push(ProposedChange {
+                urn: key.urn,
+                aspect: key.aspect.to_string(),
+                privileges: privileges.iter().map(|it| it.name().to_owned()).collect(),
+                is_new,
+                before,
+                after,
+            });
+        }
+        Ok(changes)
+    }
+}

@@ -1,0 +1,75 @@
+//! Proposed changes.
+
+use docent_catalog::Error;
+use docent_catalog::action_requests::{ActionRequest, ActionRequestFilter, ProposedChange};
+use docent_model::{Registry, Urn};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::queries::Window;
+use crate::{Args, Context};
+
+pub(super) async fn list_action_requests(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Input {
+        #[serde(flatten)]
+        window: Window,
+        status: Option<Status>,
+        proposer: Option<String>,
+        resource_urn: Option<String>,
+    }
+    #[derive(Deserialize, PartialEq)]
+    #[serde(rename_all = "UPPERCASE")]
+    enum Status {
+        Pending,
+        Completed,
+    }
+    let input: Input = arguments.input()?;
+    let (start, count) = input.window.checked()?;
+    let urn = |text: Option<&str>| -> Result<Option<Urn>, Error> {
+        let urn = text.map(|text| Registry::get().parse_urn(text));
+        Ok(urn.transpose()?)
+    };
+    let filter = ActionRequestFilter {
+        decided: input.status == Some(Status::Completed),
+        proposer: urn(input.proposer.as_deref())?,
+        entity: urn(input.resource_urn.as_deref())?,
+    };
+    let catalog = &context.catalog;
+    let (requests, total) = catalog.list_action_requests(&filter, start, count).await?;
+    Ok(json!({
+        "start": start,
+        "count": count,
+        "total": total,
+        "actionRequests": requests.iter().map(request).collect::<Vec<_>>(),
+    }))
+}
+
+fn request(request: &ActionRequest) -> Value {
+    let decision = request.decision.as_ref();
+    json!({
+        "urn": request.urn,
+        "status": if decision.is_some() { "COMPLETED" } else { "PENDING" },
+        "result": decision.map(|it| it.result),
+        "resultNote": decision.and_then(|it| it.note.as_deref()),
+        "proposer": request.proposer,
+        "createdAt": request.created_at,
+        "decidedBy": decision.map(|it| &it.actor),
+        "decidedAt": decision.map(|it| it.decided_at),
+        "changes": request.changes.iter().map(change).collect::<Vec<_>>(),
+    })
+}
+
+fn change(change: &ProposedChange) -> Value {
+    json!({
+        "entity": (!change.is_new).then_some(&change.urn),
+        "urn": change.urn,
+        "aspectName": change.aspect,
+        "before": change.before,
+        "after": change.after,
+    })
+}

@@ -1,0 +1,239 @@
+//! Writes of callers that may only propose changes.
+
+use axum::http::{Method, StatusCode};
+use docent_catalog::Caller;
+use docent_model::Urn;
+use serde_json::{Value, json};
+
+use crate::support::{App, DATASET, proposal, role, token_of};
+
+const PAULA: &str = "urn:li:corpuser:paula";
+const FINANCE: &str = "urn:li:domain:finance";
+
+/// [`DATASET`], and the tokens of a Proposer, an Editor and a Reader.
+async fn app() -> (App, [String; 3]) {
+    let app = App::with_dataset().await;
+    let domain = json!({"name": "Finance", "description": ""});
+    app.ingest(FINANCE, "domainProperties", &domain).await;
+    let mut tokens = Vec::new();
+    for (name, role_name) in [
+        ("paula", "Proposer"),
+        ("eddie", "Editor"),
+        ("rita", "Reader"),
+    ] {
+        let urn = format!("urn:li:corpuser:{name}");
+        tokens.push(token_of(&app.catalog, &urn, None).await);
+        let user = Urn::parse(&urn).unwrap();
+        let role = role(role_name);
+        let system = Caller::system();
+        let assigned = app.catalog.assign_role(&system, &[user], Some(&role)).await;
+        assigned.unwrap();
+    }
+    (app, tokens.try_into().unwrap())
+}
+
+fn describe(text: &str) -> String {
+    format!(
+        r#"mutation {{ updateDescription(input: {{ resourceUrn: "{DATASET}", description: "{text}" }}) }}"#
+    )
+}
+
+fn describe_column(column: &str, text: &str) -> String {
+    format!(
+        r#"mutation {{ updateDescription(input: {{
+            resourceUrn: "{DATASET}", description: "{text}",
+            subResourceType: DATASET_FIELD, subResource: "{column}" }}) }}"#
+    )
+}
+
+/// Sends a mutation that becomes a proposal, and returns its URN.
+async fn propose(app: &App, token: &str, mutation: &str) -> String {
+    let reply = app.graphql_as(token, mutation).await;
+    assert_eq!(reply.get("errors"), None, "{reply}");
+    let proposals = reply["extensions"]["proposals"].as_array();
+    let [urn] = proposals.map_or(&[][..], Vec::as_slice) else {
+        panic!("one proposal is expected: {reply}");
+    };
+    urn.as_str().unwrap().to_owned()
+}
+
+async fn decide(app: &App, token: &str, field: &str, urn: &str) -> Value {
+    let mutation = format!(r#"mutation {{ {field}(proposalUrns: ["{urn}"], note: "because") }}"#);
+    app.graphql_as(token, &mutation).await
+}
+
+async fn listed(app: &App, input: &str) -> Value {
+    let query = format!(
+        "{{ listActionRequests(input: {{ {input} }}) {{
+            total actionRequests {{
+                urn status result resultNote proposer {{ username }} decidedBy {{ username }}
+                changes {{ urn aspectName before after entity {{ urn }} }}
+            }}
+        }} }}"
+    );
+    let mut reply = app.graphql(&query).await;
+    assert_eq!(reply.get("errors"), None, "{reply}");
+    reply["data"]["listActionRequests"].take()
+}
+
+async fn description(app: &App) -> Option<Value> {
+    let aspect = app.aspect(DATASET, "editableDatasetProperties").await;
+    aspect.map(|mut aspect| aspect["description"].take())
+}
+
+#[tokio::test]
+async fn a_proposed_description_is_stored_only_when_an_editor_accepts_it() {
+    let (app, [paula, eddie, rita]) = app().await;
+    let reply = app.graphql_as(&eddie, &describe("before")).await;
+    assert_eq!(reply["extensions"], json!({}), "{reply}");
+    let urn = propose(&app, &paula, &describe("better")).await;
+    assert_eq!(description(&app).await, Some(json!("before")));
+
+    let pending = listed(&app, &format!(r#"resourceUrn: "{DATASET}""#)).await;
+    assert_eq!(pending["total"], 1, "{pending}");
+    let request = &pending["actionRequests"][0];
+    assert_eq!(request["urn"], json!(urn));
+    assert_eq!(request["status"], "PENDING");
+    assert_eq!(request["proposer"]["username"], "paula");
+    let change = &request["changes"][0];
+    assert_eq!(change["entity"]["urn"], DATASET);
+    assert_eq!(change["aspectName"], "editableDatasetProperties");
+    for (member, text) in [("before", "before"), ("after", "better")] {
+        let aspect: Value = serde_json::from_str(change[member].as_str().unwrap()).unwrap();
+        assert_eq!(aspect["description"], text);
+    }
+    let others = listed(&app, &format!(r#"resourceUrn: "{FINANCE}""#)).await;
+    assert_eq!(others["total"], 0);
+
+    for token in [&rita, &paula] {
+        let denied = decide(&app, token, "acceptProposals", &urn).await;
+        assert_eq!(denied["errors"][0]["extensions"]["code"], 403, "{denied}");
+    }
+    let denied = decide(&app, &rita, "rejectProposals", &urn).await;
+    assert_eq!(denied["errors"][0]["extensions"]["code"], 403, "{denied}");
+    assert_eq!(description(&app).await, Some(json!("before")));
+
+    let accepted = decide(&app, &eddie, "acceptProposals", &urn).await;
+    assert_eq!(accepted["data"]["acceptProposals"], true, "{accepted}");
+    assert_eq!(description(&app).await, Some(json!("better")));
+    assert_eq!(listed(&app, "").await["total"], 0);
+    let decided = listed(
+        &app,
+        r#"status: COMPLETED, proposer: "urn:li:corpuser:paula""#,
+    )
+    .await;
+    let request = &decided["actionRequests"][0];
+    assert_eq!(request["result"], "ACCEPTED", "{decided}");
+    assert_eq!(request["resultNote"], "because");
+    assert_eq!(request["decidedBy"]["username"], "eddie");
+
+    let again = decide(&app, &eddie, "rejectProposals", &urn).await;
+    assert_eq!(again["errors"][0]["extensions"]["code"], 409, "{again}");
+    let missing = decide(&app, &eddie, "acceptProposals", "urn:li:actionRequest:none").await;
+    assert_eq!(missing["errors"][0]["extensions"]["code"], 404, "{missing}");
+}
+
+#[tokio::test]
+async fn proposals_for_different_columns_are_accepted_in_any_order() {
+    let (app, [paula, eddie, _]) = app().await;
+    let first = propose(&app, &paula, &describe_column("timestamp", "one")).await;
+    let second = propose(&app, &paula, &describe_column("user_name", "two")).await;
+    let other = propose(&app, &paula, &describe_column("timestamp", "other")).await;
+    for urn in [&second, &first] {
+        let accepted = decide(&app, &eddie, "acceptProposals", urn).await;
+        assert_eq!(accepted["data"]["acceptProposals"], true, "{accepted}");
+    }
+    let aspect = app.aspect(DATASET, "editableSchemaMetadata").await.unwrap();
+    let columns = aspect["editableSchemaFieldInfo"].as_array().unwrap();
+    let texts: Vec<_> = columns
+        .iter()
+        .map(|column| &column["description"])
+        .collect();
+    assert_eq!(texts, ["two", "one"]);
+    // The same column was described meanwhile.
+    let conflict = decide(&app, &eddie, "acceptProposals", &other).await;
+    assert_eq!(
+        conflict["errors"][0]["extensions"]["code"], 409,
+        "{conflict}"
+    );
+    assert_eq!(
+        listed(&app, "").await["total"],
+        1,
+        "it can still be rejected"
+    );
+}
+
+#[tokio::test]
+async fn a_proposer_withdraws_and_an_editor_rejects() {
+    let (app, [paula, eddie, _]) = app().await;
+    let own = propose(&app, &paula, &describe("own")).await;
+    let others = propose(&app, &paula, &describe("other")).await;
+    for (token, urn) in [(&paula, &own), (&eddie, &others)] {
+        let rejected = decide(&app, token, "rejectProposals", urn).await;
+        assert_eq!(rejected["data"]["rejectProposals"], true, "{rejected}");
+    }
+    assert_eq!(description(&app).await, None);
+    let decided = listed(&app, "status: COMPLETED").await;
+    let results = decided["actionRequests"].as_array().unwrap();
+    let result_of = |urn: &str| {
+        let request = results.iter().find(|request| request["urn"] == *urn);
+        &request.unwrap()["result"]
+    };
+    assert_eq!(
+        [result_of(&own), result_of(&others)],
+        ["WITHDRAWN", "REJECTED"]
+    );
+}
+
+#[tokio::test]
+async fn writes_over_rest_become_proposals_and_the_reply_names_them() {
+    let (app, [paula, eddie, _]) = app().await;
+    let tags = json!({"tags": [{"tag": "urn:li:tag:pii"}]});
+    let body = json!({"proposal": proposal("UPSERT", DATASET, "globalTags", &tags)});
+    let mut request = app.request(
+        Method::POST,
+        "/aspects?action=ingestProposal",
+        body.to_string(),
+    );
+    let token = format!("Bearer {paula}").parse().unwrap();
+    request.headers_mut().insert("authorization", token);
+    let response = app.respond(request).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    let urn = response.headers()["x-docent-proposal"].to_str().unwrap();
+    assert_eq!(app.aspect(DATASET, "globalTags").await, None);
+    let accepted = decide(&app, &eddie, "acceptProposals", urn).await;
+    assert_eq!(accepted["data"]["acceptProposals"], true, "{accepted}");
+    assert_eq!(app.aspect(DATASET, "globalTags").await, Some(tags));
+}
+
+#[tokio::test]
+async fn some_changes_cannot_be_proposed() {
+    let (app, [paula, ..]) = app().await;
+    let policy = r#"mutation { createPolicy(input: { type: PLATFORM, name: "p", state: ACTIVE,
+        privileges: ["MANAGE_TAGS"], actors: { resourceOwners: false, allUsers: true, allGroups: false } }) }"#;
+    let role = format!(
+        r#"mutation {{ batchAssignRole(input: {{ roleUrn: "urn:li:dataHubRole:Admin", actors: ["{PAULA}"] }}) }}"#
+    );
+    let delete = format!(r#"mutation {{ deleteDomain(urn: "{FINANCE}") }}"#);
+    for mutation in [policy, &role, &delete] {
+        let reply = app.graphql_as(&paula, mutation).await;
+        assert_eq!(reply["errors"][0]["extensions"]["code"], 403, "{reply}");
+    }
+    // Invalid input fails at once, and not when somebody accepts it.
+    let missing = describe_column("no_such_column", "text");
+    let reply = app.graphql_as(&paula, &missing).await;
+    assert!(reply["errors"][0]["message"].is_string(), "{reply}");
+    assert_eq!(listed(&app, "").await["total"], 0);
+}
+
+#[tokio::test]
+async fn the_number_of_pending_proposals_is_limited() {
+    let (app, [paula, ..]) = app().await;
+    for number in 0..100 {
+        propose(&app, &paula, &describe(&format!("text {number}"))).await;
+    }
+    let reply = app.graphql_as(&paula, &describe("one too many")).await;
+    let message = reply["errors"][0]["message"].as_str().unwrap();
+    assert!(message.contains("100 proposals of yours"), "{message}");
+    assert_eq!(listed(&app, "count: 1").await["total"], 100);
+}
