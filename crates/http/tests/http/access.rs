@@ -305,6 +305,26 @@ fn rows() -> Vec<(&'static str, String, &'static str)> {
             r#"(tokenId: "unknown")"#.to_owned(),
             EVERYONE,
         ),
+        (
+            "createInviteToken",
+            "(input: {}) { inviteToken }".to_owned(),
+            ADMINISTRATORS,
+        ),
+        (
+            "createNativeUserResetToken",
+            r#"(input: { userUrn: "urn:li:corpuser:rita" }) { resetToken }"#.to_owned(),
+            ADMINISTRATORS,
+        ),
+        (
+            "createServiceAccount",
+            r#"(input: { displayName: "Nightly" }) { urn }"#.to_owned(),
+            ADMINISTRATORS,
+        ),
+        (
+            "deleteServiceAccount",
+            r#"(urn: "urn:li:corpuser:service_none")"#.to_owned(),
+            ADMINISTRATORS,
+        ),
         // Deletions and changes of the rights of the callers.
         (
             "removeGroup",
@@ -341,9 +361,15 @@ fn rows() -> Vec<(&'static str, String, &'static str)> {
     ]
 }
 
-/// `createAccessToken` is always for the caller, and the right to decide about a proposal depends
-/// on its changes, so they have no rows.
-const SELF_SERVICE: [&str; 3] = ["acceptProposals", "createAccessToken", "rejectProposals"];
+/// Those about the caller's own account, and those about proposals, whose changes decide, have no
+/// rows.
+const SELF_SERVICE: [&str; 5] = [
+    "acceptProposals",
+    "acceptRole",
+    "createAccessToken",
+    "rejectProposals",
+    "signOutEverywhere",
+];
 
 async fn app() -> App {
     let app = App::with_dataset().await;
