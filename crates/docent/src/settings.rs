@@ -3,6 +3,9 @@
 //! To add one, extend [`ServeFlags`], [`File`] and [`Settings::resolve`]. See
 //! docs/adding-a-setting.md.
 
+mod file_errors;
+mod store_url;
+
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -14,9 +17,8 @@ use docent_model::{EpochMillis, parse_duration_ms};
 use ipnet::IpNet;
 use serde::Deserialize;
 
-use crate::secret;
+pub(crate) use store_url::StoreUrl;
 
-const DEFAULT_STORE: &str = "sqlite:docent.db";
 const DEFAULT_ROLE: &str = "Editor";
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 
@@ -245,70 +247,10 @@ impl File {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the settings file {}", path.display()))?;
         toml::from_str(&text).map_err(|error| {
-            let start = error.span().map(|span| span.start);
-            let location = start.map(|start| location(&text, start));
-            let key = start.map_or("the key", |start| key_of_line(&text, start));
-            anyhow!(
-                "the settings file {} is invalid{}: {}",
-                path.display(),
-                location.unwrap_or_default(),
-                explain(error.message(), key)
-            )
+            let explained = file_errors::explain(&error, &text);
+            anyhow!("the settings file {} is invalid{explained}", path.display())
         })
     }
-}
-
-/// Line and column of a byte offset.
-fn location(text: &str, at: usize) -> String {
-    let before = text.get(..at).unwrap_or(text);
-    let (line, column) = match before.rsplit_once('\n') {
-        Some((lines, rest)) => (lines.matches('\n').count() + 2, rest),
-        None => (1, before),
-    };
-    format!(" at line {line}, column {}", column.chars().count() + 1)
-}
-
-/// The key of the line of a byte offset.
-fn key_of_line(text: &str, at: usize) -> &str {
-    let before = text.get(..at).unwrap_or_default();
-    let line = before.rsplit('\n').next().unwrap_or_default();
-    match line.split_once('=') {
-        Some((key, _)) if has_no_secret(key) => key.trim(),
-        _ => "the key",
-    }
-}
-
-/// Explains a message of the parser, without text from the file that may be a password.
-fn explain(message: &str, key: &str) -> String {
-    let name_and_expected = |prefix: &str| {
-        let (name, expected) = message.strip_prefix(prefix)?.rsplit_once("`, expected ")?;
-        let expected = expected.trim_start_matches("one of ").replace('`', "");
-        Some((has_no_secret(name).then_some(name), expected))
-    };
-    match name_and_expected("unknown field `") {
-        Some((Some(name), keys)) => return format!("unknown key '{name}'; the keys are {keys}"),
-        Some((None, keys)) => return format!("unknown key; the keys are {keys}"),
-        None => {}
-    }
-    match name_and_expected("unknown variant `") {
-        Some((Some(value), values)) => {
-            return format!("'{value}' is not a value of {key}; use {values}");
-        }
-        Some((None, values)) => return format!("the value of {key} is invalid; use {values}"),
-        None => {}
-    }
-    if has_no_secret(message) {
-        return message.to_owned();
-    }
-    match message.rsplit_once(", expected ") {
-        Some((_, expected)) if has_no_secret(expected) => format!("expected {expected}"),
-        _ => "this is not valid TOML; check quotes and brackets".to_owned(),
-    }
-}
-
-/// Whether a text cannot be part of a URL or a quoted value.
-fn has_no_secret(text: &str) -> bool {
-    !text.contains(['"', '@', '/', ':'])
 }
 
 /// The id of a role; the word `none` means no role.
@@ -364,72 +306,6 @@ fn parse_address(text: &str) -> Result<SocketAddr> {
         .with_context(|| {
             format!("'{text}' is not an address to listen on: use for example 127.0.0.1:8080")
         })
-}
-
-/// A store engine and the location of its data.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum StoreUrl {
-    Sqlite(PathBuf),
-    /// `Display` and `Debug` omit the password.
-    Postgres(Box<docent_store_postgres::Settings>),
-}
-
-impl StoreUrl {
-    pub(crate) fn parse(url: Option<&str>) -> Result<Self> {
-        let url = url.unwrap_or(DEFAULT_STORE);
-        if let Some(path) = url.strip_prefix("sqlite:") {
-            // Both sqlite:path and sqlite:///absolute/path are common.
-            let path = path.strip_prefix("//").unwrap_or(path);
-            if path.is_empty() {
-                bail!("the store URL '{url}' has no path: use for example sqlite:docent.db");
-            }
-            if path.contains("://") {
-                // The rest is a URL for another engine, and may contain a password.
-                bail!(
-                    "the store URL has a URL after 'sqlite:' instead of a path: use for example sqlite:docent.db, or \
-                     postgres://USER:PASSWORD@HOST/DATABASE without 'sqlite:'"
-                );
-            }
-            if path == ":memory:" {
-                bail!(
-                    "the store URL '{url}' is an in-memory store, which would be lost after every command: \
-                     use a file, for example sqlite:docent.db"
-                );
-            }
-            return Ok(Self::Sqlite(PathBuf::from(path)));
-        }
-        if docent_store_postgres::Settings::is_url(url) {
-            return Ok(Self::Postgres(Box::new(secret::parse_postgres_url(url)?)));
-        }
-        // Not repeated, because it may contain a password.
-        bail!(
-            "the store URL is invalid: use for example sqlite:docent.db or \
-             postgres://USER:PASSWORD@HOST/DATABASE"
-        );
-    }
-}
-
-impl StoreUrl {
-    /// The default directory of the search index.
-    fn search_index(&self) -> PathBuf {
-        match self {
-            Self::Sqlite(path) => {
-                let mut name = docent_store_sqlite::real_path(path).into_os_string();
-                name.push("-search");
-                PathBuf::from(name)
-            }
-            Self::Postgres(_) => PathBuf::from("docent-search"),
-        }
-    }
-}
-
-impl std::fmt::Display for StoreUrl {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Sqlite(path) => write!(formatter, "sqlite:{}", path.display()),
-            Self::Postgres(settings) => write!(formatter, "{settings}"),
-        }
-    }
 }
 
 #[cfg(test)]
