@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::{App, DATASET, role, token_of};
 
 const FINANCE: &str = "urn:li:domain:finance";
-const TAG: &str = "urn:li:tag:pii";
+pub(crate) const TAG: &str = "urn:li:tag:pii";
 const TERM: &str = "urn:li:glossaryTerm:revenue";
 const PROPERTY: &str = "urn:li:structuredProperty:retention";
 const GROUP: &str = "urn:li:corpGroup:team";
@@ -18,7 +18,7 @@ const POLICY: &str = "urn:li:dataHubPolicy:hr-stewards";
 
 /// The callers by letter: a Reader, an Editor, an administrator, the steward of the domain of
 /// [`DATASET`], the steward of another domain, and a Reader who owns [`DATASET`].
-const CALLERS: [(char, &str); 6] = [
+pub(crate) const CALLERS: [(char, &str); 6] = [
     ('R', "rita"),
     ('E', "eddie"),
     ('A', "ann"),
@@ -371,7 +371,7 @@ const SELF_SERVICE: [&str; 5] = [
     "signOutEverywhere",
 ];
 
-async fn app() -> App {
+pub(crate) async fn app() -> App {
     let app = App::with_dataset().await;
     for (urn, aspect, value) in [
         (
@@ -429,6 +429,29 @@ async fn app() -> App {
     app
 }
 
+/// A token of each caller, who gets the role that the letter stands for.
+pub(crate) async fn tokens(app: &App, callers: &[(char, &str)]) -> Vec<(char, String)> {
+    let mut tokens = Vec::new();
+    for (letter, name) in callers {
+        let urn = format!("urn:li:corpuser:{name}");
+        let token = token_of(&app.catalog, &urn, None).await;
+        let role = role(match letter {
+            'E' => "Editor",
+            'A' => "Admin",
+            'P' => "Proposer",
+            _ => "Reader",
+        });
+        let actor = Urn::parse(&urn).unwrap();
+        let assigned = app
+            .catalog
+            .assign_role(&Caller::system(), &[actor], Some(&role))
+            .await;
+        assigned.unwrap();
+        tokens.push((*letter, token));
+    }
+    tokens
+}
+
 fn steward(name: &str, domain: &str) -> Value {
     json!({
         "displayName": name, "description": "", "type": "METADATA", "state": "ACTIVE",
@@ -440,23 +463,7 @@ fn steward(name: &str, domain: &str) -> Value {
 #[tokio::test]
 async fn every_mutation_is_denied_to_exactly_those_who_lack_the_privilege() {
     let app = app().await;
-    let mut tokens = Vec::new();
-    for (letter, name) in CALLERS {
-        let urn = format!("urn:li:corpuser:{name}");
-        let token = token_of(&app.catalog, &urn, None).await;
-        let role = role(match letter {
-            'E' => "Editor",
-            'A' => "Admin",
-            _ => "Reader",
-        });
-        let actor = Urn::parse(&urn).unwrap();
-        let assigned = app
-            .catalog
-            .assign_role(&Caller::system(), &[actor], Some(&role))
-            .await;
-        assigned.unwrap();
-        tokens.push((letter, token));
-    }
+    let tokens = tokens(&app, &CALLERS).await;
     let introspected = app
         .graphql("{ __schema { mutationType { fields { name } } } }")
         .await;

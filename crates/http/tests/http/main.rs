@@ -38,6 +38,7 @@ mod policies;
 mod preconditions;
 mod proposals;
 mod references;
+mod rest_access;
 mod runs;
 mod search;
 mod search_clients;

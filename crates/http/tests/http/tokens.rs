@@ -77,7 +77,7 @@ pub(crate) const SIGN_IN: [(&str, &str); 5] = [
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /// A concrete path of a route.
-fn concrete(route: &str) -> String {
+pub(crate) fn concrete(route: &str) -> String {
     [
         ("{*urn}", "urn%3Ali%3Adomain%3Aa"),
         ("{type}", "domain"),
