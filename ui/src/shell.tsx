@@ -72,7 +72,13 @@ function Account() {
   const [error, setError] = useState<Error | null>(null);
   const endSession = () => {
     setError(null);
-    signOut().then(resetCache).catch(setError);
+    signOut()
+      .then((elsewhere) => {
+        if (elsewhere === null) return resetCache();
+        window.location.assign(elsewhere);
+        return undefined;
+      })
+      .catch(setError);
   };
   return (
     <>

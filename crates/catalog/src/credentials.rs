@@ -16,7 +16,7 @@ use crate::people::{
 use crate::privilege as p;
 use crate::proposal::{Change, Proposal};
 use crate::secret::{hash_of, random};
-use crate::sessions::SignIn;
+use crate::sessions::{Proof, SignIn};
 use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind};
 
 /// How long a reset link works, as in DataHub.
@@ -157,7 +157,8 @@ impl Catalog {
         self.apply_authorized(&Caller::new(user.clone()), proposals)
             .await?;
         tracing::info!(user = user.as_str(), "{user} has a new password");
-        let secret = self.begin_session(user, Some(credentials)).await?;
+        let proof = Proof::Password(Some(credentials));
+        let secret = self.begin_session(user, proof).await?;
         Ok(SignIn::Welcome {
             user: user.clone(),
             secret,

@@ -17,7 +17,7 @@ use crate::privilege::{self as p, Privilege};
 use crate::proposal::{Change, Proposal, Requirement};
 use crate::secret::{hash_of, random};
 use crate::service_accounts::PREFIX;
-use crate::sessions::SignIn;
+use crate::sessions::{Proof, SignIn};
 use crate::stored::aspect_value;
 use crate::{Caller, Catalog, Error, SYSTEM_ACTOR};
 
@@ -170,7 +170,8 @@ impl Catalog {
             address = address.map(tracing::field::display),
             "{user} signed up"
         );
-        let secret = self.begin_session(&user, Some(credentials)).await?;
+        let proof = Proof::Password(Some(credentials));
+        let secret = self.begin_session(&user, proof).await?;
         Ok(SignIn::Welcome {
             user,
             secret,

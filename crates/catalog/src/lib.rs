@@ -4,9 +4,9 @@
 //! [`history`], [`activity`]); searches use the index ([`search`]). Every change becomes a list of
 //! [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the
 //! input of one use case into proposals: [`action_requests`], [`credentials`], [`descriptions`],
-//! [`datasets`], [`domains`], [`groups`], [`invitations`], [`labels`], [`lifecycle`], [`links`],
-//! [`names`], [`owners`], [`people`], [`policies`], [`service_accounts`], [`sessions`],
-//! [`structured_properties`], [`tokens`], [`vocabulary`].
+//! [`datasets`], [`domains`], [`external_users`], [`groups`], [`invitations`], [`labels`],
+//! [`lifecycle`], [`links`], [`names`], [`owners`], [`people`], [`policies`], [`service_accounts`],
+//! [`sessions`], [`structured_properties`], [`tokens`], [`vocabulary`].
 //!
 //! Every use case that writes takes the [`Caller`], and [`access`] decides whether the caller may.
 //!
@@ -27,6 +27,7 @@ pub mod datasets;
 pub mod descriptions;
 pub mod domains;
 mod error;
+pub mod external_users;
 pub mod groups;
 pub mod history;
 mod hooks;
@@ -94,6 +95,8 @@ struct Inner {
     clock: Arc<dyn Clock>,
     known_tokens: tokens::KnownSecrets,
     known_sessions: tokens::KnownSecrets,
+    /// Bearer tokens of trusted issuers.
+    known_external: tokens::KnownSecrets,
     uses: tokens::Uses,
     hashing: people::password::Hashing,
     throttle: people::throttle::Throttle,
@@ -110,6 +113,7 @@ impl Catalog {
                 clock,
                 known_tokens: tokens::KnownSecrets::default(),
                 known_sessions: tokens::KnownSecrets::default(),
+                known_external: tokens::KnownSecrets::default(),
                 uses: tokens::Uses::default(),
                 hashing: people::password::Hashing::default(),
                 throttle: people::throttle::Throttle::default(),

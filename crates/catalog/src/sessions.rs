@@ -58,6 +58,15 @@ impl Default for SessionLimits {
     }
 }
 
+/// Why a session may begin.
+#[derive(Debug)]
+pub(crate) enum Proof {
+    /// A password that matched these credentials.
+    Password(Option<CorpUserCredentials>),
+    /// The identity provider with this id.
+    Provider(String),
+}
+
 /// The outcome of an attempt to sign in.
 pub enum SignIn {
     /// The only time the secret is shown.
@@ -163,7 +172,10 @@ impl Catalog {
             }
             None => None,
         };
-        let secret = match self.begin_session(&user, credentials).await {
+        let secret = match self
+            .begin_session(&user, Proof::Password(credentials))
+            .await
+        {
             // Suspended or removed while the password was being checked.
             Err(error) if error.kind() == ErrorKind::Conflict(ConflictReason::AccountInactive) => {
                 return rejected(Some(&user));
@@ -230,24 +242,30 @@ impl Catalog {
         self.now_ms() >= session.last_use.time_ms().saturating_add(idle_ms)
     }
 
-    /// Ends a session. One that does not exist has ended already.
-    pub async fn sign_out(&self, secret: &str) -> Result<(), Error> {
+    /// Ends a session. One that does not exist has ended already. Returns the identity provider that
+    /// signed the user in.
+    pub async fn sign_out(&self, secret: &str) -> Result<Option<String>, Error> {
         let Some(caller) = self.authenticate_session(secret).await? else {
-            return Ok(());
+            return Ok(None);
         };
-        if let Some(urn) = session_urn(secret) {
-            let end = Proposal::new(urn, Change::DeleteEntity);
-            self.apply_authorized(&caller, vec![end]).await?;
-        }
-        Ok(())
+        let Some(urn) = session_urn(secret) else {
+            return Ok(None);
+        };
+        let key = AspectKey::new(&urn, AspectName::SESSION_INFO);
+        let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
+        let info: Option<SessionInfo> = aspect_value(&row);
+        let end = Proposal::new(urn, Change::DeleteEntity);
+        self.apply_authorized(&caller, vec![end]).await?;
+        Ok(info.and_then(|info| info.provider))
     }
 
-    /// Begins a session if the credentials are still those that were checked.
-    pub(crate) async fn begin_session(
-        &self,
-        user: &Urn,
-        checked: Option<CorpUserCredentials>,
-    ) -> Result<String, Error> {
+    /// Begins a session if the user is active, and the credentials are still those that were
+    /// checked.
+    pub(crate) async fn begin_session(&self, user: &Urn, proof: Proof) -> Result<String, Error> {
+        let (provider, checked) = match proof {
+            Proof::Password(checked) => (None, Some(checked)),
+            Proof::Provider(id) => (Some(id), None),
+        };
         let secret = hex(&random::<{ SECRET_DIGITS / 2 }>()?);
         let urn = urn_of(&secret)?;
         let now_ms = self.now_ms();
@@ -255,23 +273,18 @@ impl Catalog {
             user: user.clone(),
             created_at: now_ms,
             expires_at: now_ms.saturating_add(self.session_limits.absolute_ms),
+            provider,
         };
         // Comes first, because it locks the user: no change of the account can slip in between.
         let room = Change::EndSessions {
             keep: MAX_SESSIONS - 1,
         };
-        let name = user.key().to_owned();
-        let is_unchanged = move |current: Option<CorpUserCredentials>| match current {
-            None => Err(account_inactive(format!("{name} has no password"))),
-            Some(current) if checked.as_ref() == Some(&current) => Ok(()),
-            Some(_) => Err(Error::conflict(
-                ConflictReason::PasswordChanged,
-                "the password was changed just now: sign in again",
-            )),
-        };
-        let room = requires_active(Proposal::new(user.clone(), room), user)
-            .requires_value(user, AspectName::CORP_USER_CREDENTIALS, is_unchanged)
-            .requires_existing(user, format!("the user {user} does not exist"));
+        let mut room = requires_active(Proposal::new(user.clone(), room), user);
+        if let Some(checked) = checked {
+            let is_unchanged = are_still(checked, user.key().to_owned());
+            room = room.requires_value(user, AspectName::CORP_USER_CREDENTIALS, is_unchanged);
+        }
+        let room = room.requires_existing(user, format!("the user {user} does not exist"));
         let begin = Proposal::edit(urn.clone(), AspectName::SESSION_INFO, move |_, _| {
             Ok::<SessionInfo, _>(info.clone())
         });
@@ -300,6 +313,21 @@ impl Catalog {
             info.is_some_and(|info| info.expires_at <= now_ms)
         });
         Ok(expired.map(|(urn, _)| urn).collect())
+    }
+}
+
+/// Accepts the credentials that were checked, and no others.
+fn are_still(
+    checked: Option<CorpUserCredentials>,
+    name: String,
+) -> impl Fn(Option<CorpUserCredentials>) -> Result<(), Error> {
+    move |current| match current {
+        None => Err(account_inactive(format!("{name} has no password"))),
+        Some(current) if checked.as_ref() == Some(&current) => Ok(()),
+        Some(_) => Err(Error::conflict(
+            ConflictReason::PasswordChanged,
+            "the password was changed just now: sign in again",
+        )),
     }
 }
 

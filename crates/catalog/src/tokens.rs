@@ -108,7 +108,7 @@ pub(crate) struct StoredSecret {
 #[derive(Debug, Clone)]
 pub(crate) struct KnownSecret {
     pub(crate) actor: Urn,
-    expires_at: Option<EpochMillis>,
+    pub(crate) expires_at: Option<EpochMillis>,
     /// The store's commit stamp of secrets and users at the time of the read.
     seen_at: CommitStamp,
     pub(crate) last_use: Arc<LastUse>,

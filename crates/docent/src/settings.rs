@@ -4,26 +4,25 @@
 //! docs/adding-a-setting.md.
 
 mod file_errors;
+mod identity;
+mod session_limits;
 mod store_url;
 
 use std::net::{IpAddr, SocketAddr};
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use docent_catalog::sessions::SessionLimits;
-use docent_model::{EpochMillis, parse_duration_ms};
 use ipnet::IpNet;
 use serde::Deserialize;
 
+pub(crate) use identity::IdentitySettings;
+use identity::{IdentityFlags, IssuerTable, ProviderTable};
 pub(crate) use store_url::StoreUrl;
 
 const DEFAULT_ROLE: &str = "Editor";
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
-
-const MINUTE_MS: EpochMillis = 60_000;
-const DAY_MS: EpochMillis = 24 * 60 * MINUTE_MS;
 
 /// The store; a global flag of every command.
 #[derive(Debug, Args, Clone, Default)]
@@ -88,6 +87,8 @@ pub(crate) struct ServeFlags {
     /// Time without requests after which a session ends: for example 30m, or none [default: none]
     #[arg(long, env = "DOCENT_SESSION_IDLE", value_name = "TIME")]
     session_idle: Option<String>,
+    #[command(flatten)]
+    identity: IdentityFlags,
     /// File with the initial password of the user datahub [default: generated and printed]
     #[arg(long, env = "DOCENT_ADMIN_PASSWORD_FILE", value_name = "FILE")]
     admin_password_file: Option<PathBuf>,
@@ -136,6 +137,11 @@ struct File {
     default_role: Option<String>,
     session_ttl: Option<String>,
     session_idle: Option<String>,
+    public_url: Option<String>,
+    #[serde(default)]
+    oidc: Vec<ProviderTable>,
+    #[serde(default)]
+    jwt: Vec<IssuerTable>,
     admin_password_file: Option<PathBuf>,
     demo: Option<bool>,
     search_index: Option<PathBuf>,
@@ -156,6 +162,7 @@ pub(crate) struct Settings {
     /// `None` gives users without a role no role.
     pub(crate) default_role: Option<String>,
     pub(crate) session_limits: SessionLimits,
+    pub(crate) identity: IdentitySettings,
     pub(crate) admin_password_file: Option<PathBuf>,
     pub(crate) demo: bool,
     pub(crate) search_index: PathBuf,
@@ -196,9 +203,15 @@ impl Settings {
                 .map(parse_host)
                 .collect::<Result<_>>()?,
             default_role: parse_role(serve.default_role.or(file.default_role)),
-            session_limits: parse_session_limits(
+            session_limits: session_limits::parse(
                 serve.session_ttl.or(file.session_ttl).as_deref(),
                 serve.session_idle.or(file.session_idle).as_deref(),
+            )?,
+            identity: IdentitySettings::resolve(
+                serve.identity,
+                file.public_url,
+                file.oidc,
+                file.jwt,
             )?,
             admin_password_file: serve.admin_password_file.or(file.admin_password_file),
             demo: serve.demo.or(file.demo).unwrap_or(false),
@@ -278,25 +291,6 @@ fn parse_host(name: String) -> Result<String> {
     Ok(name)
 }
 
-fn parse_session_limits(ttl: Option<&str>, idle: Option<&str>) -> Result<SessionLimits> {
-    let parse = |name: &str, text: &str, range: RangeInclusive<EpochMillis>, allowed: &str| {
-        parse_duration_ms(text)
-            .filter(|milliseconds| range.contains(milliseconds))
-            .with_context(|| format!("'{text}' is not a time for {name}: use {allowed}"))
-    };
-    let mut limits = SessionLimits::default();
-    if let Some(text) = ttl {
-        let allowed = "5m to 90d, for example 24h";
-        limits.absolute_ms = parse("--session-ttl", text, 5 * MINUTE_MS..=90 * DAY_MS, allowed)?;
-    }
-    if let Some(text) = idle.filter(|text| *text != "none") {
-        let allowed = "5m to 90d, for example 30m, or none";
-        let range = 5 * MINUTE_MS..=90 * DAY_MS;
-        limits.idle_ms = Some(parse("--session-idle", text, range, allowed)?);
-    }
-    Ok(limits)
-}
-
 /// Accepts host names, such as `localhost:8080`, as well as addresses.
 fn parse_address(text: &str) -> Result<SocketAddr> {
     use std::net::ToSocketAddrs;
@@ -351,27 +345,8 @@ mod tests {
             ..ServeFlags::default()
         };
         let settings = Settings::resolve(&store, flags).unwrap();
-        assert_eq!(settings.session_limits.absolute_ms, DAY_MS / 2);
-        assert_eq!(settings.session_limits.idle_ms, Some(30 * MINUTE_MS));
-        for (ttl, idle, says) in [
-            (
-                Some("1m"),
-                None,
-                "'1m' is not a time for --session-ttl: use 5m to 90d",
-            ),
-            (Some("none"), None, "'none' is not a time for --session-ttl"),
-            (
-                None,
-                Some("soon"),
-                "'soon' is not a time for --session-idle: use 5m to 90d",
-            ),
-            (None, Some("10s"), "'10s' is not a time for --session-idle"),
-        ] {
-            let error = parse_session_limits(ttl, idle).unwrap_err().to_string();
-            assert!(error.contains(says), "{error}");
-        }
-        let none = parse_session_limits(None, Some("none")).unwrap();
-        assert_eq!(none.idle_ms, None);
+        assert_eq!(settings.session_limits.absolute_ms, 12 * 60 * 60_000);
+        assert_eq!(settings.session_limits.idle_ms, Some(30 * 60_000));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::client::Client;
 use crate::cookies;
 use crate::error::ErrorResponse;
 use crate::origin;
+use crate::sso;
 
 /// Whether callers must authenticate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -64,7 +65,10 @@ async fn authenticate(parts: &Parts, state: &AppState) -> Result<Caller, ErrorRe
             // A token takes precedence: an invalid one fails even with a valid cookie.
             let caller = if parts.headers.contains_key(AUTHORIZATION) {
                 let secret = bearer(parts).ok_or_else(ErrorResponse::unauthenticated)?;
-                catalog.authenticate(secret).await?
+                match settings.identity.issuer_of(secret) {
+                    Some(issuer) => Box::pin(sso::authenticate(catalog, issuer, secret)).await?,
+                    None => catalog.authenticate(secret).await?,
+                }
             } else {
                 let secret = cookies::SESSION
                     .read(&parts.headers, &client)

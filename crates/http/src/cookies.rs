@@ -29,6 +29,12 @@ pub(crate) const DEVICE: SecretCookie = SecretCookie {
     over_https: "__Host-docent_device",
 };
 
+/// The state of one sign-in at an identity provider, between the redirect and the callback.
+pub(crate) const SIGN_IN: SecretCookie = SecretCookie {
+    plain: "docent_sign_in",
+    over_https: "__Host-docent_sign_in",
+};
+
 /// The URN of the user, for pages and clients that show it; the server ignores it.
 const ACTOR: &str = "actor";
 

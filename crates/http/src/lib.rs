@@ -11,6 +11,7 @@
 //! - [`status`]: health and configuration, without authentication
 //! - [`sign_in`]: sign-in and sign-out
 //! - [`accounts`]: sign-up and passwords
+//! - [`sso`]: sign-in at identity providers, and tokens of trusted issuers
 //! - [`cookies`]: the cookies of signed-in browsers
 //! - [`auth`]: authenticates requests
 //! - [`client`]: the address of the client, and the headers of every response
@@ -41,6 +42,7 @@ mod reply_budget;
 mod restli;
 pub mod server;
 mod sign_in;
+mod sso;
 mod status;
 mod trace;
 mod trailing_slash;
@@ -57,6 +59,7 @@ use ipnet::IpNet;
 use tower::ServiceExt as _;
 
 pub use auth::AuthMode;
+pub use sso::IdentityProviders;
 
 /// How requests are accepted.
 #[derive(Debug, Clone, Default)]
@@ -66,6 +69,8 @@ pub struct HttpSettings {
     pub trusted_proxies: Vec<IpNet>,
     /// Host names that clients may use with authentication off, besides local ones.
     pub allowed_hosts: Vec<String>,
+    /// Who else authenticates users.
+    pub identity: Arc<IdentityProviders>,
 }
 
 /// The state that handlers share.
@@ -229,6 +234,9 @@ fn routes(state: &AppState) -> Router<AppState> {
             post(accounts::reset_password),
         )
         .route("/changePassword", post(accounts::change_password))
+        .route("/sso", get(sso::list))
+        .route("/sso/{provider}", get(sso::start))
+        .route("/callback/{provider}", get(sso::callback))
         .route(
             "/logOut",
             post(sign_in::log_out).get(sign_in::log_out_and_redirect),

@@ -36,7 +36,7 @@ const PAGE_ROUTES: [&str; 11] = [
 ];
 
 /// First path segments of the API. Unknown paths below them get an API error, never the page.
-const API_PREFIXES: [&str; 18] = [
+const API_PREFIXES: [&str; 20] = [
     "api",
     "gms",
     "openapi",
@@ -54,6 +54,8 @@ const API_PREFIXES: [&str; 18] = [
     "signUp",
     "resetNativeUserCredentials",
     "changePassword",
+    "sso",
+    "callback",
     "assets",
 ];
 

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::header::{RETRY_AFTER, SET_COOKIE};
+use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use cookie::time::Duration;
@@ -19,6 +19,7 @@ use crate::client::Client;
 use crate::cookies;
 use crate::error::ErrorResponse;
 use crate::origin;
+use crate::sso;
 
 /// Unauthenticated callers may send this much; names and passwords are much smaller.
 pub(crate) const MAX_CREDENTIALS_BYTES: usize = 64 * 1024;
@@ -121,35 +122,48 @@ pub(crate) fn respond(
     }
 }
 
-/// Ends the session, if there is one. The browser stays a known device.
+/// Ends the session, if there is one. The browser stays a known device. The body has the page of the
+/// provider where the user signs out there, too.
 pub(crate) async fn log_out(
     State(state): State<AppState>,
     client: Client,
     headers: HeaderMap,
 ) -> Result<Response, ErrorResponse> {
-    origin::check_headers(&headers, &client)?;
-    if let Some(secret) = cookies::SESSION.read(&headers, &client) {
-        state.catalog().sign_out(&secret).await?;
-    }
-    let expired = AppendHeaders([
-        cookies::SESSION.set(&client, "", Duration::ZERO),
-        cookies::set_actor(&client, "", Duration::ZERO),
-    ]);
-    Ok((expired, Json(json!({}))).into_response())
+    let (expired, redirect) = end_session(&state, &client, &headers).await?;
+    let body = match redirect {
+        Some(location) => json!({"redirect": location}),
+        None => json!({}),
+    };
+    Ok((expired, Json(body)).into_response())
 }
 
-/// `GET`, for links: redirects to the start page.
+/// `GET`, for links: redirects to the start page, or to the provider to sign out there.
 pub(crate) async fn log_out_and_redirect(
-    state: State<AppState>,
+    State(state): State<AppState>,
     client: Client,
     headers: HeaderMap,
 ) -> Result<Response, ErrorResponse> {
-    let ended = log_out(state, client, headers).await?;
-    let mut response = Redirect::to("/").into_response();
-    for cookie in ended.headers().get_all(SET_COOKIE) {
-        response.headers_mut().append(SET_COOKIE, cookie.clone());
-    }
-    Ok(response)
+    let (expired, redirect) = end_session(&state, &client, &headers).await?;
+    let location = redirect.as_deref().unwrap_or("/");
+    Ok((expired, Redirect::to(location)).into_response())
+}
+
+/// Ends the session. Returns the cookies, and the page of the provider that signed the user in.
+async fn end_session(
+    state: &AppState,
+    client: &Client,
+    headers: &HeaderMap,
+) -> Result<(AppendHeaders<[(HeaderName, String); 2]>, Option<String>), ErrorResponse> {
+    origin::check_headers(headers, client)?;
+    let provider = match cookies::SESSION.read(headers, client) {
+        Some(secret) => state.catalog().sign_out(&secret).await?,
+        None => None,
+    };
+    let expired = AppendHeaders([
+        cookies::SESSION.set(client, "", Duration::ZERO),
+        cookies::set_actor(client, "", Duration::ZERO),
+    ]);
+    Ok((expired, sso::end_session(state, provider.as_deref()).await))
 }
 
 /// The cookies of a new session.

@@ -295,6 +295,9 @@ pub struct SessionInfo {
     pub user: Urn,
     pub created_at: EpochMillis,
     pub expires_at: EpochMillis,
+    /// The id of the identity provider that signed the user in; `None` for a password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
 }
 
 /// An invitation to sign up, stored under the hash of its secret.

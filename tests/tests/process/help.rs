@@ -9,7 +9,7 @@ use docent_e2e::{CommandOutput, docent_command, repository_root, temporary_direc
 /// The flags of every command but `move`.
 const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
 /// The settings of `docent serve`, besides the common ones.
-const SERVE: [&str; 15] = [
+const SERVE: [&str; 28] = [
     "--listen",
     "--ui-listen",
     "--tls-cert",
@@ -20,6 +20,19 @@ const SERVE: [&str; 15] = [
     "--default-role",
     "--session-ttl",
     "--session-idle",
+    "--public-url",
+    "--oidc-issuer",
+    "--oidc-client-id",
+    "--oidc-client-secret-file",
+    "--oidc-name",
+    "--oidc-scopes",
+    "--oidc-user-claim",
+    "--oidc-groups-claim",
+    "--jwt-issuer",
+    "--jwt-audience",
+    "--jwt-jwks-url",
+    "--jwt-user-claim",
+    "--jwt-groups-claim",
     "--admin-password-file",
     "--demo",
     "--search-index",

@@ -117,7 +117,23 @@ async function beginSession(path: string, content: unknown): Promise<void> {
   }
 }
 
-export async function signOut(): Promise<void> {
+/** Ends the session. Returns the page where the identity provider ends its own, if there is one. */
+export async function signOut(): Promise<string | null> {
   const response = await post("/logOut", {});
   if (!response.ok) throw new ApiError(texts.errors.unexpected(response.status), response.status);
+  const { redirect } = (await response.json()) as { readonly redirect?: string };
+  return redirect ?? null;
+}
+
+export interface IdentityProvider {
+  readonly id: string;
+  readonly name: string;
+}
+
+export async function identityProviders(): Promise<readonly IdentityProvider[]> {
+  const response = await fetch("/sso");
+  const { providers } = (await response.json()) as {
+    readonly providers: readonly IdentityProvider[];
+  };
+  return providers;
 }

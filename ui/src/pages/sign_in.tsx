@@ -1,7 +1,7 @@
-import { useState, type FormEvent } from "react";
+import { useEffect, useState, type FormEvent } from "react";
 
 import { resetCache, resumeSession, useMe } from "../api/cache.ts";
-import { signIn } from "../api/client.ts";
+import { identityProviders, signIn, type IdentityProvider } from "../api/client.ts";
 import { setSessionExpired } from "../api/session.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { focusOnMount } from "../components/focus.ts";
@@ -15,9 +15,38 @@ export function SignIn() {
   return (
     <main className="sign-in">
       <h1>{texts.product}</h1>
+      <ProviderLinks />
       <SignInForm onSignedIn={resetCache} />
       <p className="hint">{texts.signIn.hint}</p>
     </main>
+  );
+}
+
+/** Links to the identity providers, and why the last attempt with one of them failed. */
+function ProviderLinks() {
+  const [providers, setProviders] = useState<readonly IdentityProvider[]>([]);
+  useEffect(() => {
+    // Without the list, the form still works.
+    identityProviders().then(setProviders, () => {});
+  }, []);
+  const { pathname, search } = window.location;
+  const isLogin = pathname === "/login";
+  const failure = isLogin ? new URLSearchParams(search).get("sso") : null;
+  const target = encodeURIComponent(isLogin ? "/" : pathname + search);
+  return (
+    <>
+      {failure !== null && (
+        <p className="error-message" role="alert">
+          {texts.account.sso.failures[failure] ?? texts.account.sso.failures["provider"]}
+        </p>
+      )}
+      {providers.map(({ id, name }) => (
+        <a key={id} className="provider-link" href={`/sso/${id}?redirect=${target}`}>
+          {texts.account.sso.button(name)}
+        </a>
+      ))}
+      {providers.length > 0 && <p className="hint">{texts.account.sso.or}</p>}
+    </>
   );
 }
 

@@ -4,6 +4,7 @@
 
 mod access;
 mod derived;
+mod external_users;
 mod lineage;
 mod people;
 mod runs;

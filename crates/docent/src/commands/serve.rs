@@ -12,8 +12,9 @@ use docent_catalog::people::{ADMINISTRATOR, Administrator, Password};
 use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
 use docent_http::server::tls::Certificate;
-use docent_http::{AppState, AuthMode, HttpSettings, server};
+use docent_http::{AppState, AuthMode, HttpSettings, IdentityProviders, server};
 use docent_model::{SystemClock, Urn};
+use docent_oidc::{Provider, TrustedIssuer};
 use docent_search::Search;
 use futures_util::FutureExt as _;
 use tokio::net::TcpListener;
@@ -27,7 +28,9 @@ use crate::demo;
 use crate::engine::{self, OpenMode};
 use crate::import_marker;
 use crate::interrupt::EXIT_INTERRUPTED;
-use crate::settings::{LogFormat, ServeFlags, Settings, StoreFlags, StoreUrl, Switch};
+use crate::settings::{
+    IdentitySettings, LogFormat, ServeFlags, Settings, StoreFlags, StoreUrl, Switch,
+};
 
 /// How often the last use of tokens is stored. Each time is a commit, which invalidates caches.
 const TOKEN_USE_INTERVAL: Duration = Duration::from_mins(1);
@@ -69,6 +72,7 @@ async fn run(settings: Settings) -> Result<()> {
         Some(files) => Some(Arc::new(Certificate::load(&files.certificate, &files.key)?)),
         None => None,
     };
+    let identity = identity_providers(&settings.identity)?;
     let initial_password = settings.admin_password_file.as_deref();
     let initial_password = initial_password.map(password_from).transpose()?;
     let store = engine::open(&settings.store, OpenMode::Server).await?;
@@ -114,6 +118,7 @@ async fn run(settings: Settings) -> Result<()> {
         auth,
         trusted_proxies: settings.trusted_proxies.clone(),
         allowed_hosts: settings.allowed_hosts.clone(),
+        identity: Arc::new(identity),
     };
     let router = docent_http::router(AppState::new(catalog.clone(), engine, http));
     let version = env!("CARGO_PKG_VERSION");
@@ -241,6 +246,21 @@ async fn enforce_policies(catalog: &Catalog, default_role: Option<&str>) -> Resu
     }
     catalog.enforce_policies(role.as_ref());
     Ok(())
+}
+
+/// The identity providers and trusted issuers. They are contacted when they are first needed, so that
+/// the server starts without them.
+fn identity_providers(settings: &IdentitySettings) -> Result<IdentityProviders> {
+    let providers = settings.providers.iter().cloned();
+    let issuers = settings.issuers.iter().cloned();
+    Ok(IdentityProviders {
+        providers: providers
+            .map(|settings| Provider::new(settings, Arc::new(SystemClock)))
+            .collect::<Result<_, _>>()?,
+        issuers: issuers
+            .map(|settings| TrustedIssuer::new(settings, Arc::new(SystemClock)))
+            .collect::<Result<_, _>>()?,
+    })
 }
 
 /// Gives the administrator a password on the first start. Returns it if it was generated.

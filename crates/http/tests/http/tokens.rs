@@ -47,7 +47,8 @@ pub(crate) const PROTECTED: [(&str, &str); 30] = [
     ("POST", "/changePassword"),
 ];
 
-pub(crate) const OPEN: [(&str, &str); 9] = [
+pub(crate) const OPEN: [(&str, &str); 10] = [
+    ("GET", "/sso"),
     ("GET", "/openapi/v3/api-docs"),
     ("GET", "/openapi/swagger-ui/index.html"),
     ("GET", "/openapi/swagger-ui/page.js"),
@@ -66,12 +67,14 @@ const PAGE: [&str; 3] = ["/", "/search", "/favicon.svg"];
 const MOVED: [(&str, &str); 1] = [("GET", "/openapi/swagger-ui")];
 
 /// Sign-in routes, tested in `sign_in.rs`, `sessions.rs` and `accounts.rs`.
-pub(crate) const SIGN_IN: [(&str, &str); 5] = [
+pub(crate) const SIGN_IN: [(&str, &str); 7] = [
     ("POST", "/logIn"),
     ("POST", "/logOut"),
     ("GET", "/logOut"),
     ("POST", "/signUp"),
     ("POST", "/resetNativeUserCredentials"),
+    ("GET", "/sso/{provider}"),
+    ("GET", "/callback/{provider}"),
 ];
 
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -365,6 +368,7 @@ async fn with_authentication_off_every_client_needs_a_local_or_allowed_host_name
         auth: AuthMode::Off,
         allowed_hosts: vec!["Docent.example".to_owned()],
         trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()],
+        ..HttpSettings::default()
     })
     .await;
     let ask = |host: &str, peer: [u8; 4]| {

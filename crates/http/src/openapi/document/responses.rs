@@ -25,7 +25,7 @@ pub(super) const RESPONSES: &[Response] = &[
     response(200, "Success", |it| it.method != "head" && !is_redirect(it)),
     response(202, "Success; the write is already complete, although it was requested asynchronously", |it| it.query.iter().any(|(name, _)| *name == "async")),
     response(204, "It exists", |it| it.method == "head"),
-    response(303, "Success; redirects to the start page", |it| it.method == "get" && it.path == "/logOut"),
+    response(303, "Redirects to the start page, the sign-in page or the identity provider", |it| it.method == "get" && it.tag == "sign in"),
     response(307, "Redirects to the page", |it| it.path == "/openapi/swagger-ui"),
     response(400, "The request is invalid", |it| !it.is_open || has_password(it)),
     response(401, "The token is missing or invalid; at /logIn, the user name or password is wrong", |it| !it.is_open || has_password(it)),
@@ -50,5 +50,5 @@ fn has_password(operation: &Operation) -> bool {
 
 fn is_redirect(operation: &Operation) -> bool {
     operation.path == "/openapi/swagger-ui"
-        || (operation.path == "/logOut" && operation.method == "get")
+        || (operation.tag == "sign in" && operation.method == "get")
 }

@@ -1,0 +1,210 @@
+//! Users of identity providers.
+//!
+//! A provider is trusted to say who somebody is, and to which groups they belong. Users and groups
+//! that it names for the first time are created. The administrator of this server, service accounts
+//! and the system itself are never signed in by a provider.
+
+use std::net::IpAddr;
+
+use docent_model::aspects::{AuditStamp, CorpUserInfo};
+use docent_model::{AspectName, EpochMillis, Registry, Urn};
+use docent_store::{AspectKey, ReadRequest};
+use serde_json::{Value, json};
+
+use crate::people::{ADMINISTRATOR, AccountStatus, active_user, with_active_status};
+use crate::proposal::Proposal;
+use crate::secret::hash_of;
+use crate::service_accounts::PREFIX;
+use crate::sessions::{Proof, SignIn};
+use crate::stored::aspect_value;
+use crate::tokens::StoredSecret;
+use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind, SYSTEM_ACTOR};
+
+/// A user as a provider describes them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExternalUser {
+    pub name: String,
+    pub display_name: Option<String>,
+    pub email: Option<String>,
+    /// `None` if the provider says nothing about groups.
+    pub groups: Option<Vec<String>>,
+    /// The provider, as the origin of what it creates.
+    pub provider: String,
+    /// Whether to create an unknown user.
+    pub may_create: bool,
+}
+
+impl Catalog {
+    /// Begins a session for a user that a provider has authenticated.
+    pub async fn sign_in_external(
+        &self,
+        external: &ExternalUser,
+        address: Option<IpAddr>,
+    ) -> Result<SignIn, Error> {
+        let Some(user) = self.provision(external).await? else {
+            tracing::info!(
+                user = external.name,
+                address = address.map(tracing::field::display),
+                "sign-in rejected: the user is unknown, suspended or removed"
+            );
+            return Ok(SignIn::Rejected);
+        };
+        let proof = Proof::Provider(external.provider.clone());
+        let secret = match self.begin_session(&user, proof).await {
+            // Suspended or removed just now.
+            Err(error) if error.kind() == ErrorKind::Conflict(ConflictReason::AccountInactive) => {
+                return Ok(SignIn::Rejected);
+            }
+            begun => begun?,
+        };
+        tracing::info!(
+            user = user.as_str(),
+            provider = external.provider,
+            address = address.map(tracing::field::display),
+            "{user} signed in"
+        );
+        Ok(SignIn::Welcome {
+            user,
+            secret,
+            device: None,
+        })
+    }
+
+    /// The user of a bearer token. `verify` checks it, and returns its user and when it expires; it
+    /// is called again when a user has changed.
+    pub async fn authenticate_external(
+        &self,
+        token: &str,
+        verify: impl AsyncFnOnce() -> Result<Option<(ExternalUser, EpochMillis)>, Error>,
+    ) -> Result<Option<Caller>, Error> {
+        let known = &self.inner.known_external;
+        let secret = self
+            .authenticate_by(known, hash_of(token), "corpuser", async || {
+                let Some((external, until_ms)) = verify().await? else {
+                    return Ok(None);
+                };
+                let user = self.provision(&external).await?;
+                Ok(user.map(|actor| StoredSecret {
+                    actor,
+                    expires_at: Some(until_ms),
+                    last_used_at: None,
+                }))
+            })
+            .await?;
+        Ok(secret.map(|secret| Caller::until(secret.actor, secret.expires_at)))
+    }
+
+    /// Creates what the provider names for the first time, and sets the groups. Returns the user,
+    /// or `None` if the account is not active.
+    async fn provision(&self, external: &ExternalUser) -> Result<Option<Urn>, Error> {
+        let user = Urn::new("corpuser", &external.name)?;
+        Registry::get().check_urn(&user)?;
+        let is_reserved = user.as_str() == SYSTEM_ACTOR
+            || user.key() == ADMINISTRATOR
+            || user.key().starts_with(PREFIX);
+        if is_reserved || self.is_service_account(&user).await? {
+            return Err(Error::forbidden(format!(
+                "the user name {} is reserved: an identity provider cannot sign it in",
+                user.key()
+            )));
+        }
+        let status = self.account_status(&user).await?;
+        match status {
+            AccountStatus::Suspended | AccountStatus::Removed => return Ok(None),
+            AccountStatus::Unknown if !external.may_create => return Ok(None),
+            AccountStatus::Unknown | AccountStatus::Active => {}
+        }
+        let mut proposals = Vec::new();
+        if status == AccountStatus::Unknown {
+            proposals.push(new_user(&user, external));
+            proposals.push(with_origin(&user, &external.provider));
+            proposals.push(with_active_status(&user));
+        }
+        if let Some(groups) = &external.groups {
+            proposals.extend(self.with_groups(&user, groups, &external.provider).await?);
+        }
+        if !proposals.is_empty() {
+            self.apply_authorized(&Caller::system(), proposals).await?;
+        }
+        Ok(Some(user))
+    }
+
+    /// The changes that make a user a member of exactly these external groups.
+    async fn with_groups(
+        &self,
+        user: &Urn,
+        names: &[String],
+        provider: &str,
+    ) -> Result<Vec<Proposal>, Error> {
+        let valid = names.iter().filter_map(|name| {
+            let group = Urn::new("corpGroup", name).ok()?;
+            let is_valid = Registry::get().check_urn(&group).is_ok();
+            is_valid.then_some((group, name))
+        });
+        let groups: Vec<(Urn, &String)> = valid.collect();
+        let mut keys = vec![AspectKey::new(user, AspectName::GROUP_MEMBERSHIP)];
+        keys.extend(
+            groups
+                .iter()
+                .map(|(group, _)| AspectKey::new(group, AspectName::CORP_GROUP_INFO)),
+        );
+        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
+        let current = rows.first().and_then(aspect_value::<Value>);
+        let next: Vec<&Urn> = groups.iter().map(|(group, _)| group).collect();
+        let mut proposals = Vec::new();
+        for ((group, name), row) in groups.iter().zip(rows.iter().skip(1)) {
+            if row.is_none() {
+                proposals.push(new_group(group, name));
+                proposals.push(with_origin(group, provider));
+            }
+        }
+        if !has_groups(current.as_ref(), &next) {
+            let value = json!({"groups": next}).to_string();
+            let aspect = AspectName::GROUP_MEMBERSHIP;
+            proposals.push(Proposal::upsert(user.clone(), aspect, value));
+        }
+        Ok(proposals)
+    }
+}
+
+/// Whether the membership has exactly these groups, in any order.
+fn has_groups(membership: Option<&Value>, groups: &[&Urn]) -> bool {
+    let stored = membership.and_then(|it| it["groups"].as_array());
+    let stored = stored.map_or(&[] as &[Value], Vec::as_slice);
+    let is_stored = |group: &&&Urn| stored.iter().any(|it| it == group.as_str());
+    stored.len() == groups.len() && groups.iter().filter(is_stored).count() == groups.len()
+}
+
+/// Two requests may create the same user: the second one changes nothing.
+fn new_user(user: &Urn, external: &ExternalUser) -> Proposal {
+    let (name, email) = (external.display_name.clone(), external.email.clone());
+    let info = move |current: Option<CorpUserInfo>, _: &AuditStamp| {
+        Ok(current.is_none().then(|| CorpUserInfo {
+            display_name: name.clone(),
+            email: email.clone(),
+            ..active_user()
+        }))
+    };
+    Proposal::edit_if(user.clone(), AspectName::CORP_USER_INFO, info)
+}
+
+fn new_group(group: &Urn, name: &str) -> Proposal {
+    let name = name.to_owned();
+    let info = move |current: Option<Value>, stamp: &AuditStamp| {
+        Ok(current.is_none().then(|| {
+            json!({
+                "displayName": name, "admins": [], "members": [], "groups": [], "created": stamp,
+            })
+        }))
+    };
+    Proposal::edit_if(group.clone(), AspectName::CORP_GROUP_INFO, info)
+}
+
+fn with_origin(urn: &Urn, provider: &str) -> Proposal {
+    let provider = provider.to_owned();
+    let origin = move |current: Option<Value>, _: &AuditStamp| {
+        let external = || json!({"type": "EXTERNAL", "externalType": provider});
+        Ok(current.is_none().then(external))
+    };
+    Proposal::edit_if(urn.clone(), AspectName::ORIGIN, origin)
+}

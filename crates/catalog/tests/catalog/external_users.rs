@@ -1,0 +1,203 @@
+//! Users of identity providers: creation, groups, and who is never signed in.
+
+use docent_catalog::external_users::ExternalUser;
+use docent_catalog::service_accounts::NewServiceAccount;
+use docent_catalog::sessions::SignIn;
+use docent_catalog::{AspectKey, Caller, ErrorKind};
+use docent_model::{AspectName, Urn};
+use docent_store::ReadRequest;
+use serde_json::{Value, json};
+
+use crate::Fixture;
+
+fn ada() -> ExternalUser {
+    ExternalUser {
+        name: "ada".to_owned(),
+        display_name: Some("Ada".to_owned()),
+        email: Some("ada@example.com".to_owned()),
+        groups: None,
+        provider: "example".to_owned(),
+        may_create: true,
+    }
+}
+
+fn in_groups(groups: &[&str]) -> ExternalUser {
+    ExternalUser {
+        groups: Some(groups.iter().map(|&name| name.to_owned()).collect()),
+        ..ada()
+    }
+}
+
+async fn value(fixture: &Fixture, urn: &str, aspect: AspectName) -> Option<Value> {
+    let key = AspectKey::new(&Urn::parse(urn).unwrap(), aspect);
+    let row = fixture.store.read(ReadRequest::row(&key)).await.unwrap();
+    Some(serde_json::from_str(&row.into_row()?.metadata).unwrap())
+}
+
+/// The secret of the session, if the user is signed in.
+async fn sign_in(fixture: &Fixture, user: &ExternalUser) -> Option<String> {
+    match fixture.catalog.sign_in_external(user, None).await.unwrap() {
+        SignIn::Welcome { secret, .. } => Some(secret),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn the_first_sign_in_creates_the_user_and_later_ones_keep_the_profile() {
+    let fixture = Fixture::enforced().await;
+    let secret = sign_in(&fixture, &ada()).await.unwrap();
+    let caller = fixture.catalog.authenticate_session(&secret).await.unwrap();
+    assert_eq!(caller.unwrap().actor().as_str(), "urn:li:corpuser:ada");
+    let ada_urn = "urn:li:corpuser:ada";
+    let info = value(&fixture, ada_urn, AspectName::CORP_USER_INFO)
+        .await
+        .unwrap();
+    assert_eq!(info["displayName"], "Ada");
+    assert_eq!(info["email"], "ada@example.com");
+    let origin = value(&fixture, ada_urn, AspectName::ORIGIN).await.unwrap();
+    assert_eq!(
+        origin,
+        json!({"type": "EXTERNAL", "externalType": "example"})
+    );
+    let renamed = ExternalUser {
+        display_name: Some("Another".to_owned()),
+        ..ada()
+    };
+    assert!(sign_in(&fixture, &renamed).await.is_some());
+    let info = value(&fixture, ada_urn, AspectName::CORP_USER_INFO)
+        .await
+        .unwrap();
+    assert_eq!(info["displayName"], "Ada");
+    assert_eq!(
+        fixture.catalog.sign_out(&secret).await.unwrap().as_deref(),
+        Some("example")
+    );
+    assert_eq!(fixture.catalog.sign_out(&secret).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn groups_follow_the_claim_and_unknown_ones_are_created() {
+    let fixture = Fixture::enforced().await;
+    let groups = async || {
+        let membership = value(
+            &fixture,
+            "urn:li:corpuser:ada",
+            AspectName::GROUP_MEMBERSHIP,
+        )
+        .await;
+        membership.map(|it| it["groups"].clone())
+    };
+    sign_in(&fixture, &ada()).await.unwrap();
+    assert_eq!(groups().await, None);
+    sign_in(&fixture, &in_groups(&["finance", "data stewards"]))
+        .await
+        .unwrap();
+    let both = json!(["urn:li:corpGroup:finance", "urn:li:corpGroup:data stewards"]);
+    assert_eq!(groups().await, Some(both.clone()));
+    let finance = value(
+        &fixture,
+        "urn:li:corpGroup:finance",
+        AspectName::CORP_GROUP_INFO,
+    )
+    .await;
+    assert_eq!(finance.unwrap()["displayName"], "finance");
+    // The same groups in another order change nothing, and silence says nothing.
+    let before = fixture.store.log_newest().await.unwrap().unwrap().position;
+    let user = in_groups(&["data stewards", "finance"]);
+    let verify = async || Ok(Some((user, i64::MAX)));
+    fixture
+        .catalog
+        .authenticate_external("token", verify)
+        .await
+        .unwrap();
+    assert_eq!(
+        fixture.store.log_newest().await.unwrap().unwrap().position,
+        before
+    );
+    sign_in(&fixture, &ada()).await.unwrap();
+    assert_eq!(groups().await, Some(both));
+    sign_in(&fixture, &in_groups(&[])).await.unwrap();
+    assert_eq!(groups().await, Some(json!([])));
+}
+
+#[tokio::test]
+async fn the_administrator_and_service_accounts_are_nobodys_users() {
+    let fixture = Fixture::enforced().await;
+    let system = Caller::system();
+    let service = fixture
+        .catalog
+        .create_service_account(&system, NewServiceAccount::default())
+        .await
+        .unwrap();
+    for name in [
+        "datahub",
+        "__datahub_system",
+        service.urn.key(),
+        "service_invented",
+    ] {
+        let user = ExternalUser {
+            name: name.to_owned(),
+            ..ada()
+        };
+        let error = fixture
+            .catalog
+            .sign_in_external(&user, None)
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Forbidden, "{name}");
+        let verify = async || Ok(Some((user, i64::MAX)));
+        let error = fixture
+            .catalog
+            .authenticate_external(name, verify)
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Forbidden, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn unknown_and_suspended_users_are_rejected() {
+    let fixture = Fixture::enforced().await;
+    let known_only = ExternalUser {
+        may_create: false,
+        ..ada()
+    };
+    assert!(sign_in(&fixture, &known_only).await.is_none());
+    assert!(sign_in(&fixture, &ada()).await.is_some());
+    let secret = sign_in(&fixture, &known_only).await.unwrap();
+    let system = Caller::system();
+    let urn = Urn::new("corpuser", "ada").unwrap();
+    fixture.catalog.suspend_user(&system, &urn).await.unwrap();
+    assert!(sign_in(&fixture, &ada()).await.is_none());
+    let session = fixture.catalog.authenticate_session(&secret).await.unwrap();
+    assert_eq!(session, None);
+}
+
+#[tokio::test]
+async fn a_bearer_token_works_until_it_expires_or_its_user_is_suspended() {
+    let fixture = Fixture::enforced().await;
+    let now_ms = fixture.catalog.now_ms();
+    let authenticate = async |token: &str, until_ms: i64| {
+        let verify = async || Ok(Some((ada(), until_ms)));
+        let caller = fixture
+            .catalog
+            .authenticate_external(token, verify)
+            .await
+            .unwrap();
+        caller.map(|caller| caller.actor().to_string())
+    };
+    let expected = Some("urn:li:corpuser:ada".to_owned());
+    assert_eq!(authenticate("a", now_ms + 1).await, expected);
+    assert_eq!(authenticate("b", now_ms).await, None);
+    let invalid = fixture
+        .catalog
+        .authenticate_external("c", async || Ok(None))
+        .await;
+    assert_eq!(invalid.unwrap(), None);
+    let urn = Urn::new("corpuser", "ada").unwrap();
+    let system = Caller::system();
+    fixture.catalog.suspend_user(&system, &urn).await.unwrap();
+    assert_eq!(authenticate("a", now_ms + 1).await, None);
+    fixture.catalog.resume_user(&system, &urn).await.unwrap();
+    assert_eq!(authenticate("a", now_ms + 1).await, expected);
+}

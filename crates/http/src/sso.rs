@@ -1,0 +1,240 @@
+//! Signing in at identity providers, and bearer tokens of trusted issuers.
+//!
+//! `GET /sso` lists the providers for the sign-in page, `/sso/{provider}` redirects to one, and
+//! `/callback/{provider}` is where it returns. Whatever goes wrong there leads back to the sign-in
+//! page with a code that the page explains; the log has the reason.
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
+use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use cookie::time::Duration;
+use docent_catalog::external_users::ExternalUser;
+use docent_catalog::sessions::SignIn;
+use docent_catalog::{Caller, Catalog, Error, ErrorKind};
+use docent_oidc::{Callback, Identity, OidcError, Provider, SIGN_IN_MS, TrustedIssuer};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::AppState;
+use crate::client::Client;
+use crate::cookies;
+use crate::error::ErrorResponse;
+use crate::sign_in::session_cookies;
+
+/// Tokens that this server issues begin with it, and are no JSON Web Tokens.
+const OWN_TOKEN: &str = "docent_";
+
+/// Who else authenticates users.
+#[derive(Debug, Default)]
+pub struct IdentityProviders {
+    pub providers: Vec<Provider>,
+    pub issuers: Vec<TrustedIssuer>,
+}
+
+impl IdentityProviders {
+    pub(crate) fn provider(&self, id: &str) -> Option<&Provider> {
+        self.providers.iter().find(|it| it.settings().id == id)
+    }
+
+    /// The trusted issuer that a bearer token names.
+    pub(crate) fn issuer_of(&self, token: &str) -> Option<&TrustedIssuer> {
+        if self.issuers.is_empty() || token.starts_with(OWN_TOKEN) {
+            return None;
+        }
+        let name = TrustedIssuer::unverified_issuer(token)?;
+        self.issuers.iter().find(|it| it.settings().issuer == name)
+    }
+}
+
+/// The codes that the sign-in page explains.
+#[derive(Debug, Clone, Copy)]
+enum Failure {
+    /// The provider is not configured.
+    Unknown,
+    /// The provider cannot be reached, or misbehaves.
+    Provider,
+    /// The user refused, or the provider did.
+    Denied,
+    /// The callback belongs to no sign-in of this browser, or to an old one.
+    Expired,
+    /// The provider says nothing that can be a user name here.
+    Name,
+    /// The account is unknown, suspended or removed.
+    Account,
+}
+
+impl Failure {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Provider => "provider",
+            Self::Denied => "denied",
+            Self::Expired => "expired",
+            Self::Name => "name",
+            Self::Account => "account",
+        }
+    }
+}
+
+impl From<&OidcError> for Failure {
+    fn from(error: &OidcError) -> Self {
+        match error {
+            OidcError::Provider(_) => Self::Provider,
+            OidcError::Denied(_) => Self::Denied,
+            OidcError::Invalid(_) => Self::Expired,
+            OidcError::NoUser(_) => Self::Name,
+        }
+    }
+}
+
+/// The buttons of the sign-in page.
+pub(crate) async fn list(State(state): State<AppState>) -> Json<Value> {
+    let providers = state.settings().identity.providers.iter().map(|provider| {
+        let settings = provider.settings();
+        json!({"id": settings.id, "name": settings.name})
+    });
+    Json(json!({"providers": providers.collect::<Vec<_>>()}))
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct StartQuery {
+    /// The path to return to.
+    redirect: Option<String>,
+}
+
+/// Redirects to a provider.
+pub(crate) async fn start(
+    State(state): State<AppState>,
+    client: Client,
+    Path(id): Path<String>,
+    Query(query): Query<StartQuery>,
+) -> Response {
+    let Some(provider) = state.settings().identity.provider(&id) else {
+        return failed(Failure::Unknown);
+    };
+    let return_to = query.redirect.as_deref().unwrap_or("/");
+    match provider.start(return_to).await {
+        Ok(start) => {
+            let max_age = Duration::milliseconds(SIGN_IN_MS);
+            let cookie = cookies::SIGN_IN.set(&client, &start.cookie, max_age);
+            (AppendHeaders([cookie]), Redirect::to(&start.location)).into_response()
+        }
+        Err(error) => {
+            tracing::warn!(provider = id, %error, "cannot begin a sign-in at {id}: {error}");
+            failed(Failure::from(&error))
+        }
+    }
+}
+
+/// Where a provider returns.
+pub(crate) async fn callback(
+    State(state): State<AppState>,
+    client: Client,
+    Path(id): Path<String>,
+    Query(query): Query<Callback>,
+    headers: HeaderMap,
+) -> Result<Response, ErrorResponse> {
+    let Some(provider) = state.settings().identity.provider(&id) else {
+        return Ok(failed(Failure::Unknown));
+    };
+    let cookie = cookies::SIGN_IN.read(&headers, &client);
+    let ended = AppendHeaders([cookies::SIGN_IN.set(&client, "", Duration::ZERO)]);
+    let (identity, return_to) = match provider.finish(&query, cookie.as_deref()).await {
+        Ok(finished) => finished,
+        Err(error) => {
+            tracing::warn!(provider = id, %error, "a sign-in at {id} failed: {error}");
+            return Ok((ended, failed(Failure::from(&error))).into_response());
+        }
+    };
+    let external = external(identity, &id, provider.settings().create_users);
+    let outcome = match state
+        .catalog()
+        .sign_in_external(&external, client.address())
+        .await
+    {
+        Err(error) if is_name_error(&error) => {
+            tracing::warn!(provider = id, %error, "a sign-in at {id} failed: {error}");
+            return Ok((ended, failed(Failure::Name)).into_response());
+        }
+        outcome => outcome?,
+    };
+    let SignIn::Welcome { user, secret, .. } = outcome else {
+        return Ok((ended, failed(Failure::Account)).into_response());
+    };
+    let begun = session_cookies(&state, &client, &user, &secret);
+    Ok((ended, begun, Redirect::to(&return_to)).into_response())
+}
+
+/// The caller of a token of a trusted issuer.
+pub(crate) async fn authenticate(
+    catalog: &Catalog,
+    issuer: &TrustedIssuer,
+    token: &str,
+) -> Result<Option<Caller>, ErrorResponse> {
+    let verify = async || match issuer.verify(token).await {
+        Ok((identity, until_ms)) => {
+            let settings = issuer.settings();
+            let external = external(identity, &settings.issuer, settings.create_users);
+            Ok(Some((external, until_ms)))
+        }
+        Err(OidcError::Provider(reason)) => {
+            tracing::warn!(
+                "tokens of {} cannot be checked: {reason}",
+                issuer.settings().issuer
+            );
+            Err(Error::unavailable(
+                "the issuer of the token cannot be reached: try again in a moment".to_owned(),
+            ))
+        }
+        Err(error) => {
+            tracing::info!(
+                "a token of {} was rejected: {error}",
+                issuer.settings().issuer
+            );
+            Ok(None)
+        }
+    };
+    let caller = catalog.authenticate_external(token, verify).await;
+    match caller {
+        // A name that cannot be a user is no user.
+        Err(error) if is_name_error(&error) => {
+            tracing::info!(
+                "a token of {} was rejected: {error}",
+                issuer.settings().issuer
+            );
+            Ok(None)
+        }
+        caller => Ok(caller?),
+    }
+}
+
+/// Where the browser ends the session at its provider.
+pub(crate) async fn end_session(state: &AppState, provider: Option<&str>) -> Option<String> {
+    state
+        .settings()
+        .identity
+        .provider(provider?)?
+        .end_session()
+        .await
+}
+
+fn external(identity: Identity, provider: &str, may_create: bool) -> ExternalUser {
+    ExternalUser {
+        name: identity.user,
+        display_name: identity.display_name,
+        email: identity.email,
+        groups: identity.groups,
+        provider: provider.to_owned(),
+        may_create,
+    }
+}
+
+fn is_name_error(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Forbidden)
+}
+
+fn failed(failure: Failure) -> Response {
+    let location = format!("/login?sso={}", failure.code());
+    Redirect::to(&location).into_response()
+}

@@ -1,0 +1,160 @@
+//! What a provider says about a user.
+
+use serde_json::Value;
+
+use crate::OidcError;
+use crate::jwt::Claims;
+
+/// More than any user has; the rest is left out.
+const MAX_GROUPS: usize = 500;
+const MAX_NAME_CHARACTERS: usize = 200;
+
+/// The claims to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimNames {
+    /// The user name.
+    pub user: String,
+    /// `None` leaves the groups alone.
+    pub groups: Option<String>,
+}
+
+/// What a provider says about a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    pub user: String,
+    pub display_name: Option<String>,
+    pub email: Option<String>,
+    /// `None` if the provider says nothing about groups.
+    pub groups: Option<Vec<String>>,
+}
+
+impl Identity {
+    pub(crate) fn from_claims(claims: &Claims, names: &ClaimNames) -> Result<Self, OidcError> {
+        let text = |name: &str| find(claims, name).and_then(Value::as_str).and_then(name_of);
+        let user = text(&names.user).ok_or_else(|| {
+            OidcError::NoUser(format!(
+                "the provider did not send the claim '{}': request a scope that includes it, or choose another user \
+                 claim",
+                names.user
+            ))
+        })?;
+        let is_unverified = claims.get("email_verified") == Some(&Value::Bool(false));
+        if names.user == "email" && is_unverified {
+            return Err(OidcError::NoUser(
+                "the provider has not verified the address of the user".to_owned(),
+            ));
+        }
+        let groups = names.groups.as_deref().and_then(|name| find(claims, name));
+        let groups = groups.and_then(|value| match value {
+            Value::Array(items) => Some(items.iter().filter_map(Value::as_str).collect()),
+            Value::String(one) => Some(vec![one.as_str()]),
+            _ => None,
+        });
+        Ok(Self {
+            user,
+            display_name: text("name"),
+            email: text("email"),
+            groups: groups.map(|groups: Vec<&str>| {
+                let mut groups: Vec<String> = groups.into_iter().filter_map(name_of).collect();
+                groups.sort();
+                groups.dedup();
+                groups.truncate(MAX_GROUPS);
+                groups
+            }),
+        })
+    }
+
+    /// Whether a further request could complete it.
+    pub(crate) fn is_complete(claims: &Claims, names: &ClaimNames) -> bool {
+        let groups = names.groups.as_deref();
+        [
+            Some(names.user.as_str()),
+            groups,
+            Some("name"),
+            Some("email"),
+        ]
+        .into_iter()
+        .flatten()
+        .all(|name| find(claims, name).is_some())
+    }
+}
+
+/// A claim by its name, or by the path to it: `realm_access.roles`.
+fn find<'c>(claims: &'c Claims, name: &str) -> Option<&'c Value> {
+    if let Some(value) = claims.get(name) {
+        return Some(value);
+    }
+    let (first, rest) = name.split_once('.')?;
+    rest.split('.')
+        .try_fold(claims.get(first)?, |value, part| value.get(part))
+}
+
+/// A text that can be a name.
+fn name_of(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_name = !text.is_empty()
+        && !text.contains(char::is_control)
+        && text.chars().count() <= MAX_NAME_CHARACTERS;
+    is_name.then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn identity(claims: Value, user: &str, groups: Option<&str>) -> Result<Identity, String> {
+        let Value::Object(claims) = claims else {
+            unreachable!()
+        };
+        let names = ClaimNames {
+            user: user.to_owned(),
+            groups: groups.map(str::to_owned),
+        };
+        Identity::from_claims(&claims, &names).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn users_and_groups_come_from_the_configured_claims() {
+        let claims = json!({
+            "sub": "1", "preferred_username": " ada ", "name": "Ada", "email": "ada@example.com",
+            "groups": ["b", "a", "a", "", 7, "x\ny"], "realm_access": {"roles": ["admin"]},
+        });
+        let ada = identity(claims.clone(), "preferred_username", Some("groups")).unwrap();
+        assert_eq!(ada.user, "ada");
+        assert_eq!(ada.display_name.as_deref(), Some("Ada"));
+        assert_eq!(ada.email.as_deref(), Some("ada@example.com"));
+        assert_eq!(ada.groups, Some(vec!["a".to_owned(), "b".to_owned()]));
+        let nested = identity(claims.clone(), "sub", Some("realm_access.roles")).unwrap();
+        assert_eq!(nested.groups, Some(vec!["admin".to_owned()]));
+        let none = identity(claims.clone(), "sub", Some("missing")).unwrap();
+        assert_eq!(none.groups, None);
+        assert_eq!(identity(claims.clone(), "sub", None).unwrap().groups, None);
+        let error = identity(claims, "upn", None).unwrap_err();
+        assert!(error.contains("'upn'"), "{error}");
+    }
+
+    #[test]
+    fn an_unverified_address_is_no_user_name() {
+        let claims = json!({"email": "ada@example.com", "email_verified": false, "sub": "1"});
+        assert!(identity(claims.clone(), "email", None).is_err());
+        assert!(identity(claims, "sub", None).is_ok());
+        let verified = json!({"email": "ada@example.com", "email_verified": true});
+        assert_eq!(
+            identity(verified, "email", None).unwrap().user,
+            "ada@example.com"
+        );
+    }
+
+    #[test]
+    fn names_must_be_printable_and_short() {
+        for user in ["", " ", "a\u{0}b", &"x".repeat(201)] {
+            assert!(
+                identity(json!({"sub": user}), "sub", None).is_err(),
+                "{user:?}"
+            );
+        }
+        assert!(identity(json!({"sub": 7}), "sub", None).is_err());
+    }
+}
