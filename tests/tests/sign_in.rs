@@ -110,7 +110,7 @@ fn an_invalid_password_file_is_an_error_and_leaves_no_store() -> anyhow::Result<
     for (file, says) in [
         ("missing", "cannot read"),
         ("empty", "empty"),
-        ("short", "8 characters"),
+        ("short", "12 characters"),
         ("lines", "one line"),
     ] {
         let mut command = docent_command(directory.path())?;
@@ -294,7 +294,7 @@ fn invalid_arguments_are_rejected_with_a_message() -> anyhow::Result<()> {
             "docent user passwd ada",
         ),
         (&["add", "grace"], "", "empty"),
-        (&["add", "grace"], "short\n", "8 characters"),
+        (&["add", "grace"], "short\n", "12 characters"),
         (&["add", "grace"], "two\nlines of text\n", "one line"),
         (&["add", "grace", "--password-file", "none"], "", "none"),
         (&["add", "grace", "--email", " "], PASSWORD, "e-mail"),

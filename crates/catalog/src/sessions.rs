@@ -242,8 +242,8 @@ impl Catalog {
         self.now_ms() >= session.last_use.time_ms().saturating_add(idle_ms)
     }
 
-    /// Ends a session. One that does not exist has ended already. Returns the identity provider that
-    /// signed the user in.
+    /// Ends a session. One that does not exist has ended already. Returns the identity provider
+    /// that signed the user in.
     pub async fn sign_out(&self, secret: &str) -> Result<Option<String>, Error> {
         let Some(caller) = self.authenticate_session(secret).await? else {
             return Ok(None);

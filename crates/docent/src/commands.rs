@@ -35,7 +35,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Start the server: web page, GraphQL and REST
-    Serve(ServeFlags),
+    Serve(Box<ServeFlags>),
     /// Create, list and revoke access tokens
     #[command(subcommand)]
     Token(token::TokenCommand),
@@ -101,7 +101,7 @@ fn unknown_variables() -> Vec<String> {
 
 pub(crate) fn run(cli: Cli) -> Result<()> {
     match cli.command {
-        Command::Serve(flags) => serve::serve(&cli.store, flags),
+        Command::Serve(flags) => serve::serve(&cli.store, *flags),
         Command::Token(command) => token::run(&cli.store, command),
         Command::User(command) => user::run(&cli.store, command),
         Command::Rebuild => maintenance::rebuild(&cli.store),

@@ -208,7 +208,7 @@ impl Settings {
                 serve.session_idle.or(file.session_idle).as_deref(),
             )?,
             identity: IdentitySettings::resolve(
-                serve.identity,
+                &serve.identity,
                 file.public_url,
                 file.oidc,
                 file.jwt,

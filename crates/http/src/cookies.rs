@@ -6,8 +6,12 @@
 
 use axum::http::header::{COOKIE, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderName};
+use axum::response::AppendHeaders;
 use cookie::time::Duration;
 use cookie::{Cookie, SameSite};
+use docent_catalog::sessions::SessionLimits;
+use docent_model::Urn;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::client::Client;
 
@@ -37,6 +41,14 @@ pub(crate) const SIGN_IN: SecretCookie = SecretCookie {
 
 /// The URN of the user, for pages and clients that show it; the server ignores it.
 const ACTOR: &str = "actor";
+
+/// Characters to percent-encode in a cookie. DataHub leaves the colons of a URN.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b':')
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'@');
 
 impl SecretCookie {
     fn name(self, client: &Client) -> &'static str {
@@ -71,8 +83,34 @@ impl SecretCookie {
     }
 }
 
+/// The `Set-Cookie` headers of a session.
+pub(crate) type SessionCookies = AppendHeaders<[(HeaderName, String); 2]>;
+
+/// The cookies of a new session.
+pub(crate) fn begin_session(
+    client: &Client,
+    user: &Urn,
+    secret: &str,
+    limits: SessionLimits,
+) -> SessionCookies {
+    let actor = utf8_percent_encode(user.as_str(), ENCODED).to_string();
+    let max_age = Duration::milliseconds(limits.absolute_ms);
+    AppendHeaders([
+        SESSION.set(client, secret, max_age),
+        set_actor(client, &actor, max_age),
+    ])
+}
+
+/// Deletes the cookies of a session in the browser.
+pub(crate) fn end_session(client: &Client) -> SessionCookies {
+    AppendHeaders([
+        SESSION.set(client, "", Duration::ZERO),
+        set_actor(client, "", Duration::ZERO),
+    ])
+}
+
 /// The `Set-Cookie` header of the cookie with the user's URN.
-pub(crate) fn set_actor(client: &Client, value: &str, max_age: Duration) -> (HeaderName, String) {
+fn set_actor(client: &Client, value: &str, max_age: Duration) -> (HeaderName, String) {
     set(client, ACTOR, value, max_age, false)
 }
 

@@ -227,6 +227,12 @@ fn routes(state: &AppState) -> Router<AppState> {
         .route("/health/live", get(status::live))
         .route("/health/ready", get(status::health))
         .route("/health/detailed", get(status::detailed))
+        .merge(account_routes())
+}
+
+/// How people sign in, and what they do with their passwords.
+fn account_routes() -> Router<AppState> {
+    Router::new()
         .route("/logIn", post(sign_in::log_in))
         .route("/signUp", post(accounts::sign_up))
         .route(

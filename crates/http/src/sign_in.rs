@@ -3,12 +3,10 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::RETRY_AFTER;
-use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use cookie::time::Duration;
 use docent_catalog::sessions::{DEVICE_TTL_MS, SignIn, SignInClient};
-use docent_model::Urn;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -16,7 +14,7 @@ use serde_json::json;
 use crate::AppState;
 use crate::body::WholeBody;
 use crate::client::Client;
-use crate::cookies;
+use crate::cookies::{self, SessionCookies};
 use crate::error::ErrorResponse;
 use crate::origin;
 use crate::sso;
@@ -25,14 +23,6 @@ use crate::sso;
 pub(crate) const MAX_CREDENTIALS_BYTES: usize = 64 * 1024;
 
 const EXPECTED_BODY: &str = "{\"username\": \"…\", \"password\": \"…\"}";
-
-/// Characters to percent-encode in a cookie. DataHub leaves the colons of a URN.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b':')
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'@');
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object with username and password")]
@@ -101,7 +91,8 @@ pub(crate) fn respond(
             secret,
             device,
         } => {
-            let cookies = session_cookies(state, client, &user, &secret);
+            let cookies =
+                cookies::begin_session(client, &user, &secret, state.catalog().session_limits());
             let device_age = Duration::milliseconds(DEVICE_TTL_MS);
             let device = device.map(|device| cookies::DEVICE.set(client, &device, device_age));
             let device = AppendHeaders(device);
@@ -122,8 +113,8 @@ pub(crate) fn respond(
     }
 }
 
-/// Ends the session, if there is one. The browser stays a known device. The body has the page of the
-/// provider where the user signs out there, too.
+/// Ends the session, if there is one. The browser stays a known device. The body has the page of
+/// the provider where the user signs out there, too.
 pub(crate) async fn log_out(
     State(state): State<AppState>,
     client: Client,
@@ -153,30 +144,12 @@ async fn end_session(
     state: &AppState,
     client: &Client,
     headers: &HeaderMap,
-) -> Result<(AppendHeaders<[(HeaderName, String); 2]>, Option<String>), ErrorResponse> {
+) -> Result<(SessionCookies, Option<String>), ErrorResponse> {
     origin::check_headers(headers, client)?;
     let provider = match cookies::SESSION.read(headers, client) {
         Some(secret) => state.catalog().sign_out(&secret).await?,
         None => None,
     };
-    let expired = AppendHeaders([
-        cookies::SESSION.set(client, "", Duration::ZERO),
-        cookies::set_actor(client, "", Duration::ZERO),
-    ]);
+    let expired = cookies::end_session(client);
     Ok((expired, sso::end_session(state, provider.as_deref()).await))
-}
-
-/// The cookies of a new session.
-pub(crate) fn session_cookies(
-    state: &AppState,
-    client: &Client,
-    user: &Urn,
-    secret: &str,
-) -> AppendHeaders<[(HeaderName, String); 2]> {
-    let actor = utf8_percent_encode(user.as_str(), ENCODED).to_string();
-    let max_age = Duration::milliseconds(state.catalog().session_limits().absolute_ms);
-    AppendHeaders([
-        cookies::SESSION.set(client, secret, max_age),
-        cookies::set_actor(client, &actor, max_age),
-    ])
 }

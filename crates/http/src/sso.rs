@@ -20,7 +20,6 @@ use crate::AppState;
 use crate::client::Client;
 use crate::cookies;
 use crate::error::ErrorResponse;
-use crate::sign_in::session_cookies;
 
 /// Tokens that this server issues begin with it, and are no JSON Web Tokens.
 const OWN_TOKEN: &str = "docent_";
@@ -162,7 +161,7 @@ pub(crate) async fn callback(
     let SignIn::Welcome { user, secret, .. } = outcome else {
         return Ok((ended, failed(Failure::Account)).into_response());
     };
-    let begun = session_cookies(&state, &client, &user, &secret);
+    let begun = cookies::begin_session(&client, &user, &secret, state.catalog().session_limits());
     Ok((ended, begun, Redirect::to(&return_to)).into_response())
 }
 

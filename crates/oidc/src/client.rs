@@ -81,7 +81,9 @@ impl HttpClient {
         authorization: Option<String>,
         body: String,
     ) -> Result<(StatusCode, Value), OidcError> {
-        let sent = tokio::time::timeout(TIMEOUT, self.exchange(method, url, authorization, body));
+        // On the heap: a connection with TLS is large, and few requests make one.
+        let exchange = Box::pin(self.exchange(method, url, authorization, body));
+        let sent = tokio::time::timeout(TIMEOUT, exchange);
         let failed = |reason: String| OidcError::Provider(format!("{url} {reason}"));
         let (status, bytes) = match sent.await {
             Ok(Ok(reply)) => reply,

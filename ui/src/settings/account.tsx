@@ -1,7 +1,7 @@
 import { useState } from "react";
 
-import { resetCache, useApiMutation } from "../api/cache.ts";
-import { changePassword } from "../api/client.ts";
+import { resetCache } from "../api/cache.ts";
+import { changePassword, run } from "../api/client.ts";
 import { NEW_PASSWORD, PasswordForm } from "../components/password_form.tsx";
 import { ErrorMessage } from "../components/states.tsx";
 import { leave } from "../components/unsaved.ts";
@@ -43,10 +43,18 @@ export function Account() {
 }
 
 function SignOutEverywhere() {
-  const signOut = useApiMutation(SignOutEverywhereDocument);
   const [withTokens, setWithTokens] = useState(false);
-  const end = () =>
-    signOut.mutate({ revokeTokens: withTokens }, { onSuccess: () => void resetCache() });
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<Error | null>(null);
+  // Not `useApiMutation`, which would read everything again without a session.
+  const end = () => {
+    setBusy(true);
+    setError(null);
+    run(SignOutEverywhereDocument, { revokeTokens: withTokens })
+      .then(resetCache)
+      .catch(setError)
+      .finally(() => setBusy(false));
+  };
   return (
     <section aria-labelledby="sign-out-everywhere">
       <h2 id="sign-out-everywhere">{texts.account.signOut.title}</h2>
@@ -59,14 +67,9 @@ function SignOutEverywhere() {
         />
         {texts.account.signOut.tokens}
       </label>
-      {signOut.error !== null && <ErrorMessage error={signOut.error} />}
+      {error !== null && <ErrorMessage error={error} />}
       <p>
-        <button
-          type="button"
-          className="dangerous"
-          disabled={signOut.isPending}
-          onClick={() => leave(end)}
-        >
+        <button type="button" className="dangerous" disabled={isBusy} onClick={() => leave(end)}>
           {texts.account.signOut.submit}
         </button>
       </p>

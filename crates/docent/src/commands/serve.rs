@@ -248,8 +248,8 @@ async fn enforce_policies(catalog: &Catalog, default_role: Option<&str>) -> Resu
     Ok(())
 }
 
-/// The identity providers and trusted issuers. They are contacted when they are first needed, so that
-/// the server starts without them.
+/// The identity providers and trusted issuers. They are contacted when they are first needed, so
+/// that the server starts without them.
 fn identity_providers(settings: &IdentitySettings) -> Result<IdentityProviders> {
     let providers = settings.providers.iter().cloned();
     let issuers = settings.issuers.iter().cloned();

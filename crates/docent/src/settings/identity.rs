@@ -24,11 +24,15 @@ const MAX_SECRET_BYTES: u64 = 4096;
 
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct IdentityFlags {
-    /// Address of this server in browsers, for example https://docent.example.com; providers return
-    /// there [default: none]
-    #[arg(long, env = "DOCENT_PUBLIC_URL", value_name = "URL")]
+    #[arg(
+        long,
+        env = "DOCENT_PUBLIC_URL",
+        value_name = "URL",
+        help = "Address of this server in browsers, for example https://docent.example.com, where identity providers \
+                return [default: none]"
+    )]
     public_url: Option<String>,
-    /// Issuer of an OpenID Connect provider to sign in with [default: none]
+    /// Issuer of an identity provider (OIDC) to sign in with [default: none]
     #[arg(long, env = "DOCENT_OIDC_ISSUER", value_name = "URL")]
     oidc_issuer: Option<String>,
     /// Client id of this server at the provider
@@ -43,8 +47,12 @@ pub(crate) struct IdentityFlags {
     /// Scopes to request [default: openid profile email]
     #[arg(long, env = "DOCENT_OIDC_SCOPES", value_name = "SCOPES")]
     oidc_scopes: Option<String>,
-    /// Claim with the user name [default: preferred_username]
-    #[arg(long, env = "DOCENT_OIDC_USER_CLAIM", value_name = "CLAIM")]
+    #[arg(
+        long,
+        env = "DOCENT_OIDC_USER_CLAIM",
+        value_name = "CLAIM",
+        help = "Claim with the user name [default: preferred_username]"
+    )]
     oidc_user_claim: Option<String>,
     /// Claim with the groups [default: none]
     #[arg(long, env = "DOCENT_OIDC_GROUPS_CLAIM", value_name = "CLAIM")]
@@ -106,14 +114,14 @@ pub(crate) struct IdentitySettings {
 
 impl IdentitySettings {
     pub(super) fn resolve(
-        flags: IdentityFlags,
+        flags: &IdentityFlags,
         public_url: Option<String>,
         mut providers: Vec<ProviderTable>,
         mut issuers: Vec<IssuerTable>,
     ) -> Result<Self> {
         let public_url = flags.public_url.clone().or(public_url);
-        merge_provider(&flags, &mut providers)?;
-        merge_issuer(&flags, &mut issuers)?;
+        merge_provider(flags, &mut providers)?;
+        merge_issuer(flags, &mut issuers)?;
         let public_url = public_url.as_deref();
         let providers: Vec<ProviderSettings> = providers
             .into_iter()
@@ -323,7 +331,7 @@ mod tests {
             jwt: Vec<IssuerTable>,
         }
         let file: File = toml::from_str(file).map_err(|error| error.to_string())?;
-        let settings = IdentitySettings::resolve(flags, file.public_url, file.oidc, file.jwt);
+        let settings = IdentitySettings::resolve(&flags, file.public_url, file.oidc, file.jwt);
         settings.map_err(|error| format!("{error:#}"))
     }
 
