@@ -121,35 +121,10 @@ async fn run(settings: Settings) -> Result<()> {
         identity: Arc::new(identity),
     };
     let router = docent_http::router(AppState::new(catalog.clone(), engine, http));
-    let version = env!("CARGO_PKG_VERSION");
     let scheme = certificate.as_ref().map_or("http", |_| "https");
-    say(format!(
-        "Docent {version} is listening on {scheme}://{address}"
-    ));
-    if let Some((_, address)) = &ui {
-        say(format!("and on {scheme}://{address}"));
-    }
-    if auth == AuthMode::Off {
-        tracing::warn!(
-            "authentication is off: every client that can reach this address has full access"
-        );
-    }
-    if let Some(password) = password {
-        say(format!("user: {ADMINISTRATOR}"));
-        say(format!("password: {}", password.as_str()));
-        say(format!(
-            "Save the password, it is not shown again; {} sets a new one.",
-            passwd_command(&settings.store)
-        ));
-    } else if settings.demo && auth == AuthMode::On {
-        say(format!(
-            "Sign in as {ADMINISTRATOR}; {} sets a new password.",
-            passwd_command(&settings.store)
-        ));
-    }
-    if let Some(token) = token {
-        say(format!("token: {token}"));
-    }
+    let second = ui.as_ref().map(|(_, address)| *address);
+    announce_addresses(scheme, address, second);
+    announce(&settings, password.as_ref(), token.as_deref());
     tracing::info!(
         store = %settings.store,
         auth = ?settings.auth,
@@ -182,6 +157,41 @@ async fn run(settings: Settings) -> Result<()> {
     let _ = tokio::time::timeout(FINAL_TOKEN_USE_TIMEOUT, last_uses).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+fn announce_addresses(scheme: &str, address: SocketAddr, second: Option<SocketAddr>) {
+    let version = env!("CARGO_PKG_VERSION");
+    say(format!(
+        "Docent {version} is listening on {scheme}://{address}"
+    ));
+    if let Some(address) = second {
+        say(format!("and on {scheme}://{address}"));
+    }
+}
+
+/// Prints how to sign in: what the first start has generated, and the demo's token.
+fn announce(settings: &Settings, password: Option<&Password>, token: Option<&str>) {
+    if settings.auth == Switch::Off {
+        tracing::warn!(
+            "authentication is off: every client that can reach this address has full access"
+        );
+    }
+    if let Some(password) = password {
+        say(format!("user: {ADMINISTRATOR}"));
+        say(format!("password: {}", password.as_str()));
+        say(format!(
+            "Save the password, it is not shown again; {} sets a new one.",
+            passwd_command(&settings.store)
+        ));
+    } else if settings.demo && settings.auth == Switch::On {
+        say(format!(
+            "Sign in as {ADMINISTRATOR}; {} sets a new password.",
+            passwd_command(&settings.store)
+        ));
+    }
+    if let Some(token) = token {
+        say(format!("token: {token}"));
+    }
 }
 
 /// Builds the search index if it is missing, then keeps it up to date in the background.

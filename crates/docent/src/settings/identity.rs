@@ -161,17 +161,16 @@ fn merge_provider(flags: &IdentityFlags, tables: &mut Vec<ProviderTable>) -> Res
     }
     let is_default =
         |table: &ProviderTable| table.id.as_deref().unwrap_or(DEFAULT_ID) == DEFAULT_ID;
-    let table = match tables.iter_mut().position(|table| is_default(table)) {
-        Some(at) => &mut tables[at],
-        None => {
-            if flags.oidc_issuer.is_none() {
-                bail!("the provider has no issuer: set --oidc-issuer or DOCENT_OIDC_ISSUER, too");
-            }
-            tables.push(ProviderTable::default());
-            let last = tables.len() - 1;
-            &mut tables[last]
+    let at = if let Some(at) = tables.iter().position(is_default) {
+        at
+    } else {
+        if flags.oidc_issuer.is_none() {
+            bail!("the provider has no issuer: set --oidc-issuer or DOCENT_OIDC_ISSUER, too");
         }
+        tables.push(ProviderTable::default());
+        tables.len() - 1
     };
+    let table = &mut tables[at];
     let set = |slot: &mut Option<String>, value: &Option<String>| {
         if value.is_some() {
             slot.clone_from(value);
@@ -320,7 +319,7 @@ fn read_secret(path: &Path) -> Result<String> {
 mod tests {
     use super::*;
 
-    fn resolve(flags: IdentityFlags, file: &str) -> Result<IdentitySettings, String> {
+    fn resolve(flags: &IdentityFlags, file: &str) -> Result<IdentitySettings, String> {
         #[derive(Deserialize)]
         #[serde(rename_all = "kebab-case")]
         struct File {
@@ -331,7 +330,7 @@ mod tests {
             jwt: Vec<IssuerTable>,
         }
         let file: File = toml::from_str(file).map_err(|error| error.to_string())?;
-        let settings = IdentitySettings::resolve(&flags, file.public_url, file.oidc, file.jwt);
+        let settings = IdentitySettings::resolve(flags, file.public_url, file.oidc, file.jwt);
         settings.map_err(|error| format!("{error:#}"))
     }
 
@@ -356,9 +355,9 @@ mod tests {
 
     #[test]
     fn there_are_several_providers_and_the_flags_change_one() {
-        let none = resolve(IdentityFlags::default(), "").unwrap();
+        let none = resolve(&IdentityFlags::default(), "").unwrap();
         assert!(none.providers.is_empty() && none.issuers.is_empty());
-        let settings = resolve(IdentityFlags::default(), FILE).unwrap();
+        let settings = resolve(&IdentityFlags::default(), FILE).unwrap();
         let [a, b] = settings.providers.as_slice() else {
             panic!("{settings:?}");
         };
@@ -378,7 +377,7 @@ mod tests {
             jwt_audience: Some("other".to_owned()),
             ..IdentityFlags::default()
         };
-        let settings = resolve(flags, FILE).unwrap();
+        let settings = resolve(&flags, FILE).unwrap();
         assert_eq!(settings.providers[0].client_id, "c");
         assert_eq!(settings.providers[1].client_id, "b");
         assert_eq!(settings.issuers.len(), 1);
@@ -445,7 +444,7 @@ mod tests {
                 "two providers have the id oidc",
             ),
         ] {
-            let error = resolve(flags, file).unwrap_err();
+            let error = resolve(&flags, file).unwrap_err();
             assert!(error.contains(says), "{error}");
         }
     }
@@ -459,21 +458,21 @@ mod tests {
             "client-id = 'a'",
             &format!("client-id = 'a'\nclient-secret-file = '{}'", path.display()),
         );
-        let settings = resolve(IdentityFlags::default(), &file).unwrap();
+        let settings = resolve(&IdentityFlags::default(), &file).unwrap();
         assert_eq!(
             settings.providers[0].client_secret.as_deref(),
             Some("SECRET")
         );
         assert!(!format!("{settings:?}").contains("SECRET"));
         std::fs::write(&path, "two words\n").unwrap();
-        let error = resolve(IdentityFlags::default(), &file).unwrap_err();
+        let error = resolve(&IdentityFlags::default(), &file).unwrap_err();
         assert!(
             error.contains("must contain one word") && !error.contains("two words"),
             "{error}"
         );
         std::fs::remove_file(&path).unwrap();
         assert!(
-            resolve(IdentityFlags::default(), &file)
+            resolve(&IdentityFlags::default(), &file)
                 .unwrap_err()
                 .contains("cannot read")
         );
