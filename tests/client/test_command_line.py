@@ -246,7 +246,8 @@ def test_user_add_creates_an_account_with_a_role_that_can_sign_in(run_cli, serve
     assert urn in printed
     assert read(urn, "corpUserInfo")["displayName"] == "Grace Hopper"
     assert read(urn, "roleMembership") == {"roles": ["urn:li:dataHubRole:Reader"]}
-    run_cli("init", "--host", server.url, "--username", unique, "--password", password)
+    nothing = {"DATAHUB_GMS_URL": None, "DATAHUB_GMS_TOKEN": None}
+    run_cli("init", "--host", server.url, "--username", unique, "--password", password, environment=nothing)
     refused = run_cli("user", "add", *arguments, "--password", input=f"{password}\n{password}\n", fails=True)
     assert "already exists" in refused
 
