@@ -396,3 +396,43 @@ fn no_file_contains_the_secret_of_a_token() -> anyhow::Result<()> {
     ensure!(server.stop()?.success());
     search_files(server.directory(), "after it stopped")
 }
+
+#[test]
+fn scopes_narrow_a_token_and_names_are_printed_without_control_characters() -> anyhow::Result<()> {
+    let server = Server::start(Options::default())?;
+    let directory = server.directory();
+    let name = "evil\u{1b}]0;owned\u{7}";
+    let arguments = [
+        "create",
+        "--user",
+        "ada",
+        "--name",
+        name,
+        "--scope",
+        "read-only",
+    ];
+    let secret = token(directory, &arguments)?.succeeded()?;
+    let secret = secret.trim_end();
+    ensure!(status_with(&server, secret)? == 200);
+    let body = serde_json::json!({"query": r#"mutation { createDomain(input: { name: "New" }) }"#});
+    let request = server.anonymous_request(Method::POST, "/api/graphql");
+    let reply = server.send(request.bearer_auth(secret).json(&body))?;
+    let text = reply.json()?.to_string();
+    ensure!(text.contains("the access token is read-only"), "{text}");
+    let list = token(directory, &["list"])?.succeeded()?;
+    ensure!(!list.contains('\u{1b}'), "{list:?}");
+    ensure!(
+        list.contains(r"evil\u{1b}]0;owned\u{7}") && list.contains("read-only"),
+        "{list}"
+    );
+    for (scope, says) in [
+        ("readonly", "'readonly' is not a scope"),
+        ("privilege:FLY", "there is no privilege 'FLY'"),
+        ("domain:missing", "does not exist"),
+    ] {
+        let arguments = ["create", "--user", "ada", "--name", "x", "--scope", scope];
+        let error = token(directory, &arguments)?.failed()?;
+        ensure!(error.contains(says), "{scope}: {error}");
+    }
+    Ok(())
+}

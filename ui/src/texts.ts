@@ -484,8 +484,6 @@ const english = {
       ONE_WEEK: "7 days",
       ONE_MONTH: "30 days",
       THREE_MONTHS: "90 days",
-      SIX_MONTHS: "180 days",
-      ONE_YEAR: "1 year",
     },
     createButton: "Create",
     cancel: "Cancel",

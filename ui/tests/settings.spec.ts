@@ -106,7 +106,7 @@ test("single-key shortcuts can be turned off and stay off", async ({ page }) => 
 
 test("the list of tokens is paginated", async ({ page, docent }) => {
   const actor = "urn:li:corpuser:datahub";
-  for (let start = 0; start < 105; start += 35) {
+  for (let start = 0; start < 70; start += 35) {
     const mutations = Array.from(
       { length: 35 },
       (_, index) =>
@@ -115,10 +115,10 @@ test("the list of tokens is paginated", async ({ page, docent }) => {
     await docent.graphql(`mutation { ${mutations.join(" ")} }`);
   }
   await page.goto("/settings/tokens");
-  await expect(page.getByText(/^1–100 of 1\d\d$/)).toBeVisible();
+  await expect(page.getByText(/^1–50 of \d\d$/)).toBeVisible();
   await page.getByRole("link", { name: "Next" }).click();
   await expect(page).toHaveURL(/\/settings\/tokens\?page=2$/);
-  await expect(page.getByText(/^101–1\d\d of 1\d\d$/)).toBeVisible();
+  await expect(page.getByText(/^51–\d\d of \d\d$/)).toBeVisible();
 });
 
 test("the GraphQL explorer runs queries as the current user and loads nothing from other hosts", async ({

@@ -19,11 +19,10 @@ mod policy;
 pub(crate) mod resource;
 mod resource_reader;
 pub(crate) mod rights;
+pub(crate) mod scope;
 
 #[cfg(test)]
 mod tests;
-
-use std::sync::Arc;
 
 use docent_model::Urn;
 
@@ -33,7 +32,8 @@ pub use demand::managers as type_managers;
 pub(crate) use grants::is_grantable;
 use resource::Field;
 pub(crate) use resource_reader::{AspectSource, read_resource, resource_keys};
-use rights::{Preliminary, Rights};
+use rights::Preliminary;
+use scope::CallerRights;
 
 /// The most privileges that an error message lists.
 const LISTED_PRIVILEGES: usize = 4;
@@ -100,9 +100,10 @@ impl Catalog {
         for urn in urns {
             let resource = read_resource(&mut source, urn, fields).await?;
             let has = |privilege: &&Privilege| {
-                rights
-                    .granted_by(std::slice::from_ref(*privilege), &resource, Some(&[]))
-                    .is_some()
+                scope::is_shown(caller, **privilege)
+                    && rights
+                        .granted_by(std::slice::from_ref(*privilege), &resource, Some(&[]))
+                        .is_some()
             };
             granted.push(privileges.iter().filter(has).copied().collect());
         }
@@ -122,7 +123,12 @@ impl Catalog {
             self.authorize(caller, &[privilege::MANAGE_POLICIES], None)
                 .await?;
         }
-        let actor = Caller::new(actor.clone());
+        // The caller's own rights are those of the token.
+        let actor = if actor == caller.actor() {
+            caller.clone()
+        } else {
+            Caller::new(actor.clone())
+        };
         if let Some(urn) = urn {
             let urns = std::slice::from_ref(urn);
             let mut granted = self.granted(&actor, privilege::ALL, urns).await?;
@@ -130,7 +136,9 @@ impl Catalog {
         }
         let mut granted = Vec::new();
         for privilege in privilege::ALL {
-            if self.is_allowed(&actor, &[*privilege], None).await? {
+            if scope::is_shown(&actor, *privilege)
+                && self.is_allowed(&actor, &[*privilege], None).await?
+            {
                 granted.push(*privilege);
             }
         }
@@ -139,11 +147,12 @@ impl Catalog {
 
     /// What the caller may do; `None` if that is everything: for the system, and without access
     /// control.
-    pub(crate) async fn rights(&self, caller: &Caller) -> Result<Option<Arc<Rights>>, Error> {
+    pub(crate) async fn rights(&self, caller: &Caller) -> Result<Option<CallerRights>, Error> {
         let Some(access) = self.inner.access.get().filter(|_| !caller.is_system()) else {
             return Ok(None);
         };
-        access.rights(self.store(), caller.actor()).await.map(Some)
+        let rights = access.rights(self.store(), caller.actor()).await?;
+        Ok(Some(CallerRights::new(rights, caller)))
     }
 }
 

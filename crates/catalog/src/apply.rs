@@ -19,6 +19,7 @@ use docent_model::aspects::AuditStamp;
 use docent_store::transact;
 
 use crate::access::is_grantable;
+use crate::access::scope;
 use crate::proposal::{Change, Proposal};
 use crate::runs::EntityRollback;
 use crate::{Caller, Catalog, Error, ErrorKind};
@@ -77,6 +78,7 @@ impl Catalog {
         caller: &Caller,
         proposals: Vec<Proposal>,
     ) -> Result<Applied, Error> {
+        scope::check_writer(caller)?;
         if proposals.is_empty() {
             return Ok(Applied::default());
         }

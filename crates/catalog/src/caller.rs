@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use docent_model::aspects::SYSTEM_ACTOR;
+use docent_model::aspects::{SYSTEM_ACTOR, TokenScope};
 use docent_model::{EpochMillis, Urn};
 
 /// The identity behind a request. Every use case that writes takes one: it is the actor of the
@@ -12,6 +12,9 @@ pub struct Caller {
     actor: Urn,
     /// When the token expires that authenticated the caller.
     until_ms: Option<EpochMillis>,
+    /// What that token may do at most.
+    scope: Option<Arc<TokenScope>>,
+    is_session: bool,
     /// The action requests that the request stored instead of changes. Clones share them.
     proposals: Arc<Mutex<Vec<Urn>>>,
 }
@@ -19,13 +22,19 @@ pub struct Caller {
 /// The same identity; what the request has stored so far is not part of it.
 impl PartialEq for Caller {
     fn eq(&self, other: &Self) -> bool {
-        self.actor == other.actor && self.until_ms == other.until_ms
+        self.actor == other.actor && self.until_ms == other.until_ms && self.scope == other.scope
     }
 }
 
 impl Caller {
     pub fn new(actor: Urn) -> Self {
-        Self::until(actor, None)
+        Self {
+            actor,
+            until_ms: None,
+            scope: None,
+            is_session: false,
+            proposals: Arc::default(),
+        }
     }
 
     /// The server itself, and the operator at the command line.
@@ -41,11 +50,23 @@ impl Caller {
     }
 
     /// A caller authenticated by a token that expires at this time.
-    pub(crate) fn until(actor: Urn, until_ms: Option<EpochMillis>) -> Self {
+    pub(crate) fn of_token(
+        actor: Urn,
+        until_ms: Option<EpochMillis>,
+        scope: Option<Arc<TokenScope>>,
+    ) -> Self {
         Self {
-            actor,
             until_ms,
-            proposals: Arc::default(),
+            scope,
+            ..Self::new(actor)
+        }
+    }
+
+    /// A caller authenticated by a session.
+    pub(crate) fn of_session(actor: Urn) -> Self {
+        Self {
+            is_session: true,
+            ..Self::new(actor)
         }
     }
 
@@ -69,6 +90,14 @@ impl Caller {
     /// Whether this is the server itself or an operator, who may do everything.
     pub(crate) fn is_system(&self) -> bool {
         self.actor.as_str() == SYSTEM_ACTOR
+    }
+
+    pub(crate) fn scope(&self) -> Option<&Arc<TokenScope>> {
+        self.scope.as_ref()
+    }
+
+    pub(crate) fn is_session(&self) -> bool {
+        self.is_session
     }
 
     pub(crate) fn until_ms(&self) -> Option<EpochMillis> {

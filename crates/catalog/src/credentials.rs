@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use docent_model::aspects::{AuditStamp, CorpUserCredentials, Other};
 use docent_model::{AspectName, EpochMillis, Urn, hex};
 
+use crate::access::scope;
 use crate::people::throttle::Attempt;
 use crate::people::{
     ADMINISTRATOR, Password, USER_MANAGERS, account_inactive, check_user, end_sessions,
@@ -31,6 +32,7 @@ impl Catalog {
         new: &Password,
         address: Option<IpAddr>,
     ) -> Result<SignIn, Error> {
+        scope::check_unscoped(caller)?;
         let user = caller.actor();
         new.check_for(user)?;
         let throttle = &self.inner.throttle;
@@ -175,7 +177,9 @@ impl Catalog {
         tokens: bool,
     ) -> Result<(), Error> {
         check_user(user)?;
-        if user != caller.actor() {
+        if user == caller.actor() {
+            scope::check_unscoped(caller)?;
+        } else {
             self.authorize(caller, USER_MANAGERS, None).await?;
         }
         self.check_user_exists(user).await?;

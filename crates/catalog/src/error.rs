@@ -67,6 +67,8 @@ pub enum ConflictReason {
     PasswordExists,
     /// The password was changed after it was checked.
     PasswordChanged,
+    /// The user has as many access tokens as allowed.
+    TooManyTokens,
 }
 
 /// The part of a request that an error is about. URN and aspect are texts as the client sent them,

@@ -88,10 +88,11 @@ impl Catalog {
                     actor,
                     expires_at: Some(until_ms),
                     last_used_at: None,
+                    scope: None,
                 }))
             })
             .await?;
-        Ok(secret.map(|secret| Caller::until(secret.actor, secret.expires_at)))
+        Ok(secret.map(|secret| Caller::of_token(secret.actor, secret.expires_at, None)))
     }
 
     /// Creates what the provider names for the first time, and sets the groups. Returns the user,

@@ -12,6 +12,7 @@ use docent_model::{AspectName, EpochMillis, Urn, hex};
 use docent_store::{AspectKey, ReadRequest};
 use serde_json::{Value, json};
 
+use crate::access::scope;
 use crate::people::{NewUser, USER_CREATORS, active_user, check_new_user, with_active_status};
 use crate::privilege::{self as p, Privilege};
 use crate::proposal::{Change, Proposal, Requirement};
@@ -99,6 +100,7 @@ impl Catalog {
         let Some(role) = &invitation.role else {
             return Ok(());
         };
+        scope::check_unscoped(caller)?;
         let user = caller.actor();
         let accept = with_role(user, role)
             .requires_existing(user, format!("the user {user} does not exist"));

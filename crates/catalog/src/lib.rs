@@ -87,6 +87,7 @@ pub struct Catalog {
     search: Option<Arc<Search>>,
     ids: Arc<dyn Ids>,
     session_limits: sessions::SessionLimits,
+    token_limits: tokens::TokenLimits,
 }
 
 #[derive(Debug)]
@@ -121,6 +122,7 @@ impl Catalog {
             }),
             search: None,
             ids: Arc::new(RandomIds),
+            token_limits: tokens::TokenLimits::default(),
             session_limits: sessions::SessionLimits::default(),
         }
     }

@@ -12,6 +12,13 @@ impl Privilege {
     pub fn name(self) -> &'static str {
         self.0
     }
+
+    /// Whether it allows reading only.
+    pub(crate) fn is_for_reading(self) -> bool {
+        ["VIEW_", "GET_", "EXISTS_", "SEARCH_"]
+            .iter()
+            .any(|prefix| self.0.starts_with(prefix))
+    }
 }
 
 impl fmt::Display for Privilege {

@@ -95,6 +95,8 @@ pub enum Change {
     DeleteEntity,
     /// Ends the expired sessions of a user, and the oldest others until at most so many are left.
     EndSessions { keep: usize },
+    /// Fails if a user has so many tokens already; expired ones do not count.
+    LimitTokens { max: usize },
     /// Ends all sessions of a user and revokes all tokens.
     RevokeAccess,
 }
@@ -115,6 +117,7 @@ impl Change {
             | Self::Clear
             | Self::DeleteEntity
             | Self::EndSessions { .. }
+            | Self::LimitTokens { .. }
             | Self::RevokeAccess => None,
         }
     }

@@ -7,6 +7,7 @@
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::IpAddr;
+use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use docent_model::EpochMillis;
@@ -14,6 +15,9 @@ use quick_cache::unsync::Cache;
 
 /// How many keys a table has, with a few dozen bytes each.
 const CAPACITY: usize = 16 * 1024;
+
+/// An interval has whole microseconds.
+const MAX_BURST: u32 = 1_000_000;
 
 /// A burst size, and the time after which one request of it comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +43,27 @@ impl RateLimit {
         } else {
             Ok(next)
         }
+    }
+}
+
+/// `100/s`, `600/m` or `10000/h`: so many at once, which come back within a second, a minute or an
+/// hour.
+impl FromStr for RateLimit {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (count, unit) = text.split_once('/').ok_or(())?;
+        let burst: u32 = count.parse().map_err(|_| ())?;
+        let seconds = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3_600,
+            _ => return Err(()),
+        };
+        if !(1..=MAX_BURST).contains(&burst) {
+            return Err(());
+        }
+        Ok(Self::new(burst, seconds * 1_000_000 / i64::from(burst)))
     }
 }
 
@@ -151,6 +176,24 @@ mod tests {
             limiter.take(&1, 1_000_000_000).unwrap();
         }
         assert_eq!(limiter.take(&1, 1_000), Err(1_000));
+    }
+
+    #[test]
+    fn limits_are_written_as_a_number_per_unit() {
+        for (text, expected) in [
+            ("100/s", Ok(RateLimit::new(100, 10_000))),
+            ("600/m", Ok(RateLimit::new(600, 100_000))),
+            ("1/h", Ok(RateLimit::new(1, 3_600_000_000))),
+            ("1000000/s", Ok(RateLimit::new(1_000_000, 1))),
+            ("1000001/s", Err(())),
+            ("0/s", Err(())),
+            ("-1/s", Err(())),
+            ("10", Err(())),
+            ("10/d", Err(())),
+            ("ten/s", Err(())),
+        ] {
+            assert_eq!(text.parse(), expected, "{text}");
+        }
     }
 
     #[test]

@@ -213,7 +213,7 @@ impl Catalog {
         if self.session_limits.idle_ms.is_some() {
             self.record_use(&session, || Ok(urn));
         }
-        Ok(Some(Caller::new(session.actor)))
+        Ok(Some(Caller::of_session(session.actor)))
     }
 
     async fn known_session(&self, urn: &Urn, secret: &str) -> Result<Option<KnownSecret>, Error> {
@@ -229,6 +229,7 @@ impl Catalog {
                 actor: info.user,
                 expires_at: Some(info.expires_at),
                 last_used_at: self.last_used(urn, &row).max(Some(info.created_at)),
+                scope: None,
             }))
         })
         .await

@@ -10,6 +10,7 @@ mod uses;
 
 use std::sync::Arc;
 
+pub use docent_model::aspects::TokenScope;
 use docent_model::aspects::{AccessTokenInfo, Other};
 use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
 use docent_store::{AspectKey, CommitStamp, ListPage, ReadRequest, StoredAspect};
@@ -17,13 +18,14 @@ use jiff::Timestamp;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 
+use crate::access::scope;
 use crate::people::{AccountStatus, account_inactive, requires_active};
 use crate::privilege::{
     GENERATE_PERSONAL_ACCESS_TOKENS, MANAGE_ACCESS_TOKENS, MANAGE_SERVICE_ACCOUNTS, Privilege,
 };
 use crate::proposal::{Change, Proposal};
 use crate::secret::{hash_of, random};
-use crate::{Caller, Catalog, Error};
+use crate::{Caller, Catalog, Error, SYSTEM_ACTOR};
 use uses::LastUse;
 pub(crate) use uses::Uses;
 
@@ -53,6 +55,26 @@ pub struct NewToken {
     pub actor: Urn,
     /// `None` never expires.
     pub ttl_ms: Option<EpochMillis>,
+    /// `None` has all rights of the user.
+    pub scope: Option<TokenScope>,
+}
+
+/// How many tokens there may be, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenLimits {
+    /// Tokens that act for one user, without expired ones.
+    pub per_user: usize,
+    /// The longest lifetime of a token created in a session.
+    pub session_ttl_ms: EpochMillis,
+}
+
+impl Default for TokenLimits {
+    fn default() -> Self {
+        Self {
+            per_user: 100,
+            session_ttl_ms: 90 * DAY_MS,
+        }
+    }
 }
 
 /// A new token. The only time the secret is shown.
@@ -103,12 +125,14 @@ pub(crate) struct StoredSecret {
     pub(crate) actor: Urn,
     pub(crate) expires_at: Option<EpochMillis>,
     pub(crate) last_used_at: Option<EpochMillis>,
+    pub(crate) scope: Option<TokenScope>,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct KnownSecret {
     pub(crate) actor: Urn,
     pub(crate) expires_at: Option<EpochMillis>,
+    scope: Option<Arc<TokenScope>>,
     /// The store's commit stamp of secrets and users at the time of the read.
     seen_at: CommitStamp,
     pub(crate) last_use: Arc<LastUse>,
@@ -141,13 +165,14 @@ impl Catalog {
                     actor: token.info.actor_urn,
                     expires_at: token.info.expires_at,
                     last_used_at: token.last_used_at,
+                    scope: token.info.scope,
                 }))
             })
             .await?;
         if let Some(token) = &token {
             self.record_use(token, || token_urn(&hex(&hash)));
         }
-        Ok(token.map(|token| Caller::until(token.actor, token.expires_at)))
+        Ok(token.map(|token| Caller::of_token(token.actor, token.expires_at, token.scope)))
     }
 
     /// Looks a secret up: in the cache, or with `read` in the store if an entity of this type or a
@@ -181,6 +206,7 @@ impl Catalog {
         let secret = KnownSecret {
             actor: stored.actor,
             expires_at: stored.expires_at,
+            scope: stored.scope.map(Arc::new),
             seen_at: stamp,
             last_use,
         };
@@ -198,9 +224,17 @@ impl Catalog {
         self.store_token(caller, new, false).await
     }
 
-    /// Creates a token over the network: it expires within a year, and not after the token that
-    /// authenticated the caller, because a leaked one would never end otherwise. It acts for the
-    /// caller; one for another user, who must exist, needs a privilege of its own.
+    /// The same catalog with other limits of tokens.
+    #[must_use]
+    pub fn with_token_limits(mut self, limits: TokenLimits) -> Self {
+        self.token_limits = limits;
+        self
+    }
+
+    /// Creates a token over the network: it expires within a year, in a session earlier, and not
+    /// after the token that authenticated the caller, because a leaked one would never end
+    /// otherwise. It acts for the caller; one for another user, who must exist, needs a privilege
+    /// of its own. A token with a scope creates no others, which could be wider.
     pub async fn issue_token(&self, caller: &Caller, new: NewToken) -> Result<CreatedToken, Error> {
         if self.inner.access.get().is_none() {
             return Err(Error::forbidden(
@@ -213,6 +247,15 @@ impl Catalog {
                 "a token created over the network lives at most 365 days: choose a shorter lifetime, or have an operator \
                  create it at the server",
             ));
+        }
+        scope::check_unscoped(caller)?;
+        let session_ttl_ms = self.token_limits.session_ttl_ms;
+        if caller.is_session() && new.ttl_ms.is_some_and(|ttl_ms| ttl_ms > session_ttl_ms) {
+            return Err(Error::invalid(format!(
+                "a token that a signed-in user creates lives at most {} days: choose a shorter lifetime; \
+                 administrators can change the limit with --max-token-ttl, or create a token on the server",
+                session_ttl_ms / DAY_MS
+            )));
         }
         let ends_at = |ttl_ms| self.now_ms().saturating_add(ttl_ms);
         let outlives = |until_ms| new.ttl_ms.is_some_and(|ttl_ms| ends_at(ttl_ms) > until_ms);
@@ -248,6 +291,9 @@ impl Catalog {
         if new.ttl_ms.is_some_and(|ttl_ms| ttl_ms <= 0) {
             return Err(Error::invalid("the lifetime of a token must be positive"));
         }
+        if let Some(scope) = &new.scope {
+            self.check_scope(scope, &new.actor).await?;
+        }
         let status = self.account_status(&new.actor).await?;
         let name = new.actor.key();
         match status {
@@ -273,6 +319,7 @@ impl Catalog {
             created_at: now_ms,
             expires_at: new.ttl_ms.map(|ttl_ms| now_ms.saturating_add(ttl_ms)),
             description: new.description,
+            scope: new.scope,
             other: Other::new(),
         };
         let urn = token_urn(&id)?;
@@ -289,12 +336,17 @@ impl Catalog {
         let key_value = Registry::get()
             .key_aspect_value(&new.actor)
             .unwrap_or_default();
+        // Comes first, because it locks the user: no other token can be created meanwhile.
+        let limit = Change::LimitTokens {
+            max: self.token_limits.per_user,
+        };
+        let limit = Proposal::new(new.actor.clone(), limit);
         let user = Proposal::upsert(new.actor, user.key_aspect, key_value.to_string());
         let ended = self.long_ended(&urn).await?;
         let removals = ended
             .into_iter()
             .map(|urn| Proposal::new(urn, Change::DeleteEntity));
-        let proposals = [token, user].into_iter().chain(removals).collect();
+        let proposals = [limit, token, user].into_iter().chain(removals).collect();
         self.apply_authorized(caller, proposals).await?;
         Ok(CreatedToken {
             secret,
@@ -305,6 +357,23 @@ impl Catalog {
             },
             user_is_new: status == AccountStatus::Unknown,
         })
+    }
+
+    async fn check_scope(&self, scope: &TokenScope, actor: &Urn) -> Result<(), Error> {
+        scope::check(scope)?;
+        if actor.as_str() == SYSTEM_ACTOR {
+            return Err(Error::invalid(
+                "the system user may always do everything, so its tokens have no scope: create the token for another user",
+            ));
+        }
+        if let Some(domain) = &scope.domain
+            && self.exists(std::slice::from_ref(domain)).await? != [true]
+        {
+            return Err(Error::invalid(format!(
+                "the scope names a domain that does not exist: {domain}"
+            )));
+        }
+        Ok(())
     }
 
     /// The matching tokens, those that expire last first. Callers that do not manage tokens see
@@ -334,9 +403,13 @@ impl Catalog {
             self.authorize(caller, privileges, None).await?;
             filter
         };
-        let urns = match &filter.actor {
-            Some(actor) => self.tokens_of(actor).await?,
-            None => self.token_urns(None, MAX_LISTED).await?,
+        let urns = match (&filter.actor, &filter.owner) {
+            (Some(actor), _) => self.tokens_of(actor).await?,
+            // Others' tokens are created by those who manage tokens only.
+            (None, Some(owner)) if !self.manages_tokens(owner).await? => {
+                self.tokens_of(owner).await?
+            }
+            (None, _) => self.token_urns(None, MAX_LISTED).await?,
         };
         let tokens = self.read_tokens(&urns).await?.into_iter().flatten();
         let is_owned = |token: &Token| {
@@ -362,6 +435,12 @@ impl Catalog {
         })
     }
 
+    async fn manages_tokens(&self, user: &Urn) -> Result<bool, Error> {
+        let user = Caller::new(user.clone());
+        let privileges = &[MANAGE_ACCESS_TOKENS, MANAGE_SERVICE_ACCOUNTS];
+        self.is_allowed(&user, privileges, None).await
+    }
+
     /// The token with this secret, expired ones included.
     pub async fn find_token(&self, secret: &str) -> Result<Option<Token>, Error> {
         self.token_by_id(&hex(&hash_of(secret))).await
@@ -369,13 +448,14 @@ impl Catalog {
 
     /// Revokes a token at once.
     pub async fn revoke_token(&self, caller: &Caller, id: &str) -> Result<(), Error> {
+        scope::check_writer(caller)?;
         // An invalid id belongs to no token.
         let Ok(urn) = token_urn(id) else {
             return Err(unknown(id));
         };
         let token = self.token_by_id(id).await?.ok_or_else(|| unknown(id))?;
         let is_own = [&token.info.owner_urn, &token.info.actor_urn].contains(&caller.actor());
-        if !is_own {
+        if !is_own || caller.scope().is_some() {
             let privileges = self.token_managers(&token.info.actor_urn).await?;
             self.authorize(caller, privileges, None).await?;
         }

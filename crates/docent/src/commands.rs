@@ -145,6 +145,31 @@ fn note(line: impl std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "note: {line}");
 }
 
+/// A text of users for the terminal: control characters, which could change what the terminal shows
+/// or does, are escaped, and so are those that reverse the direction of text.
+fn printable(text: &str) -> String {
+    let is_harmful = |character: char| {
+        character.is_control()
+            || matches!(
+                character,
+                '\u{61c}'
+                    | '\u{200b}'..='\u{200f}'
+                    | '\u{2028}'..='\u{202e}'
+                    | '\u{2060}'..='\u{206f}'
+                    | '\u{feff}'
+            )
+    };
+    let mut printed = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_harmful(character) {
+            printed.extend(character.escape_default());
+        } else {
+            printed.push(character);
+        }
+    }
+    printed
+}
+
 /// Parses a user name or URN.
 fn user_urn(user: &str) -> Result<Urn> {
     if user.trim().is_empty() {
@@ -162,6 +187,15 @@ fn user_urn(user: &str) -> Result<Urn> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(printable("Zoë's 東京 🚀"), "Zoë's 東京 🚀");
+        let title = "\u{1b}]0;owned\u{7}";
+        assert_eq!(printable(title), "\\u{1b}]0;owned\\u{7}");
+        assert_eq!(printable("a\nb\tc\r"), "a\\nb\\tc\\r");
+        assert_eq!(printable("\u{9b}1m\u{202e}cod"), "\\u{9b}1m\\u{202e}cod");
+    }
 
     #[test]
     fn users_are_given_by_name_or_urn() {

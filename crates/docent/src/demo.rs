@@ -62,6 +62,7 @@ pub(crate) async fn create_token(catalog: &Catalog) -> Result<String> {
         description: Some(TOKEN_DESCRIPTION.to_owned()),
         actor,
         ttl_ms: Some(TOKEN_TTL_MS),
+        scope: None,
     };
     Ok(catalog.create_token(&system, token).await?.secret)
 }

@@ -7,13 +7,18 @@ mod file_errors;
 mod identity;
 mod session_limits;
 mod store_url;
+#[cfg(test)]
+mod tests;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
+use docent_catalog::rate::RateLimit;
 use docent_catalog::sessions::SessionLimits;
+use docent_catalog::tokens::MAX_ISSUED_TTL_MS;
+use docent_model::{EpochMillis, parse_duration_ms};
 use ipnet::IpNet;
 use serde::Deserialize;
 
@@ -78,6 +83,12 @@ pub(crate) struct ServeFlags {
         value_delimiter = ','
     )]
     allowed_host: Option<Vec<String>>,
+    /// Requests from one address, for example 100/s, 600/m or 10000/h [default: any rate]
+    #[arg(long, env = "DOCENT_ADDRESS_RATE_LIMIT", value_name = "RATE")]
+    address_rate_limit: Option<String>,
+    /// Requests with one token or session, for example 100/s, 600/m or 10000/h [default: any rate]
+    #[arg(long, env = "DOCENT_TOKEN_RATE_LIMIT", value_name = "RATE")]
+    token_rate_limit: Option<String>,
     /// Role of users that have none: Admin, Editor, Reader, another role, or none [default: Editor]
     #[arg(long, env = "DOCENT_DEFAULT_ROLE", value_name = "ROLE")]
     default_role: Option<String>,
@@ -89,6 +100,9 @@ pub(crate) struct ServeFlags {
     session_idle: Option<String>,
     #[command(flatten)]
     identity: IdentityFlags,
+    /// Longest lifetime of tokens that signed-in users create, up to 365d [default: 90d]
+    #[arg(long, env = "DOCENT_MAX_TOKEN_TTL", value_name = "DURATION")]
+    max_token_ttl: Option<String>,
     /// File with the initial password of the user datahub [default: generated and printed]
     #[arg(long, env = "DOCENT_ADMIN_PASSWORD_FILE", value_name = "FILE")]
     admin_password_file: Option<PathBuf>,
@@ -134,6 +148,9 @@ struct File {
     auth: Option<Switch>,
     trusted_proxy: Option<Vec<String>>,
     allowed_host: Option<Vec<String>>,
+    address_rate_limit: Option<String>,
+    token_rate_limit: Option<String>,
+    max_token_ttl: Option<String>,
     default_role: Option<String>,
     session_ttl: Option<String>,
     session_idle: Option<String>,
@@ -159,6 +176,9 @@ pub(crate) struct Settings {
     pub(crate) auth: Switch,
     pub(crate) trusted_proxies: Vec<IpNet>,
     pub(crate) allowed_hosts: Vec<String>,
+    pub(crate) address_rate_limit: Option<RateLimit>,
+    pub(crate) token_rate_limit: Option<RateLimit>,
+    pub(crate) max_token_ttl_ms: Option<EpochMillis>,
     /// `None` gives users without a role no role.
     pub(crate) default_role: Option<String>,
     pub(crate) session_limits: SessionLimits,
@@ -202,6 +222,13 @@ impl Settings {
                 .into_iter()
                 .map(parse_host)
                 .collect::<Result<_>>()?,
+            address_rate_limit: parse_rate(serve.address_rate_limit.or(file.address_rate_limit))?,
+            token_rate_limit: parse_rate(serve.token_rate_limit.or(file.token_rate_limit))?,
+            max_token_ttl_ms: serve
+                .max_token_ttl
+                .or(file.max_token_ttl)
+                .map(|text| parse_token_ttl(&text))
+                .transpose()?,
             default_role: parse_role(serve.default_role.or(file.default_role)),
             session_limits: session_limits::parse(
                 serve.session_ttl.or(file.session_ttl).as_deref(),
@@ -272,6 +299,26 @@ fn parse_role(text: Option<String>) -> Option<String> {
     (role != "none").then_some(role)
 }
 
+/// A rate of requests; the word `off` means any rate.
+fn parse_rate(text: Option<String>) -> Result<Option<RateLimit>> {
+    let Some(text) = text.filter(|text| text != "off") else {
+        return Ok(None);
+    };
+    let rate = text.parse().map_err(|()| {
+        anyhow!("'{text}' is not a rate of requests: use for example 100/s, 600/m, 10000/h or off")
+    })?;
+    Ok(Some(rate))
+}
+
+/// A duration of at most a year.
+fn parse_token_ttl(text: &str) -> Result<EpochMillis> {
+    parse_duration_ms(text)
+        .filter(|ttl_ms| *ttl_ms <= MAX_ISSUED_TTL_MS)
+        .with_context(|| {
+            format!("'{text}' is not a lifetime of tokens: use for example 30d, and at most 365d")
+        })
+}
+
 /// A network, or a single address.
 fn parse_network(text: &str) -> Result<IpNet> {
     let network = text.parse().ok();
@@ -300,194 +347,4 @@ fn parse_address(text: &str) -> Result<SocketAddr> {
         .with_context(|| {
             format!("'{text}' is not an address to listen on: use for example 127.0.0.1:8080")
         })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn file(text: &str) -> (tempfile::TempDir, StoreFlags) {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("docent.toml");
-        std::fs::write(&path, text).unwrap();
-        let flags = StoreFlags {
-            store: None,
-            config: Some(path),
-        };
-        (directory, flags)
-    }
-
-    #[test]
-    fn flags_take_precedence_over_the_file_and_the_file_over_defaults() {
-        let (_directory, mut store) = file("listen = '127.0.0.1:9000'\nstore = 'sqlite:a.db'\n");
-        let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
-        assert_eq!(settings.listen.port(), 9000);
-        assert_eq!(settings.store.to_string(), "sqlite:a.db");
-        assert_eq!(settings.auth, Switch::On);
-        store.store = Some("sqlite:b.db".to_owned());
-        let flags = ServeFlags {
-            auth: Some(Switch::Off),
-            ..ServeFlags::default()
-        };
-        let settings = Settings::resolve(&store, flags).unwrap();
-        assert_eq!(settings.store.to_string(), "sqlite:b.db");
-        assert_eq!(settings.auth, Switch::Off);
-    }
-
-    #[test]
-    fn sessions_last_a_day_unless_set() {
-        let (_directory, store) = file("");
-        let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
-        assert_eq!(settings.session_limits, SessionLimits::default());
-        let (_directory, store) = file("session-ttl = '12h'\nsession-idle = '1h'\n");
-        let flags = ServeFlags {
-            session_idle: Some("30m".to_owned()),
-            ..ServeFlags::default()
-        };
-        let settings = Settings::resolve(&store, flags).unwrap();
-        assert_eq!(settings.session_limits.absolute_ms, 12 * 60 * 60_000);
-        assert_eq!(settings.session_limits.idle_ms, Some(30 * 60_000));
-    }
-
-    #[test]
-    fn there_is_no_second_address_by_default() {
-        let (_directory, store) = file("");
-        let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
-        assert_eq!(settings.ui_listen, None);
-        let (_directory, store) =
-            file("ui-listen = '127.0.0.1:9002'\nadmin-password-file = 'secret'\n");
-        let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
-        assert_eq!(settings.ui_listen.map(|address| address.port()), Some(9002));
-        assert_eq!(settings.admin_password_file, Some(PathBuf::from("secret")));
-        let flags = ServeFlags {
-            ui_listen: Some("9002".to_owned()),
-            ..ServeFlags::default()
-        };
-        let error = Settings::resolve(&store, flags).unwrap_err().to_string();
-        assert!(error.contains("'9002' is not an address"), "{error}");
-    }
-
-    #[test]
-    fn https_needs_a_certificate_and_a_key() {
-        let (_directory, store) = file("tls-cert = 'chain.pem'\n");
-        let error = Settings::resolve(&store, ServeFlags::default()).unwrap_err();
-        assert!(error.to_string().contains("--tls-key"), "{error}");
-        let flags = ServeFlags {
-            tls_key: Some(PathBuf::from("key.pem")),
-            ..ServeFlags::default()
-        };
-        let settings = Settings::resolve(&store, flags.clone()).unwrap();
-        let expected = TlsFiles {
-            certificate: PathBuf::from("chain.pem"),
-            key: PathBuf::from("key.pem"),
-        };
-        assert_eq!(settings.tls, Some(expected));
-        let (_directory, store) = file("");
-        let error = Settings::resolve(&store, flags).unwrap_err();
-        assert!(error.to_string().contains("--tls-cert"), "{error}");
-    }
-
-    #[test]
-    fn trusted_proxies_and_allowed_hosts_are_lists() {
-        let (_directory, store) =
-            file("trusted-proxy = ['10.0.0.0/8', '::1']\nallowed-host = ['docent.example']\n");
-        let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
-        let proxies = ["10.0.0.0/8", "::1/128"].map(|network| network.parse().unwrap());
-        assert_eq!(settings.trusted_proxies, proxies);
-        assert_eq!(settings.allowed_hosts, ["docent.example"]);
-        let flags = ServeFlags {
-            trusted_proxy: Some(vec!["192.0.2.1".to_owned()]),
-            ..ServeFlags::default()
-        };
-        let settings = Settings::resolve(&store, flags).unwrap();
-        assert_eq!(settings.trusted_proxies, ["192.0.2.1/32".parse().unwrap()]);
-        for (proxy, host, says) in [
-            (Some("10.0.0.0/33"), None, "'10.0.0.0/33' is not a network"),
-            (Some("proxy.example"), None, "use for example 10.0.0.0/8"),
-            (None, Some("docent.example:8080"), "without a port"),
-            (None, Some(""), "'' is not a host name"),
-        ] {
-            let flags = ServeFlags {
-                trusted_proxy: proxy.map(|text| vec![text.to_owned()]),
-                allowed_host: host.map(|text| vec![text.to_owned()]),
-                ..ServeFlags::default()
-            };
-            let error = Settings::resolve(&store, flags).unwrap_err().to_string();
-            assert!(error.contains(says), "{error}");
-        }
-    }
-
-    #[test]
-    fn the_search_index_is_next_to_the_target_of_a_symlink() {
-        let (directory, mut store) = file("");
-        let directory = directory.path().canonicalize().unwrap();
-        let link = directory.join("link.db");
-        std::os::unix::fs::symlink("docent.db", &link).unwrap();
-        store.store = Some(format!("sqlite:{}", link.display()));
-        let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
-        assert_eq!(settings.search_index, directory.join("docent.db-search"));
-    }
-
-    #[test]
-    fn errors_in_the_file_say_what_to_write() {
-        for (text, expected) in [
-            (
-                "lissten = '127.0.0.1:9000'\n",
-                "line 1, column 1: unknown key 'lissten'; the keys are store, listen, ui-listen,",
-            ),
-            (
-                "demo = true\nauth = 'nope'\n",
-                "line 2, column 8: 'nope' is not a value of auth; use on or off",
-            ),
-            (
-                "store = 'x'\nauth = \"a@b\"\n",
-                "line 2, column 8: the value of auth is invalid; use on or off",
-            ),
-            ("demo = 'a:b'", "line 1, column 8: expected a boolean"),
-            (
-                "store = \"sqlite:docent.db\n",
-                ": this is not valid TOML; check quotes and brackets",
-            ),
-        ] {
-            let (_directory, store) = file(text);
-            let error = Settings::resolve(&store, ServeFlags::default()).unwrap_err();
-            assert!(error.to_string().contains(expected), "{text}: {error}");
-        }
-    }
-
-    #[test]
-    fn invalid_store_urls_are_rejected_with_an_example() {
-        for url in ["docent.db", "sqlite:", "sqlite::memory:", "mysql://x"] {
-            let error = StoreUrl::parse(Some(url)).unwrap_err().to_string();
-            assert!(error.contains("sqlite:"), "{url}: {error}");
-        }
-        assert_eq!(
-            StoreUrl::parse(Some("sqlite:///tmp/x.db")).unwrap(),
-            StoreUrl::Sqlite(PathBuf::from("/tmp/x.db"))
-        );
-    }
-
-    #[test]
-    fn messages_never_contain_the_password_of_the_store() {
-        for url in [
-            "postgres://ada:hunter2@db/catalog",
-            "postgresql://ada:hunter2@db:5433/catalog?sslmode=require",
-        ] {
-            let parsed = StoreUrl::parse(Some(url)).unwrap();
-            let shown = format!("{parsed} {parsed:?}");
-            assert!(
-                shown.contains("ada@db") && !shown.contains("hunter2"),
-                "{shown}"
-            );
-        }
-        for url in [
-            "mysql://ada:hunter2@db/catalog",
-            "sqlite:postgres://ada:hunter2@db/catalog",
-            "sqlite://postgres://ada:hunter2@db/catalog",
-            "postgres://ada:hunter2@db/catalog?pool_size=x",
-        ] {
-            let error = format!("{:#}", StoreUrl::parse(Some(url)).unwrap_err());
-            assert!(!error.contains("hunter2"), "{error}");
-        }
-    }
 }

@@ -61,20 +61,25 @@ async fn authenticate(parts: &Parts, state: &AppState) -> Result<Caller, ErrorRe
             named_caller(parts)
         }
         AuthMode::On => {
-            let catalog = state.catalog();
+            let (catalog, rate_limits) = (state.catalog(), state.rate_limits());
             // A token takes precedence: an invalid one fails even with a valid cookie.
             let caller = if parts.headers.contains_key(AUTHORIZATION) {
                 let secret = bearer(parts).ok_or_else(ErrorResponse::unauthenticated)?;
-                match settings.identity.issuer_of(secret) {
+                let caller = match settings.identity.issuer_of(secret) {
                     Some(issuer) => Box::pin(sso::authenticate(catalog, issuer, secret)).await?,
                     None => catalog.authenticate(secret).await?,
+                };
+                if caller.is_some() {
+                    rate_limits.check_secret(secret, catalog.now_ms())?;
                 }
+                caller
             } else {
                 let secret = cookies::SESSION
                     .read(&parts.headers, &client)
                     .ok_or_else(ErrorResponse::unauthenticated)?;
                 let caller = catalog.authenticate_session(&secret).await?;
                 if caller.is_some() {
+                    rate_limits.check_secret(&secret, catalog.now_ms())?;
                     origin::check(parts, &client)?;
                 }
                 caller

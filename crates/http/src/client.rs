@@ -12,7 +12,7 @@ use axum::http::header::{CACHE_CONTROL, HOST, STRICT_TRANSPORT_SECURITY, X_CONTE
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use ipnet::IpNet;
 
 use crate::AppState;
@@ -87,7 +87,7 @@ impl<S: Sync> FromRequestParts<S> for Client {
     }
 }
 
-/// Determines the client of a request, and adds the headers that every response has.
+/// Determines the client of a request, limits its rate, and adds the headers of every response.
 pub(crate) async fn identify(
     State(state): State<AppState>,
     mut request: Request,
@@ -96,8 +96,16 @@ pub(crate) async fn identify(
     let peer = request.extensions().get().copied().unwrap_or_default();
     let client = Client::new(peer, request.headers(), &state.settings().trusted_proxies);
     let is_https = client.is_https();
-    request.extensions_mut().insert(client);
-    let mut response = next.run(request).await;
+    let path = request.uri().path();
+    let now_ms = state.catalog().now_ms();
+    let admitted = state.rate_limits().check_address(&client, path, now_ms);
+    let mut response = match admitted {
+        Ok(()) => {
+            request.extensions_mut().insert(client);
+            next.run(request).await
+        }
+        Err(error) => error.into_response(),
+    };
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, NO_SNIFF);
     // The files of the web page have their own rules.

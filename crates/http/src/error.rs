@@ -15,6 +15,8 @@ pub struct ErrorResponse {
     /// The kind of problem; by default the reason phrase of the status.
     title: Option<String>,
     message: String,
+    /// When to try again, in seconds.
+    retry_after_s: Option<i64>,
 }
 
 impl ErrorResponse {
@@ -23,6 +25,7 @@ impl ErrorResponse {
             status,
             title: None,
             message: message.into(),
+            retry_after_s: (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1),
         }
     }
 
@@ -65,6 +68,15 @@ impl ErrorResponse {
     pub(crate) fn followed_by(mut self, sentence: &str) -> Self {
         self.message = format!("{} {sentence}", self.message);
         self
+    }
+
+    /// A request that may be repeated after a while. The message gets the seconds until then.
+    pub(crate) fn too_many_requests(wait_ms: i64, message: impl Fn(i64) -> String) -> Self {
+        let seconds = wait_ms.max(1).saturating_add(999) / 1000;
+        Self {
+            retry_after_s: Some(seconds),
+            ..Self::new(StatusCode::TOO_MANY_REQUESTS, message(seconds))
+        }
     }
 
     pub(crate) fn unauthenticated() -> Self {
@@ -110,8 +122,8 @@ impl IntoResponse for ErrorResponse {
         }));
         let mut response = (self.status, body).into_response();
         let headers = response.headers_mut();
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            headers.insert(header::RETRY_AFTER, header::HeaderValue::from_static("1"));
+        if let Some(seconds) = self.retry_after_s {
+            headers.insert(header::RETRY_AFTER, seconds.into());
         }
         if self.status == StatusCode::UNAUTHORIZED {
             let bearer = header::HeaderValue::from_static("Bearer");

@@ -16,6 +16,7 @@
 //! - [`auth`]: authenticates requests
 //! - [`client`]: the address of the client, and the headers of every response
 //! - [`origin`]: rejects cross-site requests
+//! - [`rate_limits`]: limits the rate of requests
 //! - [`reply_budget`]: limits the size of replies
 //! - [`page`]: the web page, without authentication
 //! - [`server`]: connections, timeouts, graceful shutdown
@@ -38,6 +39,7 @@ mod openapi;
 mod origin;
 mod page;
 mod query;
+mod rate_limits;
 mod reply_budget;
 mod restli;
 pub mod server;
@@ -54,11 +56,13 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use docent_catalog::Catalog;
+use docent_catalog::rate::RateLimit;
 use docent_graphql::Engine;
 use ipnet::IpNet;
 use tower::ServiceExt as _;
 
 pub use auth::AuthMode;
+use rate_limits::RateLimits;
 pub use sso::IdentityProviders;
 
 /// How requests are accepted.
@@ -69,6 +73,10 @@ pub struct HttpSettings {
     pub trusted_proxies: Vec<IpNet>,
     /// Host names that clients may use with authentication off, besides local ones.
     pub allowed_hosts: Vec<String>,
+    /// The rate of requests from one address; `None` for any rate.
+    pub address_rate_limit: Option<RateLimit>,
+    /// The rate of requests with one token or session; `None` for any rate.
+    pub token_rate_limit: Option<RateLimit>,
     /// Who else authenticates users.
     pub identity: Arc<IdentityProviders>,
 }
@@ -85,6 +93,7 @@ struct Parts {
     engine: Engine,
     settings: HttpSettings,
     body_budget: body::BodyBudget,
+    rate_limits: RateLimits,
 }
 
 impl AppState {
@@ -93,6 +102,10 @@ impl AppState {
             inner: Arc::new(Parts {
                 catalog,
                 engine,
+                rate_limits: RateLimits::new(
+                    settings.address_rate_limit,
+                    settings.token_rate_limit,
+                ),
                 settings,
                 body_budget: body::BodyBudget::default(),
             }),
@@ -109,6 +122,10 @@ impl AppState {
 
     pub(crate) fn body_budget(&self) -> &body::BodyBudget {
         &self.inner.body_budget
+    }
+
+    pub(crate) fn rate_limits(&self) -> &RateLimits {
+        &self.inner.rate_limits
     }
 
     pub(crate) fn settings(&self) -> &HttpSettings {

@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use cookie::time::Duration;
@@ -100,15 +99,12 @@ pub(crate) fn respond(
         }
         SignIn::Rejected => Err(rejected),
         SignIn::Wait { milliseconds } => {
-            let seconds = milliseconds.max(1).saturating_add(999) / 1000;
-            let error = ErrorResponse::new(
-                StatusCode::TOO_MANY_REQUESTS,
+            Err(ErrorResponse::too_many_requests(milliseconds, |seconds| {
                 format!(
                     "Too many failed sign-ins from this address. Try again in {seconds} s, or sign in with a browser \
                      that you have signed in with before."
-                ),
-            );
-            Ok(([(RETRY_AFTER, seconds.to_string())], error).into_response())
+                )
+            }))
         }
     }
 }

@@ -221,8 +221,27 @@ pub struct AccessTokenInfo {
     pub expires_at: Option<EpochMillis>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// `None` has all rights of the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<TokenScope>,
     #[serde(flatten)]
     pub other: Other,
+}
+
+/// What an access token may change at most, whatever its user may. Unknown members make the token
+/// invalid, because they may narrow it further.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TokenScope {
+    /// Changes nothing.
+    #[serde(default)]
+    pub read_only: bool,
+    /// Changes that need one of these privileges only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub privileges: Option<Vec<String>>,
+    /// Changes in this domain and its subdomains only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<Urn>,
 }
 
 /// The owners of an entity.

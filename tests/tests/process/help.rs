@@ -9,7 +9,7 @@ use docent_e2e::{CommandOutput, docent_command, repository_root, temporary_direc
 /// The flags of every command but `move`.
 const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
 /// The settings of `docent serve`, besides the common ones.
-const SERVE: [&str; 28] = [
+const SERVE: [&str; 31] = [
     "--listen",
     "--ui-listen",
     "--tls-cert",
@@ -17,7 +17,10 @@ const SERVE: [&str; 28] = [
     "--auth",
     "--trusted-proxy",
     "--allowed-host",
+    "--address-rate-limit",
+    "--token-rate-limit",
     "--default-role",
+    "--max-token-ttl",
     "--session-ttl",
     "--session-idle",
     "--public-url",
@@ -60,7 +63,10 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
         .map(|name| format!("DOCENT_{}", name.to_uppercase()))
         .collect();
     compare("serve: variables", &listed, &expected)?;
-    expect(&["token", "create"], &["--user", "--name", "--ttl"])?;
+    expect(
+        &["token", "create"],
+        &["--user", "--name", "--ttl", "--scope"],
+    )?;
     let add = ["--display-name", "--email", "--password-file"];
     expect(&["user", "add"], &add)?;
     expect(&["user", "passwd"], &["--password-file"])?;

@@ -20,7 +20,7 @@ import { formatDate, formatDateTime } from "../time.ts";
 
 type Token = TokensQuery["listAccessTokens"]["tokens"][number];
 
-const PAGE_SIZE = 100;
+const PAGE_SIZE = 50;
 const DEFAULT_DURATION: keyof typeof texts.tokens.durations = "THREE_MONTHS";
 
 /** The access tokens of the current user, including those that others created for them. */

@@ -8,15 +8,14 @@
 //!   state after the list. So a move needs the right on both sides, and stewards of a domain may
 //!   create what belongs to it.
 
-use std::sync::Arc;
-
 use docent_model::{AspectName, Urn};
 use docent_store::AspectKey;
 
 use super::prepare::{Prepared, about_proposal};
 use crate::Error;
 use crate::access::resource::{Fields, Resource};
-use crate::access::rights::{Preliminary, Rights};
+use crate::access::rights::Preliminary;
+use crate::access::scope::CallerRights;
 use crate::access::{demand, denied, resource_keys};
 use crate::privilege::{CREATE_ENTITY, Privilege};
 use crate::proposal::{Change, Privileges, Proposal};
@@ -25,7 +24,7 @@ use crate::proposal::{Change, Privileges, Proposal};
 #[derive(Debug)]
 pub(super) struct Authorization {
     pub(super) actor: Urn,
-    pub(super) rights: Arc<Rights>,
+    pub(super) rights: CallerRights,
     /// One per proposal; `None` where nothing is left to check.
     pub(super) checks: Vec<Option<Check>>,
 }
@@ -45,7 +44,7 @@ impl Authorization {
     /// Decides what the policies alone decide. Fails if one of the proposals is denied.
     pub(super) fn prepare(
         actor: &Urn,
-        rights: Arc<Rights>,
+        rights: CallerRights,
         prepared: &[Prepared],
     ) -> Result<Self, Error> {
         let checks = prepared
@@ -91,9 +90,13 @@ impl Authorization {
     }
 }
 
-fn check_of(actor: &Urn, rights: &Rights, proposal: &Proposal) -> Result<Option<Check>, Error> {
+fn check_of(
+    actor: &Urn,
+    rights: &CallerRights,
+    proposal: &Proposal,
+) -> Result<Option<Check>, Error> {
     let Proposal { urn, change, .. } = proposal;
-    if *urn == *actor && demand::is_profile(change.aspect()) {
+    if *urn == *actor && demand::is_profile(change.aspect()) && !rights.is_narrowed() {
         return Ok(None);
     }
     if matches!(proposal.privileges, Privileges::Authorized) {

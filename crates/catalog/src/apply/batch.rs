@@ -259,6 +259,7 @@ impl<'t> Batch<'t> {
             Change::DeletePoints { aspect, range } => self.delete_points(urn, *aspect, range).await,
             Change::DeleteEntity => self.delete_entity(urn, false).await.map(drop),
             Change::EndSessions { keep } => self.end_sessions(urn, *keep).await,
+            Change::LimitTokens { max } => self.check_token_limit(urn, *max).await,
             Change::RevokeAccess => {
                 if !self.revoke_access(urn).await? {
                     self.continue_later(urn)?;

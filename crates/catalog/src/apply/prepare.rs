@@ -127,6 +127,7 @@ impl Prepared {
             | Change::Clear
             | Change::DeleteEntity
             | Change::EndSessions { .. }
+            | Change::LimitTokens { .. }
             | Change::RevokeAccess => None,
         };
         check_versioned(proposal)?;

@@ -6,7 +6,7 @@ use std::task::Poll;
 
 use docent_catalog::people::{Administrator, NewUser, Password};
 use docent_catalog::sessions::{SignIn, SignInClient};
-use docent_catalog::tokens::{NewToken, TokenFilter};
+use docent_catalog::tokens::{NewToken, TokenFilter, TokenLimits};
 use docent_catalog::{AspectKey, Caller, Change, ConflictReason, ErrorKind, Proposal};
 use docent_model::{AspectName, SystemMetadata, Urn};
 use serde_json::{Value, json};
@@ -220,6 +220,7 @@ async fn a_deleted_user_cannot_come_back_by_creating_a_token() {
         description: None,
         actor: user.clone(),
         ttl_ms: Some(1000),
+        scope: None,
     };
     fixture.enforce().await;
     // Another server may know the session for a moment.
@@ -234,14 +235,20 @@ async fn a_deleted_user_cannot_come_back_by_creating_a_token() {
 async fn a_user_with_thousands_of_tokens_is_deleted_in_several_transactions() {
     let fixture = Fixture::new().await;
     let user = add(&fixture, "many").await;
+    let unlimited = TokenLimits {
+        per_user: usize::MAX / 2,
+        ..TokenLimits::default()
+    };
+    let catalog = fixture.catalog.clone().with_token_limits(unlimited);
     for _ in 0..1010 {
         let new = NewToken {
             name: "one of many".to_owned(),
             description: None,
             actor: user.clone(),
             ttl_ms: None,
+            scope: None,
         };
-        let created = fixture.catalog.create_token(&fixture.caller, new);
+        let created = catalog.create_token(&fixture.caller, new);
         created.await.unwrap();
     }
     let delete = Proposal::new(user.clone(), Change::DeleteEntity);
@@ -262,6 +269,7 @@ async fn tokens_of_a_user_are_found_by_the_user_and_go_with_the_user() {
             description: None,
             actor: Urn::new("corpuser", actor).unwrap(),
             ttl_ms: None,
+            scope: None,
         };
         fixture
             .catalog
@@ -314,6 +322,7 @@ async fn the_rollback_of_a_user_revokes_the_tokens() {
         description: None,
         actor: ada.clone(),
         ttl_ms: None,
+        scope: None,
     };
     let token = fixture.catalog.create_token(&fixture.caller, new).await;
     let secret = token.unwrap().secret;

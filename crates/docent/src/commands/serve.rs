@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use docent_catalog::people::{ADMINISTRATOR, Administrator, Password};
+use docent_catalog::tokens::TokenLimits;
 use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
 use docent_http::server::tls::Certificate;
@@ -16,6 +17,7 @@ use docent_http::{AppState, AuthMode, HttpSettings, IdentityProviders, server};
 use docent_model::{SystemClock, Urn};
 use docent_oidc::{Provider, TrustedIssuer};
 use docent_search::Search;
+use docent_store::Store;
 use futures_util::FutureExt as _;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -85,16 +87,7 @@ async fn run(settings: Settings) -> Result<()> {
     let search = Search::in_directory(Arc::clone(&store), &settings.search_index)
         .map_err(|error| anyhow!("{error}; choose another directory with --search-index"))?;
     let search = Arc::new(search);
-    let catalog = Catalog::new(store, Arc::new(SystemClock))
-        .with_search(Arc::clone(&search))
-        .with_session_limits(settings.session_limits);
-    catalog
-        .add_built_in_ownership_types(&Caller::system())
-        .await?;
-    catalog.ensure_policies().await?;
-    if settings.auth == Switch::On {
-        enforce_policies(&catalog, settings.default_role.as_deref()).await?;
-    }
+    let catalog = prepare_catalog(&settings, store, &search).await?;
     let engine = Engine::docent().context("the built-in GraphQL schema is invalid")?;
     let auth = match settings.auth {
         Switch::On => AuthMode::On,
@@ -118,6 +111,8 @@ async fn run(settings: Settings) -> Result<()> {
         auth,
         trusted_proxies: settings.trusted_proxies.clone(),
         allowed_hosts: settings.allowed_hosts.clone(),
+        address_rate_limit: settings.address_rate_limit,
+        token_rate_limit: settings.token_rate_limit,
         identity: Arc::new(identity),
     };
     let router = docent_http::router(AppState::new(catalog.clone(), engine, http));
@@ -157,6 +152,30 @@ async fn run(settings: Settings) -> Result<()> {
     let _ = tokio::time::timeout(FINAL_TOKEN_USE_TIMEOUT, last_uses).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The catalog of the server, with what every store contains.
+async fn prepare_catalog(
+    settings: &Settings,
+    store: Arc<dyn Store>,
+    search: &Arc<Search>,
+) -> Result<Catalog> {
+    let mut token_limits = TokenLimits::default();
+    if let Some(session_ttl_ms) = settings.max_token_ttl_ms {
+        token_limits.session_ttl_ms = session_ttl_ms;
+    }
+    let catalog = Catalog::new(store, Arc::new(SystemClock))
+        .with_search(Arc::clone(search))
+        .with_session_limits(settings.session_limits)
+        .with_token_limits(token_limits);
+    catalog
+        .add_built_in_ownership_types(&Caller::system())
+        .await?;
+    catalog.ensure_policies().await?;
+    if settings.auth == Switch::On {
+        enforce_policies(&catalog, settings.default_role.as_deref()).await?;
+    }
+    Ok(catalog)
 }
 
 fn announce_addresses(scheme: &str, address: SocketAddr, second: Option<SocketAddr>) {

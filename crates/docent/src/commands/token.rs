@@ -3,11 +3,11 @@
 use anyhow::{Result, anyhow, bail};
 use clap::Subcommand;
 use comfy_table::{Table, presets};
-use docent_catalog::tokens::{MAX_LISTED, NewToken, TokenFilter};
+use docent_catalog::tokens::{MAX_LISTED, NewToken, TokenFilter, TokenScope};
 use docent_catalog::{Caller, ConflictReason, ErrorKind};
-use docent_model::{Clock as _, EpochMillis, SystemClock, parse_duration_ms};
+use docent_model::{Clock as _, EpochMillis, SystemClock, Urn, parse_duration_ms};
 
-use super::{catalog, note, runtime, say, user_urn};
+use super::{catalog, note, printable, runtime, say, user_urn};
 use crate::engine::OpenMode;
 use crate::settings::StoreFlags;
 
@@ -28,6 +28,10 @@ pub(crate) enum TokenCommand {
         /// Time until the token expires: 12h, 30d, or never
         #[arg(long, default_value = DEFAULT_TTL)]
         ttl: String,
+        /// What the token may change at most: read-only, privilege:NAME or domain:ID; repeatable
+        /// [default: all that the user may]
+        #[arg(long, value_name = "SCOPE")]
+        scope: Vec<String>,
     },
     /// List all tokens with their expiry and last use
     List,
@@ -40,19 +44,25 @@ pub(crate) enum TokenCommand {
 
 pub(super) fn run(store: &StoreFlags, command: TokenCommand) -> Result<()> {
     match command {
-        TokenCommand::Create { user, name, ttl } => create(store, &user, name, &ttl),
+        TokenCommand::Create {
+            user,
+            name,
+            ttl,
+            scope,
+        } => create(store, &user, name, &ttl, &scope),
         TokenCommand::List => list(store),
         TokenCommand::Revoke { id } => revoke(store, &id),
     }
 }
 
-fn create(store: &StoreFlags, user: &str, name: String, ttl: &str) -> Result<()> {
+fn create(store: &StoreFlags, user: &str, name: String, ttl: &str, scope: &[String]) -> Result<()> {
     let actor = user_urn(user)?;
     let new = NewToken {
         name,
         description: None,
         actor,
         ttl_ms: ttl_ms(ttl)?,
+        scope: parse_scope(scope)?,
     };
     let runtime = runtime()?;
     let catalog = runtime.block_on(catalog(store, OpenMode::SharedCreate))?;
@@ -89,14 +99,25 @@ fn list(store: &StoreFlags) -> Result<()> {
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["ID", "NAME", "USER", "CREATED", "EXPIRES", "LAST USED"]);
+    table.set_header([
+        "ID",
+        "NAME",
+        "USER",
+        "SCOPE",
+        "CREATED",
+        "EXPIRES",
+        "LAST USED",
+    ]);
     let now_ms = SystemClock.now_ms();
     for token in tokens.items {
         let info = token.info;
         table.add_row([
             token.id.chars().take(ID_PREFIX).collect(),
-            info.name,
-            info.actor_urn.key().to_owned(),
+            printable(&info.name),
+            printable(info.actor_urn.key()),
+            info.scope
+                .as_ref()
+                .map_or_else(|| "all".to_owned(), format_scope),
             format_time(info.created_at),
             format_expiry(info.expires_at, now_ms),
             token
@@ -116,6 +137,49 @@ fn revoke(store: &StoreFlags, id: &str) -> Result<()> {
     runtime.block_on(catalog.revoke_token_by_prefix(&Caller::system(), id))?;
     say("revoked");
     Ok(())
+}
+
+/// `read-only`, `privilege:EDIT_ENTITY_DOCS` and `domain:finance`; nothing gives `None`.
+fn parse_scope(items: &[String]) -> Result<Option<TokenScope>> {
+    if items.is_empty() {
+        return Ok(None);
+    }
+    let mut scope = TokenScope::default();
+    for item in items {
+        match item.split_once(':') {
+            None if item == "read-only" => scope.read_only = true,
+            Some(("privilege", name)) => {
+                let names = scope.privileges.get_or_insert_default();
+                names.push(name.to_owned());
+            }
+            Some(("domain", domain)) if scope.domain.is_none() => {
+                scope.domain = Some(if domain.starts_with("urn:") {
+                    Urn::parse(domain)?
+                } else {
+                    Urn::new("domain", domain)?
+                });
+            }
+            Some(("domain", _)) => bail!("a token can be limited to one domain only"),
+            _ => bail!(
+                "'{item}' is not a scope: use read-only, privilege:NAME (for example privilege:EDIT_ENTITY_DOCS) or \
+                 domain:ID (for example domain:finance)"
+            ),
+        }
+    }
+    Ok(Some(scope))
+}
+
+fn format_scope(scope: &TokenScope) -> String {
+    let read_only = scope.read_only.then(|| "read-only".to_owned());
+    let privileges = scope.privileges.iter().flatten();
+    let privileges = privileges.map(|name| format!("privilege:{name}"));
+    let domain = scope.domain.iter().map(|it| format!("domain:{}", it.key()));
+    let items: Vec<String> = read_only
+        .into_iter()
+        .chain(privileges)
+        .chain(domain)
+        .collect();
+    printable(&items.join(" "))
 }
 
 /// `30d`, `12h`, `1w 2d`; `never` gives `None`.
@@ -146,6 +210,33 @@ fn format_time(time_ms: EpochMillis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scopes_are_parsed_and_printed_in_the_same_form() {
+        let parse = |items: &[&str]| {
+            let items: Vec<String> = items.iter().map(|&it| it.to_owned()).collect();
+            parse_scope(&items)
+        };
+        assert_eq!(parse(&[]).unwrap(), None);
+        for items in [
+            &["read-only"][..],
+            &["privilege:EDIT_ENTITY_DOCS", "privilege:EDIT_ENTITY_TAGS"],
+            &["privilege:EDIT_ENTITY_DOCS", "domain:finance"],
+        ] {
+            let scope = parse(items).unwrap().unwrap();
+            assert_eq!(format_scope(&scope), items.join(" "));
+        }
+        let by_urn = parse(&["domain:urn:li:domain:finance"]).unwrap();
+        assert_eq!(by_urn, parse(&["domain:finance"]).unwrap());
+        for wrong in [
+            &["readonly"][..],
+            &["role:Admin"],
+            &[""],
+            &["domain:a", "domain:b"],
+        ] {
+            assert!(parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
 
     #[test]
     fn times_to_live_are_parsed_as_durations_or_never() {

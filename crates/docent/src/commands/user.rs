@@ -11,7 +11,7 @@ use comfy_table::{Table, presets};
 use docent_catalog::people::{NewUser, Password, User};
 use docent_catalog::{Caller, ConflictReason, ErrorKind};
 
-use super::{catalog, runtime, say, user_urn};
+use super::{catalog, printable, runtime, say, user_urn};
 use crate::engine::OpenMode;
 use crate::settings::StoreFlags;
 
@@ -175,9 +175,9 @@ fn row(user: User) -> [String; 5] {
     };
     let password = if user.has_password { "yes" } else { "no" };
     [
-        user.urn.key().to_owned(),
-        user.display_name.unwrap_or_default(),
-        user.email.unwrap_or_default(),
+        printable(user.urn.key()),
+        printable(&user.display_name.unwrap_or_default()),
+        printable(&user.email.unwrap_or_default()),
         password.to_owned(),
         status.to_owned(),
     ]

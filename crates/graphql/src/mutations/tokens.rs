@@ -1,7 +1,7 @@
 //! Creates and revokes access tokens.
 
 use docent_catalog::Error;
-use docent_catalog::tokens::NewToken;
+use docent_catalog::tokens::{NewToken, TokenScope};
 use docent_model::parse_duration_ms;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -23,6 +23,14 @@ pub(super) async fn create_access_token(
         duration_iso: Option<String>,
         name: String,
         description: Option<String>,
+        scope: Option<Scope>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Scope {
+        read_only: Option<bool>,
+        privileges: Option<Vec<String>>,
+        domain_urn: Option<String>,
     }
     let input: Input = arguments.input()?;
     let actor = urn(&input.actor_urn)?;
@@ -35,11 +43,20 @@ pub(super) async fn create_access_token(
             ));
         }
     };
+    let scope = match input.scope {
+        Some(scope) => Some(TokenScope {
+            read_only: scope.read_only.unwrap_or_default(),
+            privileges: scope.privileges,
+            domain: scope.domain_urn.as_deref().map(urn).transpose()?,
+        }),
+        None => None,
+    };
     let new = NewToken {
         name: input.name,
         description: input.description,
         actor,
         ttl_ms: Some(ttl_ms),
+        scope,
     };
     let created = context.catalog.issue_token(&context.caller, new).await?;
     Ok(json!({

@@ -5,7 +5,7 @@ use docent_catalog::access::type_managers;
 use docent_catalog::privilege::{self as p, Privilege};
 use docent_model::{Registry, Urn};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::{Args, BatchResult, Context, EntityView};
 
@@ -190,15 +190,14 @@ impl EntityPrivilege {
 
 /// The caller's privileges that do not depend on an entity.
 pub(super) async fn platform(context: &Context) -> Result<Value, Error> {
-    let mut granted = Map::new();
-    for (name, privileges) in PLATFORM {
-        let allowed = context
-            .catalog
-            .is_allowed(&context.caller, privileges, None)
-            .await?;
-        granted.insert(name.to_owned(), Value::Bool(allowed));
-    }
-    Ok(Value::Object(granted))
+    let caller = &context.caller;
+    let catalog = &context.catalog;
+    let granted = catalog.privileges_of(caller, caller.actor(), None).await?;
+    let fields = PLATFORM.iter().map(|(name, privileges)| {
+        let has = privileges.iter().any(|it| granted.contains(it));
+        ((*name).to_owned(), Value::Bool(has))
+    });
+    Ok(Value::Object(fields.collect()))
 }
 
 /// The caller's privileges on each entity, those that apply to its type.

@@ -23,6 +23,11 @@ pub(super) async fn access_token(
                 "createdAt": token.info.created_at,
                 "expiresAt": token.info.expires_at,
                 "lastUsedAt": token.last_used_at,
+                "scope": token.info.scope.map(|scope| json!({
+                    "readOnly": scope.read_only,
+                    "privileges": scope.privileges,
+                    "domainUrn": scope.domain,
+                })),
             })
         }))
     });

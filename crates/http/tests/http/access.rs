@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use docent_catalog::Caller;
+use docent_catalog::tokens::{NewToken, TokenScope};
 use docent_model::Urn;
 use serde_json::{Value, json};
 
@@ -463,7 +464,20 @@ fn steward(name: &str, domain: &str) -> Value {
 #[tokio::test]
 async fn every_mutation_is_denied_to_exactly_those_who_lack_the_privilege() {
     let app = app().await;
-    let tokens = tokens(&app, &CALLERS).await;
+    let mut tokens = tokens(&app, &CALLERS).await;
+    // A token of the administrator that changes nothing.
+    let new = NewToken {
+        name: "read-only".to_owned(),
+        description: None,
+        actor: Urn::parse("urn:li:corpuser:ann").unwrap(),
+        ttl_ms: None,
+        scope: Some(TokenScope {
+            read_only: true,
+            ..TokenScope::default()
+        }),
+    };
+    let read_only = app.catalog.create_token(&Caller::system(), new).await;
+    tokens.push(('V', read_only.unwrap().secret));
     let introspected = app
         .graphql("{ __schema { mutationType { fields { name } } } }")
         .await;

@@ -298,13 +298,18 @@ async fn a_token_does_not_outlive_the_token_that_created_it() {
         let (_, reply) = ask(token, duration).await;
         assert_eq!(reply.get("errors"), None, "{duration}: {reply}");
     }
-    // A sign-in proves the password, so its tokens may live longer.
-    let mut request = by("", Method::POST, "/api/graphql", &create("ONE_YEAR"));
-    request.headers_mut().remove(header::AUTHORIZATION);
-    let cookie = session(&app, "ada").await.parse().unwrap();
-    request.headers_mut().insert(header::COOKIE, cookie);
-    let (_, reply) = app.send(request).await;
-    assert_eq!(reply.get("errors"), None, "{reply}");
+    // A sign-in proves the password, so its tokens may live longer than the session.
+    let cookie = session(&app, "ada").await;
+    for (duration, is_allowed) in [("THREE_MONTHS", true), ("SIX_MONTHS", false)] {
+        let mut request = by("", Method::POST, "/api/graphql", &create(duration));
+        request.headers_mut().remove(header::AUTHORIZATION);
+        let cookie = cookie.parse().unwrap();
+        request.headers_mut().insert(header::COOKIE, cookie);
+        let (_, reply) = app.send(request).await;
+        let message = reply["errors"][0]["message"].as_str().unwrap_or_default();
+        let is_limited = message.contains("at most 90 days") && message.contains("--max-token-ttl");
+        assert_eq!(is_limited, !is_allowed, "{duration}: {reply}");
+    }
 }
 
 #[tokio::test]

@@ -308,6 +308,7 @@ pub(crate) async fn token_of(catalog: &Catalog, user: &str, ttl_ms: Option<i64>)
         description: None,
         actor: user.clone(),
         ttl_ms,
+        scope: None,
     };
     let created = catalog.create_token(&Caller::new(user), new).await.unwrap();
     created.secret

@@ -1,16 +1,19 @@
 //! Sessions and access tokens of a user, found by the edges that point at the user. Reading those
 //! edges locks the user, so that none can begin until the transaction ends.
 
-use docent_model::aspects::SessionInfo;
+use docent_model::aspects::{AccessTokenInfo, SessionInfo};
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::AspectKey;
 
 use super::Batch;
 use super::release::MAX_REMOVED;
-use crate::Error;
+use crate::{ConflictReason, Error};
 
 /// The aspects by which sessions and tokens point at their user.
 const ACCESS_ASPECTS: [AspectName; 2] = [AspectName::SESSION_INFO, AspectName::ACCESS_TOKEN_INFO];
+
+/// Expired tokens stay for a while: so many of a user are read besides the others.
+const MAX_EXPIRED: usize = 1_000;
 
 impl Batch<'_> {
     /// Ends the expired sessions of a user, and the oldest others until at most `keep` are left.
@@ -34,6 +37,34 @@ impl Batch<'_> {
         by_end.truncate(expired.max(by_end.len().saturating_sub(keep)));
         let ended: Vec<Urn> = by_end.into_iter().map(|(_, urn)| urn).collect();
         self.delete_access(&ended).await
+    }
+
+    /// Fails if a user has so many tokens that are not expired.
+    pub(super) async fn check_token_limit(&mut self, user: &Urn, max: usize) -> Result<(), Error> {
+        let aspect = AspectName::ACCESS_TOKEN_INFO;
+        let tokens = self.access_of(user, aspect, max + MAX_EXPIRED).await?;
+        if tokens.len() < max {
+            return Ok(());
+        }
+        self.load(tokens.iter().map(|urn| AspectKey::new(urn, aspect)))
+            .await?;
+        let mut count = 0;
+        for urn in tokens {
+            let row = self.get(&urn, aspect).await?;
+            let info = row.and_then(|row| serde_json::from_str(&row.metadata).ok());
+            let expires_at = info.and_then(|info: AccessTokenInfo| info.expires_at);
+            count += usize::from(expires_at.is_none_or(|end| end > self.stamp.time));
+        }
+        if count < max {
+            return Ok(());
+        }
+        Err(Error::conflict(
+            ConflictReason::TooManyTokens,
+            format!(
+                "{} has {count} access tokens, and {max} are allowed: revoke some that are not used any more",
+                user.key()
+            ),
+        ))
     }
 
     /// Ends all sessions of a user and revokes all tokens: they must not work for another user of

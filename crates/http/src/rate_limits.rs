@@ -1,0 +1,69 @@
+//! Limits the rate of requests, per address and per token or session.
+
+use docent_catalog::rate::{RateLimit, RateLimiter, network};
+use docent_model::EpochMillis;
+
+use crate::BASES;
+use crate::client::Client;
+use crate::error::ErrorResponse;
+
+/// Both limits; `None` for any rate.
+#[derive(Debug, Default)]
+pub(crate) struct RateLimits {
+    per_address: Option<RateLimiter>,
+    per_secret: Option<RateLimiter>,
+}
+
+impl RateLimits {
+    pub(crate) fn new(per_address: Option<RateLimit>, per_token: Option<RateLimit>) -> Self {
+        Self {
+            per_address: per_address.map(RateLimiter::new),
+            per_secret: per_token.map(RateLimiter::new),
+        }
+    }
+
+    /// Counts a request of an address. Health checks are exempt: a busy server is not a dead one.
+    pub(crate) fn check_address(
+        &self,
+        client: &Client,
+        path: &str,
+        now_ms: EpochMillis,
+    ) -> Result<(), ErrorResponse> {
+        let Some(limiter) = self.per_address.as_ref().filter(|_| !is_health(path)) else {
+            return Ok(());
+        };
+        limiter
+            .take(&client.address().map(network), now_ms)
+            .map_err(|wait_ms| rejected("from this address", "--address-rate-limit", wait_ms))
+    }
+
+    /// Counts a request with a valid token or session.
+    pub(crate) fn check_secret(
+        &self,
+        secret: &str,
+        now_ms: EpochMillis,
+    ) -> Result<(), ErrorResponse> {
+        let Some(limiter) = &self.per_secret else {
+            return Ok(());
+        };
+        limiter
+            .take(&secret, now_ms)
+            .map_err(|wait_ms| rejected("with this token", "--token-rate-limit", wait_ms))
+    }
+}
+
+fn is_health(path: &str) -> bool {
+    let path = BASES
+        .iter()
+        .find_map(|base| path.strip_prefix(base))
+        .unwrap_or(path);
+    path == "/health" || path.starts_with("/health/")
+}
+
+fn rejected(origin: &str, flag: &str, wait_ms: EpochMillis) -> ErrorResponse {
+    ErrorResponse::too_many_requests(wait_ms, |seconds| {
+        format!(
+            "Too many requests {origin}. Try again in {seconds} s; an administrator can raise the limit with {flag}."
+        )
+    })
+}

@@ -1,0 +1,263 @@
+//! Scopes of tokens: they narrow what their user may change, over every API.
+
+use axum::http::{Method, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::support::{App, DATASET, USER, encoded, proposal};
+
+const FINANCE: &str = "urn:li:domain:finance";
+const PAYMENTS: &str = "urn:li:domain:payments";
+const TAG: &str = "urn:li:tag:pii";
+const OTHER: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,elsewhere,PROD)";
+
+/// A domain with a subdomain that has [`DATASET`], and another dataset.
+async fn app() -> App {
+    let app = App::with_dataset().await;
+    app.add_dataset(OTHER).await;
+    for (urn, aspect, value) in [
+        (FINANCE, "domainProperties", json!({"name": "Finance"})),
+        (
+            PAYMENTS,
+            "domainProperties",
+            json!({"name": "Payments", "parentDomain": FINANCE}),
+        ),
+        (DATASET, "domains", json!({"domains": [PAYMENTS]})),
+        (TAG, "tagProperties", json!({"name": "PII"})),
+    ] {
+        app.ingest(urn, aspect, &value).await;
+    }
+    app
+}
+
+const CREATE: &str = "mutation ($input: CreateAccessTokenInput!) {
+    createAccessToken(input: $input) { accessToken metadata { id scope { readOnly privileges domainUrn } } } }";
+
+async fn try_create(app: &App, scope: Value) -> Value {
+    let input = json!({"type": "PERSONAL", "actorUrn": USER, "duration": "ONE_DAY",
+        "name": "scoped", "scope": scope});
+    app.graphql_with(CREATE, json!({ "input": input })).await
+}
+
+/// A token of the administrator with a scope.
+async fn scoped(app: &App, scope: Value) -> String {
+    let reply = try_create(app, scope).await;
+    let token = &reply["data"]["createAccessToken"]["accessToken"];
+    token
+        .as_str()
+        .unwrap_or_else(|| panic!("{reply}"))
+        .to_owned()
+}
+
+async fn send_as(
+    app: &App,
+    token: &str,
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> (StatusCode, Value) {
+    let mut request = app.request(method, path, body.to_string());
+    let authorization = format!("Bearer {token}").parse().unwrap();
+    request
+        .headers_mut()
+        .insert(header::AUTHORIZATION, authorization);
+    app.send(request).await
+}
+
+/// The code of a mutation's error, or 200.
+async fn code(app: &App, token: &str, mutation: &str) -> u64 {
+    let reply = app
+        .graphql_as(token, &format!("mutation {{ {mutation} }}"))
+        .await;
+    match reply["errors"].as_array() {
+        None => 200,
+        Some(errors) => errors[0]["extensions"]["code"]
+            .as_u64()
+            .unwrap_or_else(|| panic!("{mutation}: {reply}")),
+    }
+}
+
+fn describe(urn: &str) -> String {
+    format!(r#"updateDescription(input: {{ description: "d", resourceUrn: "{urn}" }})"#)
+}
+
+fn tag(urn: &str) -> String {
+    format!(r#"addTag(input: {{ tagUrn: "{TAG}", resourceUrn: "{urn}" }})"#)
+}
+
+fn set_domain(urn: &str, domain: &str) -> String {
+    format!(r#"setDomain(entityUrn: "{urn}", domainUrn: "{domain}")"#)
+}
+
+#[tokio::test]
+async fn a_read_only_token_changes_nothing_over_any_api() {
+    let app = app().await;
+    let token = scoped(&app, json!({"readOnly": true})).await;
+    let stamp = app.store().commit_stamp().unwrap();
+    let removed = json!({"removed": true});
+    let deletion = json!({"urn": PAYMENTS});
+    let changes = [
+        (
+            "/aspects?action=ingestProposal",
+            json!({"proposal": proposal("UPSERT", DATASET, "status", &removed)}),
+        ),
+        (
+            "/aspects?action=ingestProposalBatch",
+            json!({"proposals": [proposal("UPSERT", DATASET, "status", &removed)]}),
+        ),
+        ("/entities?action=delete", json!({"urn": DATASET})),
+        ("/entities?action=deleteReferences", deletion),
+        (
+            "/openapi/v3/entity/dataset",
+            json!([{"urn": DATASET, "status": {"value": removed}}]),
+        ),
+    ];
+    for (path, body) in &changes {
+        let (status, reply) = send_as(&app, &token, Method::POST, path, body).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{path}: {reply}");
+        let message = reply["message"].as_str().unwrap();
+        assert!(message.contains("read-only"), "{message}");
+    }
+    let path = format!("/openapi/v3/entity/dataset/{}", encoded(DATASET));
+    let (status, _) = send_as(&app, &token, Method::DELETE, &path, &json!(null)).await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    for mutation in [describe(DATASET), tag(DATASET), set_domain(OTHER, FINANCE)] {
+        assert_eq!(code(&app, &token, &mutation).await, 403, "{mutation}");
+    }
+    assert_eq!(app.store().commit_stamp().unwrap(), stamp, "no commit");
+
+    // It reads what its user may read, and lists no privilege to change anything.
+    let query =
+        "{ listPolicies(input: {}) { total } me { platformPrivileges { managePolicies } } }";
+    let reply = app.graphql_as(&token, query).await;
+    let total = reply["data"]["listPolicies"]["total"].as_u64();
+    assert!(total.is_some_and(|total| total > 0), "{reply}");
+    let privileges = &reply["data"]["me"]["platformPrivileges"];
+    assert_eq!(privileges["managePolicies"], false, "{reply}");
+    let (status, _) = send_as(&app, &token, Method::GET, &path, &json!(null)).await;
+    assert_eq!(status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_token_with_named_privileges_makes_only_changes_that_need_them() {
+    let app = app().await;
+    let token = scoped(&app, json!({"privileges": ["EDIT_ENTITY_DOCS"]})).await;
+    assert_eq!(code(&app, &token, &describe(DATASET)).await, 200);
+    for denied in [
+        tag(DATASET),
+        set_domain(OTHER, FINANCE),
+        r#"createDomain(input: { name: "New" })"#.to_owned(),
+        r#"createPolicy(input: { type: PLATFORM, name: "p", state: ACTIVE, privileges: ["MANAGE_POLICIES"],
+            actors: { resourceOwners: false, allUsers: true, allGroups: false } })"#
+            .to_owned(),
+    ] {
+        assert_eq!(code(&app, &token, &denied).await, 403, "{denied}");
+    }
+    // Not even the profile of its own user.
+    let profile = json!({"displayName": "Mallory", "email": "mallory@example.com"});
+    let body = json!({"proposal": proposal("UPSERT", USER, "corpUserEditableInfo", &profile)});
+    let path = "/aspects?action=ingestProposal";
+    let (status, reply) = send_as(&app, &token, Method::POST, path, &body).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{reply}");
+    let query = format!(
+        r#"{{ getGrantedPrivileges(input: {{ actorUrn: "{USER}", resourceSpec: {{ resourceType: DATASET, resourceUrn: "{DATASET}" }} }}) {{ privileges }} }}"#
+    );
+    let reply = app.graphql_as(&token, &query).await;
+    let privileges = reply["data"]["getGrantedPrivileges"]["privileges"].to_string();
+    assert!(privileges.contains("EDIT_ENTITY_DOCS"), "{reply}");
+    assert!(!privileges.contains("EDIT_ENTITY_TAGS"), "{reply}");
+}
+
+#[tokio::test]
+async fn a_token_for_a_domain_makes_changes_inside_only() {
+    let app = app().await;
+    let token = scoped(&app, json!({"domainUrn": FINANCE})).await;
+    for (mutation, expected) in [
+        (describe(DATASET), 200),
+        (tag(DATASET), 200),
+        (describe(OTHER), 403),
+        (tag(OTHER), 403),
+        // Neither into the domain nor out of it.
+        (set_domain(OTHER, FINANCE), 403),
+        (format!(r#"unsetDomain(entityUrn: "{DATASET}")"#), 403),
+        (set_domain(DATASET, FINANCE), 200),
+        (r#"createDomain(input: { name: "New" })"#.to_owned(), 403),
+        (
+            r#"createTag(input: { id: "t", name: "t" })"#.to_owned(),
+            403,
+        ),
+    ] {
+        assert_eq!(code(&app, &token, &mutation).await, expected, "{mutation}");
+    }
+    // The right follows the tree.
+    let move_out = format!(r#"moveDomain(input: {{ resourceUrn: "{FINANCE}" }})"#);
+    assert_eq!(
+        code(&app, &app.token, &set_domain(DATASET, PAYMENTS)).await,
+        200
+    );
+    assert_eq!(code(&app, &app.token, &move_out).await, 200);
+    let detach = format!(r#"moveDomain(input: {{ resourceUrn: "{PAYMENTS}" }})"#);
+    assert_eq!(code(&app, &app.token, &detach).await, 200);
+    assert_eq!(code(&app, &token, &describe(DATASET)).await, 403);
+}
+
+#[tokio::test]
+async fn a_token_with_a_scope_neither_creates_nor_revokes_tokens() {
+    let app = app().await;
+    let all = json!({"privileges": ["GENERATE_PERSONAL_ACCESS_TOKENS", "EDIT_ENTITY"]});
+    let token = scoped(&app, all).await;
+    let create = format!(
+        r#"createAccessToken(input: {{ type: PERSONAL, actorUrn: "{USER}", duration: ONE_HOUR, name: "wide" }}) {{ accessToken }}"#
+    );
+    assert_eq!(code(&app, &token, &create).await, 403);
+    let listed = app
+        .graphql("{ listAccessTokens(input: {}) { tokens { id } } }")
+        .await;
+    let id = &listed["data"]["listAccessTokens"]["tokens"][0]["id"];
+    let revoke = format!("revokeAccessToken(tokenId: {id})");
+    assert_eq!(code(&app, &token, &revoke).await, 403);
+}
+
+#[tokio::test]
+async fn scopes_are_listed_and_invalid_ones_are_rejected() {
+    let app = app().await;
+    let scope = json!({"privileges": ["EDIT_ENTITY_TAGS"], "domainUrn": FINANCE});
+    let token = scoped(&app, scope).await;
+    let expected =
+        json!({"readOnly": false, "privileges": ["EDIT_ENTITY_TAGS"], "domainUrn": FINANCE});
+    let members = "name scope { readOnly privileges domainUrn }";
+    let metadata = format!(r#"{{ getAccessTokenMetadata(token: "{token}") {{ {members} }} }}"#);
+    let reply = app.graphql(&metadata).await;
+    let shown = &reply["data"]["getAccessTokenMetadata"]["scope"];
+    assert_eq!(*shown, expected, "{reply}");
+    let list = format!("{{ listAccessTokens(input: {{}}) {{ tokens {{ {members} }} }} }}");
+    let reply = app.graphql(&list).await;
+    let tokens = reply["data"]["listAccessTokens"]["tokens"].as_array();
+    let scopes: Vec<(&Value, &Value)> = tokens
+        .unwrap()
+        .iter()
+        .map(|token| (&token["name"], &token["scope"]))
+        .collect();
+    assert!(scopes.contains(&(&json!("scoped"), &expected)), "{reply}");
+    assert!(scopes.contains(&(&json!("test"), &Value::Null)), "{reply}");
+
+    for (scope, says) in [
+        (json!({}), "the scope is empty"),
+        (json!({"readOnly": false}), "the scope is empty"),
+        (json!({"privileges": []}), "1 to 100 privileges"),
+        (
+            json!({"privileges": ["EDIT_EVERYTHING"]}),
+            "EDIT_EVERYTHING",
+        ),
+        (
+            json!({"domainUrn": "urn:li:domain:missing"}),
+            "does not exist",
+        ),
+        (json!({ "domainUrn": DATASET }), "domain"),
+    ] {
+        let reply = try_create(&app, scope.clone()).await;
+        let error = &reply["errors"][0];
+        assert_eq!(error["extensions"]["code"], 400, "{scope}: {reply}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(says), "{scope}: {message}");
+    }
+}
