@@ -54,9 +54,11 @@ def test_a_role_is_stored(graph, read, server, unique):
     assert read(user, "roleMembership") == {"roles": ["urn:li:dataHubRole:Reader"]}
 
 
-def test_an_invitation_is_rejected_with_an_alternative(graph, unique):
-    with pytest.raises(OperationalError, match="docent user add"):
-        graph.create_native_user(unique, "a@example.com", "A", "a long password")
+def test_a_native_user_is_created(graph, read, unique):
+    user = graph.create_native_user(unique, "a@example.com", "Ada", "marmot compost lantern")
+    assert read(user, "corpUserInfo")["displayName"] == "Ada"
+    with pytest.raises(OperationalError, match="12 characters"):
+        graph.create_native_user(f"{unique}_2", "a@example.com", "Ada", "short")
 
 
 def test_the_supported_aspects_are_reported(graph):

@@ -17,6 +17,8 @@ REFUSED = {
     "corpUserCredentials": "holds a password",
     "dataHubAccessTokenInfo": "holds the hash of a token",
     "dataHubAccessTokenKey": "would make a token",
+    "inviteToken": "holds the hash of an invite link",
+    "inviteTokenKey": "would make an invite link",
 }
 # Accepted, and never shown.
 SECRET = {

@@ -4,7 +4,7 @@
 //! the same request ([`crate::apply`]). A request is an internal entity; it has the aspect
 //! [`AspectName::ACTION_REQUEST_PENDING`] until it is decided, and then
 //! [`AspectName::ACTION_REQUEST_RESULT`]. Accepting it applies the changes with the rights of the
-//! one who accepts, merged into what is stored by then ([`merge`]).
+//! one who accepts, merged into what is stored by then ([`mod@merge`]).
 
 mod merge;
 
