@@ -6,9 +6,10 @@ use std::task::Poll;
 
 use docent_catalog::people::{Administrator, NewUser, Password};
 use docent_catalog::sessions::{SignIn, SignInClient};
-use docent_catalog::tokens::{NewToken, TokenFilter, TokenLimits};
+use docent_catalog::tokens::{NewToken, TokenFilter};
 use docent_catalog::{AspectKey, Caller, Change, ConflictReason, ErrorKind, Proposal};
 use docent_model::{AspectName, SystemMetadata, Urn};
+use docent_store::{RawAspect, RowVersion, StoredAspect};
 use serde_json::{Value, json};
 
 use crate::Fixture;
@@ -235,27 +236,42 @@ async fn a_deleted_user_cannot_come_back_by_creating_a_token() {
 async fn a_user_with_thousands_of_tokens_is_deleted_in_several_transactions() {
     let fixture = Fixture::new().await;
     let user = add(&fixture, "many").await;
-    let unlimited = TokenLimits {
-        per_user: usize::MAX / 2,
-        ..TokenLimits::default()
+    // Imported, because creating them one by one takes long.
+    let row = |aspect: &str, id: &str, value: &Value| RawAspect {
+        urn: format!("urn:li:dataHubAccessToken:{id}"),
+        aspect: aspect.to_owned(),
+        row: StoredAspect {
+            version: RowVersion::LATEST,
+            metadata: value.to_string(),
+            system_metadata: None,
+            created_on_ms: 1,
+            created_by: user.as_str().to_owned(),
+            created_for: None,
+        },
     };
-    let catalog = fixture.catalog.clone().with_token_limits(unlimited);
-    for _ in 0..1010 {
-        let new = NewToken {
-            name: "one of many".to_owned(),
-            description: None,
-            actor: user.clone(),
-            ttl_ms: None,
-            scope: None,
-        };
-        let created = catalog.create_token(&fixture.caller, new);
-        created.await.unwrap();
-    }
+    let info = json!({"name": "one of many", "actorUrn": user, "ownerUrn": user, "createdAt": 1});
+    let ids: Vec<String> = (0..1010).map(|number| format!("a{number:04}")).collect();
+    let rows = ids.iter().flat_map(|id| {
+        [
+            row("dataHubAccessTokenKey", id, &json!({"id": id})),
+            row("dataHubAccessTokenInfo", id, &info),
+        ]
+    });
+    fixture
+        .store
+        .import(rows.collect(), Vec::new())
+        .await
+        .unwrap();
+    fixture.store.rebuild(Box::new(|_, _| ())).await.unwrap();
+    let token = |id: &str| Urn::new("dataHubAccessToken", id).unwrap();
+    let some = [token("a0000"), token("a1009")];
+    assert_eq!(fixture.catalog.exists(&some).await.unwrap(), [true, true]);
     let delete = Proposal::new(user.clone(), Change::DeleteEntity);
     let administrator = Caller::new(datahub());
     let deleted = fixture.catalog.ingest(&administrator, vec![delete]);
     deleted.await.unwrap();
     assert_eq!(fixture.catalog.exists(&[user]).await.unwrap(), [false]);
+    assert_eq!(fixture.catalog.exists(&some).await.unwrap(), [false, false]);
     assert_eq!(fixture.store.check().await.unwrap(), Vec::<String>::new());
 }
 
