@@ -19,9 +19,12 @@ test(
     const urn = await createDataset(docent, "story_describe");
     await page.goto(address(urn));
     await expect(page.getByText("An imported description.")).toBeVisible();
-    await page.keyboard.press("e");
     const editor = page.getByRole("textbox", { name: "Description (Markdown)" });
-    await expect(editor).toBeFocused();
+    // The page reacts to keys shortly after it is painted.
+    await expect(async () => {
+      await page.keyboard.press("e");
+      await expect(editor).toBeFocused({ timeout: 2_000 });
+    }).toPass();
     await page.keyboard.press("Control+a");
     await page.keyboard.type("One row for each **reader**.");
     await expect(page.getByRole("region", { name: "Preview" }).locator("strong")).toHaveText(

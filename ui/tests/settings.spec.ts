@@ -178,7 +178,7 @@ test(
     await other.getByRole("button", { name: "Change password" }).click();
     await expect(other.getByText("Your password has been changed.")).toBeVisible();
     await other.getByRole("button", { name: "Sign out everywhere" }).click();
-    await expect(other.getByLabel("Password")).toBeVisible();
+    await expect(other.getByLabel("Password", { exact: true })).toBeVisible();
 
     await page.goto("/settings/users?query=grace");
     await page.getByRole("button", { name: "Create a reset link for Grace Hopper" }).click();
