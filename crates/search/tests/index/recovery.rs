@@ -27,8 +27,12 @@ const FILE_KINDS: [&str; 9] = [
     "term",
 ];
 
+/// An index with 30 documents in one segment.
 async fn filled() -> Fixture {
     let fixture = Fixture::new().await;
+    // Several threads build an index, each with segments of its own. One of a few documents would
+    // be merged after the first deletion. A single thread feeds an index that exists.
+    assert_eq!(fixture.find("table").await.total, 0);
     for number in 0..30 {
         fixture
             .dataset(
