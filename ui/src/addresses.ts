@@ -33,6 +33,20 @@ export function domainDatasets(urn: string, includeSubdomains: boolean, page = 1
   return text === "" ? domain(urn) : `${domain(urn)}?${text}`;
 }
 
+/** A page of the pending or decided proposals, optionally those for one entity. */
+export function proposals(
+  filter: { readonly isDecided?: boolean; readonly entity?: string | null } = {},
+  page = 1,
+): string {
+  const parameters = new URLSearchParams();
+  if (filter.isDecided === true) parameters.set("show", "decided");
+  if (filter.entity !== null && filter.entity !== undefined)
+    parameters.set("entity", filter.entity);
+  if (page > 1) parameters.set("page", String(page));
+  const text = parameters.toString();
+  return text === "" ? "/proposals" : `/proposals?${text}`;
+}
+
 /** A page of the user's access tokens. */
 export const tokens = (page: number) =>
   page > 1 ? `${settings("tokens")}?page=${page}` : settings("tokens");

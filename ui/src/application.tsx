@@ -19,6 +19,7 @@ import { Shell } from "./shell.tsx";
 const DatasetPage = lazy(() => loadChunk(import("./pages/dataset.tsx")));
 const DomainsPage = lazy(() => loadChunk(import("./pages/domains.tsx")));
 const DomainPage = lazy(() => loadChunk(import("./pages/domain.tsx")));
+const ProposalsPage = lazy(() => loadChunk(import("./pages/proposals.tsx")));
 const SettingsPage = lazy(() => loadChunk(import("./pages/settings.tsx")));
 const SignUp = lazy(async () => ({ default: (await links()).SignUp }));
 const ResetPassword = lazy(async () => ({ default: (await links()).ResetPassword }));
@@ -91,6 +92,7 @@ function AuthenticatedPages() {
           <Route path="/dataset/*">{() => <EntityRoute page={DatasetPage} />}</Route>
           <Route path="/domains" component={DomainsPage} />
           <Route path="/domain/*">{() => <EntityRoute page={DomainPage} />}</Route>
+          <Route path="/proposals" component={ProposalsPage} />
           <Route path="/settings">
             <SettingsPage section="tokens" />
           </Route>

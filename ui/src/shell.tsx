@@ -1,15 +1,17 @@
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 
 import * as addresses from "./addresses.ts";
-import { resetCache, useMe } from "./api/cache.ts";
+import { resetCache, useApiQuery, useMe } from "./api/cache.ts";
 import { signOut } from "./api/client.ts";
+import { setProposed, useProposed } from "./api/proposed.ts";
 import { Menu } from "./components/menu.tsx";
 import { SearchBox } from "./components/search_box.tsx";
 import { PageAnnouncer, ErrorMessage } from "./components/states.tsx";
 import { leave } from "./components/unsaved.ts";
 import { useShortcuts } from "./components/shortcuts.ts";
 import { ShortcutsDialog } from "./components/shortcuts_dialog.tsx";
+import { ProposalsForMeDocument } from "./generated/operations.ts";
 import { nameOf } from "./names.ts";
 import { texts } from "./texts.ts";
 
@@ -35,6 +37,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         {isHome ? <span className="site-header-spacer" /> : <SearchBox />}
         <nav aria-label={texts.shell.navigation} className="site-nav">
           <TopLink href={addresses.domains}>{texts.shell.domains}</TopLink>
+          <ProposalsLink />
           <TopLink href={addresses.explorer}>{texts.shell.explorer}</TopLink>
           <button
             type="button"
@@ -51,6 +54,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         {children}
       </main>
       <PageAnnouncer />
+      <ProposedNotice />
       <ShortcutsDialog isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
     </>
   );
@@ -65,8 +69,49 @@ function TopLink({ href, children }: { readonly href: string; readonly children:
   );
 }
 
+/** Tells the user that the change is not stored yet, until they leave the page or close it. */
+function ProposedNotice() {
+  const isProposed = useProposed();
+  const [location] = useLocation();
+  useEffect(() => () => setProposed(false), [location]);
+  return (
+    <div aria-live="polite" className="toast-region">
+      {isProposed && (
+        <p className="toast">
+          {texts.proposals.waiting} <Link href={addresses.proposals()}>{texts.proposals.view}</Link>
+          <button
+            type="button"
+            className="subtle"
+            aria-label={texts.common.close}
+            onClick={() => setProposed(false)}
+          >
+            ✕
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Only while proposals wait for the user. The account menu always leads to all of them. */
+function ProposalsLink() {
+  const pending = useProposalsForMe();
+  if (pending === 0) return null;
+  return (
+    <span className="wide-only">
+      <TopLink href={addresses.proposals()}>{texts.proposals.link(texts.number(pending))}</TopLink>
+    </span>
+  );
+}
+
+/** The number of pending proposals that the user can decide or has made. */
+function useProposalsForMe(): number {
+  return useApiQuery(ProposalsForMeDocument, {}).data?.listActionRequests?.total ?? 0;
+}
+
 function Account() {
   const me = useMe();
+  const pending = useProposalsForMe();
   const [, navigate] = useLocation();
   const name = nameOf(me.data?.me?.corpUser);
   const [error, setError] = useState<Error | null>(null);
@@ -86,6 +131,11 @@ function Account() {
         label={texts.shell.account(name)}
         trigger={<span className="account">{name}</span>}
         items={[
+          {
+            label:
+              pending === 0 ? texts.proposals.title : texts.proposals.link(texts.number(pending)),
+            onSelect: () => navigate(addresses.proposals()),
+          },
           {
             label: texts.settings.sections.tokens,
             onSelect: () => navigate(addresses.settings("tokens")),

@@ -5,6 +5,7 @@
 // a count lists its forms in `plural`. Server messages are shown as sent, in English.
 
 import { accountTexts, userTexts } from "./account_texts.ts";
+import { proposalTexts } from "./proposal_texts.ts";
 
 const LOCALE = "en";
 
@@ -44,6 +45,7 @@ const countsOf = (subdomains: number, datasets: number) =>
 const english = {
   locale: LOCALE,
   number: count,
+  list,
   product: "Docent",
   title: (page: string) => `${page} · Docent`,
   noScript:
@@ -61,6 +63,9 @@ const english = {
   },
 
   account: accountTexts,
+  proposals: proposalTexts,
+  proposedChanges: (number: number) =>
+    plural(number, { one: "# proposed change", other: "# proposed changes" }),
 
   signIn: {
     title: "Sign in",

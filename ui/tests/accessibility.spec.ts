@@ -18,6 +18,8 @@ const PAGES: ReadonlyArray<readonly [string, string]> = [
   ["domains", "/domains"],
   ["domain", "/domain/urn:li:domain:finance"],
   ["history of a domain", "/domain/urn:li:domain:finance?show=history"],
+  ["proposals", "/proposals"],
+  ["decided proposals", "/proposals?show=decided"],
   ["tokens", "/settings/tokens"],
   ["users", "/settings/users"],
   ["preferences", "/settings/appearance"],

@@ -8,6 +8,8 @@
 
 mod merge;
 
+use std::collections::{BTreeSet, HashMap};
+
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::{AspectKey, ReadRequest};
@@ -66,6 +68,15 @@ struct Info {
 struct Pending {
     proposer: Urn,
     urns: Vec<Urn>,
+    #[serde(default)]
+    demands: Vec<Demand>,
+}
+
+/// What the one who decides needs: one of the named privileges on the entity.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Demand {
+    urn: Urn,
+    privileges: Vec<String>,
 }
 
 /// How a request was decided.
@@ -107,6 +118,8 @@ pub struct ActionRequestFilter {
     pub proposer: Option<Urn>,
     /// Only those that change this entity.
     pub entity: Option<Urn>,
+    /// Only waiting ones that this caller may decide, or has proposed.
+    pub concerning: Option<Caller>,
 }
 
 impl ActionRequestFilter {
@@ -119,12 +132,30 @@ impl ActionRequestFilter {
     }
 }
 
+/// Whether changes of entities of this type can be proposed: not those of accounts and settings.
+pub fn is_proposable_type(entity_type: &str) -> bool {
+    !entity_type.starts_with("dataHub")
+        && !["corpuser", "corpGroup", "globalSettings", ENTITY].contains(&entity_type)
+}
+
+/// The privileges with these names, as far as they still exist.
+fn known_privileges(names: &[String]) -> Vec<Privilege> {
+    let known = privilege::ALL.iter().copied();
+    known
+        .filter(|it| names.iter().any(|name| name == it.name()))
+        .collect()
+}
+
 impl ProposedChange {
     fn privileges(&self) -> Vec<Privilege> {
-        let known = privilege::ALL.iter().copied();
-        known
-            .filter(|it| self.privileges.iter().any(|name| name == it.name()))
-            .collect()
+        known_privileges(&self.privileges)
+    }
+
+    fn demand(&self) -> Demand {
+        Demand {
+            urn: self.urn.clone(),
+            privileges: self.privileges.clone(),
+        }
     }
 }
 
@@ -147,13 +178,58 @@ impl Catalog {
             let selected = requests.into_iter().filter(selects);
             selected.map(|request| request.urn).collect()
         } else {
-            let pending = self.pending_requests().await?;
-            let selects = |(_, it): &(Urn, Pending)| filter.selects(&it.proposer, it.urns.iter());
-            pending.into_iter().filter(selects).map(|it| it.0).collect()
+            let mut pending = self.pending_requests().await?;
+            pending.retain(|(_, it)| filter.selects(&it.proposer, it.urns.iter()));
+            if let Some(caller) = &filter.concerning {
+                let demands: Vec<&[Demand]> = pending.iter().map(|(_, it)| &*it.demands).collect();
+                let mut decidable = self.all_granted(caller, &demands).await?.into_iter();
+                pending.retain(|(_, it)| {
+                    decidable.next() == Some(true) || it.proposer == *caller.actor()
+                });
+            }
+            pending.into_iter().map(|it| it.0).collect()
         };
         let total = selected.len();
         let page: Vec<Urn> = selected.into_iter().skip(start).take(count).collect();
         Ok((self.read_requests(&page).await?, total))
+    }
+
+    /// Which of the requests the caller may accept or reject: those that wait, and of which the
+    /// caller may make every change.
+    pub async fn may_decide(
+        &self,
+        caller: &Caller,
+        requests: &[ActionRequest],
+    ) -> Result<Vec<bool>, Error> {
+        let demands = |request: &ActionRequest| {
+            let changes = request.changes.iter();
+            let waiting = changes.filter(|_| request.decision.is_none());
+            waiting.map(ProposedChange::demand).collect()
+        };
+        let demands: Vec<Vec<Demand>> = requests.iter().map(demands).collect();
+        let demands: Vec<&[Demand]> = demands.iter().map(Vec::as_slice).collect();
+        self.all_granted(caller, &demands).await
+    }
+
+    /// Whether the caller has what all demands of each list ask for; not for an empty list. One
+    /// read for all lists.
+    async fn all_granted(&self, caller: &Caller, lists: &[&[Demand]]) -> Result<Vec<bool>, Error> {
+        let demands = || lists.iter().copied().flatten();
+        let urns: BTreeSet<&Urn> = demands().map(|demand| &demand.urn).collect();
+        let urns: Vec<Urn> = urns.into_iter().cloned().collect();
+        let names: BTreeSet<&String> = demands().flat_map(|demand| &demand.privileges).collect();
+        let names: Vec<String> = names.into_iter().cloned().collect();
+        let privileges = known_privileges(&names);
+        let granted = self.granted(caller, &privileges, &urns).await?;
+        let granted: HashMap<&Urn, Vec<Privilege>> = urns.iter().zip(granted).collect();
+        let is_met = |demand: &Demand| {
+            let granted = granted.get(&demand.urn).into_iter().flatten();
+            granted
+                .into_iter()
+                .any(|it| demand.privileges.iter().any(|name| name == it.name()))
+        };
+        let all_met = |list: &&[Demand]| !list.is_empty() && list.iter().all(is_met);
+        Ok(lists.iter().map(all_met).collect())
     }
 
     /// Applies the changes of a request, with the rights of the caller.
@@ -296,9 +372,12 @@ pub(crate) fn new_request(
     let proposer = stamp.actor.clone();
     let mut urns: Vec<Urn> = changes.iter().map(|change| change.urn.clone()).collect();
     urns.dedup();
+    let mut demands: Vec<Demand> = changes.iter().map(ProposedChange::demand).collect();
+    demands.dedup();
     let pending = Pending {
         proposer: proposer.clone(),
         urns,
+        demands,
     };
     let info = text(&Info {
         proposer,

@@ -21,7 +21,7 @@ use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
 
 /// Routes that the page handles in the browser.
-const PAGE_ROUTES: [&str; 11] = [
+const PAGE_ROUTES: [&str; 12] = [
     "/",
     "/login",
     "/signup",
@@ -30,6 +30,7 @@ const PAGE_ROUTES: [&str; 11] = [
     "/dataset/{*urn}",
     "/domains",
     "/domain/{*urn}",
+    "/proposals",
     "/settings",
     "/settings/{section}",
     "/graphiql",

@@ -1,5 +1,6 @@
 import { texts } from "../texts.ts";
 import type { Operation } from "./operation.ts";
+import { setProposed } from "./proposed.ts";
 import { setSessionExpired } from "./session.ts";
 
 /** A failed request. `code` is the API's error code (404, 409, …), or 0 if the server could not be
@@ -28,6 +29,7 @@ export function isUnauthenticated(error: unknown): boolean {
 interface Reply {
   readonly data?: unknown;
   readonly message?: string;
+  readonly extensions?: { readonly proposals?: readonly string[] };
   readonly errors?: ReadonlyArray<{
     readonly message: string;
     readonly extensions?: { readonly code?: number };
@@ -71,10 +73,28 @@ export async function run<Result, Variables>(
   variables: Variables,
   signal?: AbortSignal,
 ): Promise<Result> {
+  return (await send(operation, variables, signal)).data;
+}
+
+/** Runs a mutation, and returns whether it became a proposal: then nothing has changed yet. */
+export async function runOrPropose<Result, Variables>(
+  operation: Operation<Result, Variables>,
+  variables: Variables,
+): Promise<boolean> {
+  return (await send(operation, variables)).isProposed;
+}
+
+async function send<Result, Variables>(
+  operation: Operation<Result, Variables>,
+  variables: Variables,
+  signal?: AbortSignal,
+): Promise<{ readonly data: Result; readonly isProposed: boolean }> {
   const response = await post("/api/graphql", { query: operation.text, variables }, signal);
   const reply = await parseReply(response);
   const error = reply.errors?.[0];
-  if (response.ok && error === undefined) return reply.data as Result;
+  const isProposed = (reply.extensions?.proposals?.length ?? 0) > 0;
+  if (isProposed) setProposed(true);
+  if (response.ok && error === undefined) return { data: reply.data as Result, isProposed };
   const code = response.ok ? (error?.extensions?.code ?? 500) : response.status;
   if (code === UNAUTHORIZED) {
     // The server's message addresses programs; users get the sign-in dialog.

@@ -1,7 +1,8 @@
+import type { Query } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 
 import { cache, useMe } from "../api/cache.ts";
-import { ApiError, run } from "../api/client.ts";
+import { ApiError, runOrPropose } from "../api/client.ts";
 import {
   columnDrafts,
   draftKey,
@@ -55,8 +56,9 @@ export function useColumnSaves(urn: string, canEdit: boolean) {
   });
 
   const write = async (path: string, draft: Draft) => {
+    let isProposed = false;
     try {
-      await run(UpdateDescriptionDocument, {
+      isProposed = await runOrPropose(UpdateDescriptionDocument, {
         input: {
           resourceUrn: urn,
           subResource: path,
@@ -76,9 +78,13 @@ export function useColumnSaves(urn: string, canEdit: boolean) {
       }
     }
     // A refresh during the save may have returned the old text.
-    await updateCachedDescription(urn, path, draft.text);
+    await updateCachedDescription(urn, path, isProposed ? draft.base : draft.text);
     setState(path, null);
-    void cache.invalidateQueries({ refetchType: "none" });
+    if (isProposed) {
+      // The columns stay as they are, and further saves may be in progress.
+      const isOther = ({ queryKey }: Query) => queryKey[0] !== ColumnsDocument.text;
+      void cache.invalidateQueries({ predicate: isOther });
+    } else void cache.invalidateQueries({ refetchType: "none" });
   };
 
   const save = (path: string, draft: Draft) => {

@@ -12,6 +12,7 @@ import {
   type DatasetQuery,
 } from "../generated/operations.ts";
 import { parentPath, nameOf } from "../names.ts";
+import { canChange } from "../privileges.ts";
 import { texts } from "../texts.ts";
 
 type Dataset = NonNullable<DatasetQuery["dataset"]>;
@@ -115,7 +116,7 @@ function DomainDetail({ dataset }: { readonly dataset: Dataset }) {
           {nameOf(domain)}
         </Link>
       )}{" "}
-      {dataset.privileges?.canEditDomains === true && (
+      {canChange(dataset.privileges, "canEditDomains") && (
         <button
           type="button"
           className="subtle"

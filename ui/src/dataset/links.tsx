@@ -137,7 +137,8 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
       </SectionHeader>
       {links.length === 0 && editing === null && <p className="hint">{texts.links.none}</p>}
       <ul className="links">{index === -1 ? [...items, form] : items}</ul>
-      {removed !== null && (
+      {/* A proposed removal leaves the link in the list. */}
+      {removed !== null && !links.some((link) => isSame(link, removed)) && (
         <p className="hint" role="status">
           {texts.links.removed(removed.label)}{" "}
           <button type="button" className="subtle" onClick={() => undoRemove(removed)}>

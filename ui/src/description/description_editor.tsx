@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 
 import { cache } from "../api/cache.ts";
-import { ApiError, run } from "../api/client.ts";
+import { ApiError, runOrPropose } from "../api/client.ts";
 import { TextDiff } from "../components/text_diff.tsx";
 import { deleteDraft, saveDraft, readDraft } from "../components/drafts.ts";
 import { Editor } from "../components/editor.tsx";
@@ -60,8 +60,9 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
   );
 
   const write = async (sent: string, previous: string) => {
+    let isProposed = false;
     try {
-      await run(UpdateDescriptionDocument, {
+      isProposed = await runOrPropose(UpdateDescriptionDocument, {
         input: { resourceUrn: urn, description: sent, previousDescription: previous },
       });
     } catch (error) {
@@ -73,14 +74,15 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
         return;
       }
     }
-    setBase(sent);
+    const stored = isProposed ? previous : sent;
+    setBase(stored);
     initial.current = sent;
     await cache.invalidateQueries();
     if (latest.current === sent) finish();
     if (isClosed.current) return;
     // The user has typed more during the save.
-    saveDraft(draft, { text: latest.current, base: sent });
-    setNewerEdits(true);
+    saveDraft(draft, { text: latest.current, base: stored });
+    setNewerEdits(!isProposed);
   };
   const save = (previous: string) => {
     if (saving.current !== null) return;

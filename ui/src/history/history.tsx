@@ -22,6 +22,7 @@ import {
   type DomainQuery,
 } from "../generated/operations.ts";
 import { nameOf } from "../names.ts";
+import { canChange } from "../privileges.ts";
 import { texts } from "../texts.ts";
 import { formatDateTime } from "../time.ts";
 
@@ -34,7 +35,7 @@ export function DatasetHistory({ dataset }: { readonly dataset: Dataset }) {
   if (read.isPending) return <Skeleton />;
   if (read.isLoadingError)
     return <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
-  const canEdit = dataset.privileges?.canEditDescription === true;
+  const canEdit = canChange(dataset.privileges, "canEditDescription");
   return (
     <>
       <TextHistory
@@ -46,7 +47,7 @@ export function DatasetHistory({ dataset }: { readonly dataset: Dataset }) {
       <DomainAssignments
         history={read.data.domain}
         urn={dataset.urn}
-        canRestore={dataset.privileges?.canEditDomains === true}
+        canRestore={canChange(dataset.privileges, "canEditDomains")}
       />
       <TextHistory
         title={texts.history.imported}
@@ -70,7 +71,7 @@ export function ColumnHistory({
   if (read.isPending) return <Skeleton />;
   if (read.isLoadingError)
     return <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
-  const canEdit = dataset.privileges?.canEditSchemaFieldDescription === true;
+  const canEdit = canChange(dataset.privileges, "canEditSchemaFieldDescription");
   return (
     <>
       <p>
@@ -103,7 +104,7 @@ export function DomainHistory({ domain }: { readonly domain: Domain }) {
   if (read.isPending) return <Skeleton />;
   if (read.isLoadingError)
     return <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
-  const canEdit = domain.privileges?.canEditDescription === true;
+  const canEdit = canChange(domain.privileges, "canEditDescription");
   return (
     <TextHistory
       title={texts.description.heading}

@@ -23,10 +23,12 @@ import { lastEditOf } from "../description/saved_description.ts";
 import {
   DatasetDocument,
   DatasetHistoryDocument,
+  ProposalsForDocument,
   type DatasetQuery,
 } from "../generated/operations.ts";
 import { ColumnHistory, DatasetHistory } from "../history/history.tsx";
 import { nameOf } from "../names.ts";
+import { canChange } from "../privileges.ts";
 import { texts } from "../texts.ts";
 
 type Dataset = NonNullable<DatasetQuery["dataset"]>;
@@ -80,16 +82,16 @@ function Overview({ dataset }: { readonly dataset: Dataset }) {
         editedBy={lastEditOf(history.data?.description)}
         imported={dataset.properties?.description ?? ""}
         importedBy={lastEditOf(history.data?.imported)}
-        canEdit={dataset.privileges?.canEditDescription === true}
+        canEdit={canChange(dataset.privileges, "canEditDescription")}
       />
       <Links
         urn={dataset.urn}
         links={dataset.institutionalMemory?.elements ?? []}
-        canEdit={dataset.privileges?.canEditLinks === true}
+        canEdit={canChange(dataset.privileges, "canEditLinks")}
       />
       <Columns
         urn={dataset.urn}
-        canEdit={dataset.privileges?.canEditSchemaFieldDescription === true}
+        canEdit={canChange(dataset.privileges, "canEditSchemaFieldDescription")}
       />
     </>
   );
@@ -129,7 +131,18 @@ function DatasetHeader({ dataset }: { readonly dataset: Dataset }) {
           {texts.dataset.deprecatedNotice} {dataset.deprecation.note}
         </p>
       )}
+      <PendingProposals urn={dataset.urn} />
     </header>
+  );
+}
+
+function PendingProposals({ urn }: { readonly urn: string }) {
+  const pending = useApiQuery(ProposalsForDocument, { urn }).data?.listActionRequests?.total ?? 0;
+  if (pending === 0) return null;
+  return (
+    <p>
+      <Link href={addresses.proposals({ entity: urn })}>{texts.proposedChanges(pending)}</Link>
+    </p>
   );
 }
 

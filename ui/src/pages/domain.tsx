@@ -28,6 +28,7 @@ import {
 } from "../generated/operations.ts";
 import { DomainHistory } from "../history/history.tsx";
 import { nameOf } from "../names.ts";
+import { canChange } from "../privileges.ts";
 import { texts } from "../texts.ts";
 
 type Domain = NonNullable<DomainQuery["domain"]>;
@@ -127,7 +128,7 @@ function Overview({ domain }: { readonly domain: Domain }) {
         urn={domain.urn}
         edited={domain.properties?.description ?? ""}
         editedBy={lastEditOf(history.data?.description)}
-        canEdit={domain.privileges?.canEditDescription === true}
+        canEdit={canChange(domain.privileges, "canEditDescription")}
       />
       {node !== undefined && node.children.length > 0 && <Subdomains parent={node} />}
       <DomainDatasets

@@ -12,7 +12,7 @@ use docent_store::{AspectKey, transact};
 use super::batch::Batch;
 use super::prepare::Prepared;
 use super::{Applied, authorization};
-use crate::action_requests::{ENTITY, MAX_CHANGES, ProposedChange};
+use crate::action_requests::{MAX_CHANGES, ProposedChange, is_proposable_type};
 use crate::privilege::PROPOSE_CHANGES;
 use crate::proposal::{Change, Proposal};
 use crate::{Caller, Catalog, Error, ErrorKind};
@@ -87,9 +87,7 @@ fn is_proposable(item: &Prepared) -> bool {
             matches!(change, Change::DeleteAspect { .. }) && aspect == item.entity.key_aspect;
         !Registry::get().is_timeseries(aspect) && !Catalog::is_secret(aspect) && !is_deleted_key
     };
-    let is_account = urn.entity_type().starts_with("dataHub")
-        || ["corpuser", "corpGroup", "globalSettings", ENTITY].contains(&urn.entity_type());
-    is_kind && !is_account && change.aspect().is_some_and(is_aspect)
+    is_kind && is_proposable_type(urn.entity_type()) && change.aspect().is_some_and(is_aspect)
 }
 
 impl Batch<'_> {

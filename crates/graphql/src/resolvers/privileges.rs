@@ -2,10 +2,11 @@
 
 use docent_catalog::Error;
 use docent_catalog::access::type_managers;
+use docent_catalog::action_requests::is_proposable_type;
 use docent_catalog::privilege::{self as p, Privilege};
 use docent_model::{Registry, Urn};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{Args, BatchResult, Context, EntityView};
 
@@ -207,7 +208,7 @@ pub(super) async fn of_entities(
     _: Args<'_>,
 ) -> BatchResult {
     let urns: Vec<Urn> = entities.iter().map(|entity| entity.urn().clone()).collect();
-    let mut privileges: Vec<Privilege> = vec![p::EDIT_ENTITY];
+    let mut privileges: Vec<Privilege> = vec![p::EDIT_ENTITY, p::PROPOSE_CHANGES];
     privileges.extend(ENTITY.iter().flat_map(|field| field.privileges));
     for urn in &urns {
         privileges.extend(type_managers(urn.entity_type()));
@@ -228,7 +229,13 @@ pub(super) async fn of_entities(
             let has = whole || field.privileges.iter().any(|it| granted.contains(it));
             (field.name.to_owned(), Value::Bool(has))
         });
-        Ok(Value::Object(fields.collect()))
+        let mut fields: Map<String, Value> = fields.collect();
+        if is_proposable_type(urn.entity_type()) {
+            // Not part of editing the whole entity: those who may do that propose nothing.
+            let has = granted.contains(&p::PROPOSE_CHANGES);
+            fields.insert("canProposeChanges".to_owned(), Value::Bool(has));
+        }
+        Ok(Value::Object(fields))
     };
     Ok(urns.iter().zip(&granted).map(of_entity).collect())
 }

@@ -21,6 +21,7 @@ pub(super) async fn list_action_requests(
         status: Option<Status>,
         proposer: Option<String>,
         resource_urn: Option<String>,
+        concerns_me: Option<bool>,
     }
     #[derive(Deserialize, PartialEq)]
     #[serde(rename_all = "UPPERCASE")]
@@ -38,18 +39,25 @@ pub(super) async fn list_action_requests(
         decided: input.status == Some(Status::Completed),
         proposer: urn(input.proposer.as_deref())?,
         entity: urn(input.resource_urn.as_deref())?,
+        concerning: (input.concerns_me == Some(true)).then(|| context.caller.clone()),
     };
+    if filter.decided && filter.concerning.is_some() {
+        return Err(Error::invalid(
+            "concernsMe lists pending proposals: send it without the status COMPLETED",
+        ));
+    }
     let catalog = &context.catalog;
     let (requests, total) = catalog.list_action_requests(&filter, start, count).await?;
+    let decidable = catalog.may_decide(&context.caller, &requests).await?;
     Ok(json!({
         "start": start,
         "count": count,
         "total": total,
-        "actionRequests": requests.iter().map(request).collect::<Vec<_>>(),
+        "actionRequests": requests.iter().zip(decidable).map(request).collect::<Vec<_>>(),
     }))
 }
 
-fn request(request: &ActionRequest) -> Value {
+fn request((request, can_decide): (&ActionRequest, bool)) -> Value {
     let decision = request.decision.as_ref();
     json!({
         "urn": request.urn,
@@ -60,6 +68,7 @@ fn request(request: &ActionRequest) -> Value {
         "createdAt": request.created_at,
         "decidedBy": decision.map(|it| &it.actor),
         "decidedAt": decision.map(|it| it.decided_at),
+        "canDecide": can_decide,
         "changes": request.changes.iter().map(change).collect::<Vec<_>>(),
     })
 }

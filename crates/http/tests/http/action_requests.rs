@@ -48,6 +48,8 @@ fn describe_column(column: &str, text: &str) -> String {
 
 /// Sends a mutation that becomes a proposal, and returns its URN.
 async fn propose(app: &App, token: &str, mutation: &str) -> String {
+    // Lists have the newest first.
+    app.clock.advance(1);
     let reply = app.graphql_as(token, mutation).await;
     assert_eq!(reply.get("errors"), None, "{reply}");
     let proposals = reply["extensions"]["proposals"].as_array();
@@ -183,6 +185,71 @@ async fn a_proposer_withdraws_and_an_editor_rejects() {
         [result_of(&own), result_of(&others)],
         ["WITHDRAWN", "REJECTED"]
     );
+}
+
+/// Who may decide, and whose navigation shows a proposal.
+#[tokio::test]
+async fn callers_learn_which_proposals_they_may_decide_and_which_concern_them() {
+    let (app, [paula, eddie, rita]) = app().await;
+    let on_dataset = propose(&app, &paula, &describe("better")).await;
+    let on_domain = format!(
+        r#"mutation {{ updateDescription(input: {{ resourceUrn: "{FINANCE}", description: "all" }}) }}"#
+    );
+    let on_domain = propose(&app, &paula, &on_domain).await;
+    // Readers may edit what they own.
+    let owners = json!({"owners": [{"owner": "urn:li:corpuser:rita", "type": "DATAOWNER"}]});
+    app.ingest(DATASET, "ownership", &owners).await;
+    let of = async |token: &str, input: &str| {
+        let query = format!(
+            "{{ listActionRequests(input: {{ {input} }}) {{ total actionRequests {{ urn canDecide }} }} }}"
+        );
+        let mut reply = app.graphql_as(token, &query).await;
+        assert_eq!(reply.get("errors"), None, "{reply}");
+        reply["data"]["listActionRequests"].take()
+    };
+    for (token, decidable, concerning) in [
+        (&paula, vec![], 2),
+        (&eddie, vec![&on_domain, &on_dataset], 2),
+        (&rita, vec![&on_dataset], 1),
+    ] {
+        let all = of(token, "").await;
+        assert_eq!(all["total"], 2);
+        let requests = all["actionRequests"].as_array().unwrap().iter();
+        let found = requests.filter(|request| request["canDecide"] == true);
+        let found: Vec<String> = found
+            .map(|request| request["urn"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(found.iter().collect::<Vec<_>>(), decidable);
+        let own = of(token, "concernsMe: true, count: 0").await;
+        assert_eq!(own["total"], concerning, "{own}");
+    }
+    decide(&app, &eddie, "acceptProposals", &on_dataset).await;
+    let decided = of(&eddie, "status: COMPLETED").await;
+    assert_eq!(decided["actionRequests"][0]["canDecide"], false);
+    let query = "{ listActionRequests(input: { status: COMPLETED, concernsMe: true }) { total } }";
+    let reply = app.graphql_as(&eddie, query).await;
+    assert_eq!(reply["errors"][0]["extensions"]["code"], 400, "{reply}");
+}
+
+#[tokio::test]
+async fn privileges_say_where_a_caller_may_propose_changes() {
+    let (app, [paula, eddie, _]) = app().await;
+    let query = format!(
+        r#"{{
+            dataset(urn: "{DATASET}") {{ privileges {{ canEditDescription canProposeChanges }} }}
+            corpUser(urn: "{PAULA}") {{ privileges {{ canProposeChanges }} }}
+        }}"#
+    );
+    for (token, can_edit, can_propose) in [(&paula, false, true), (&eddie, true, false)] {
+        let reply = app.graphql_as(token, &query).await;
+        let privileges = json!({"canEditDescription": can_edit, "canProposeChanges": can_propose});
+        assert_eq!(
+            reply["data"]["dataset"]["privileges"], privileges,
+            "{reply}"
+        );
+        let of_user = &reply["data"]["corpUser"]["privileges"]["canProposeChanges"];
+        assert_eq!(*of_user, Value::Null, "accounts cannot be proposed");
+    }
 }
 
 #[tokio::test]

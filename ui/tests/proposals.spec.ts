@@ -1,0 +1,186 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Browser, BrowserContext } from "@playwright/test";
+
+import { address, createDataset, describe, storedDescription } from "./datasets.ts";
+import { WRITES, expect, test, type Docent } from "./fixtures.ts";
+
+const PASSWORD = "three uncommon words";
+
+/** A signed-in user with the role Proposer. */
+async function newProposer(browser: Browser, docent: Docent, name: string) {
+  const role = "urn:li:dataHubRole:Proposer";
+  const invitation = await docent.graphql<{ createInviteToken: { inviteToken: string } }>(
+    `mutation ($role: String) { createInviteToken(input: { roleUrn: $role }) { inviteToken } }`,
+    { role },
+  );
+  const context = await browser.newContext({ baseURL: docent.address });
+  const reply = await context.request.post("/signUp", {
+    data: {
+      fullName: name,
+      email: `${name.toLowerCase()}@example.com`,
+      password: PASSWORD,
+      inviteToken: invitation.createInviteToken.inviteToken,
+    },
+  });
+  expect(reply.ok(), await reply.text()).toBe(true);
+  return context;
+}
+
+/** Proposes a change over the API. */
+async function propose(context: BrowserContext, mutation: string, input: object): Promise<void> {
+  const reply = await context.request.post("/api/graphql", {
+    data: { query: mutation, variables: { input } },
+  });
+  const body = (await reply.json()) as { extensions?: { proposals?: string[] } };
+  expect(body.extensions?.proposals, JSON.stringify(body)).toHaveLength(1);
+}
+
+const UPDATE = `mutation ($input: DescriptionUpdateInput!) { updateDescription(input: $input) }`;
+const ADD_TAG = `mutation ($input: TagAssociationInput!) { addTag(input: $input) }`;
+
+test(
+  "a proposal is shown with its difference, accepted, and listed as decided",
+  WRITES,
+  async ({ page, browser, docent }) => {
+    const urn = await createDataset(docent, "proposal_accepted");
+    await describe(docent, urn, "All customers we know.");
+    const proposer = await newProposer(browser, docent, "Ada");
+    await propose(proposer, UPDATE, {
+      resourceUrn: urn,
+      description: "All customers we have billed.",
+    });
+    await page.goto(address(urn));
+    await page.getByRole("link", { name: "1 proposed change" }).click();
+    await expect(page).toHaveTitle("Proposals · Docent");
+    const item = page.getByRole("listitem").filter({ hasText: "proposal_accepted" });
+    await expect(item.locator("del")).toHaveText("know");
+    await expect(item.locator("ins")).toHaveText("have billed");
+    await expect(item).toContainText("by Ada");
+    await page.getByRole("link", { name: /^Proposals \(\d+\)$/ }).click();
+    await page.getByRole("button", { name: "Accept the proposal for proposal_accepted" }).click();
+    await expect(page.getByRole("status").filter({ hasText: "was accepted" })).toBeVisible();
+    await expect(item).toBeHidden();
+    expect(await storedDescription(docent, urn)).toBe("All customers we have billed.");
+    await page.getByRole("link", { name: "Decided" }).click();
+    await expect(item).toContainText(/Accepted .* by/);
+    await proposer.close();
+  },
+);
+
+test(
+  "a proposal for tags and columns names them, and is rejected with a note",
+  WRITES,
+  async ({ page, browser, docent }) => {
+    const urn = await createDataset(docent, "proposal_rejected");
+    await docent.ingest("urn:li:tag:5f2c", "tagProperties", { name: "Personal data" });
+    const proposer = await newProposer(browser, docent, "Grete");
+    await propose(proposer, ADD_TAG, { resourceUrn: urn, tagUrn: "urn:li:tag:5f2c" });
+    await propose(proposer, UPDATE, {
+      resourceUrn: urn,
+      description: "Where they live.",
+      subResource: "city",
+      subResourceType: "DATASET_FIELD",
+    });
+    await page.goto(`/proposals?entity=${encodeURIComponent(urn)}`);
+    const items = page.getByRole("listitem").filter({ hasText: "by Grete" });
+    // The newest first.
+    await expect(items.nth(0)).toContainText("Description of column city");
+    await expect(items.nth(0).locator("ins")).toHaveText("Where they live.");
+    await expect(items.nth(1)).toContainText("Tags");
+    await expect(items.nth(1).locator("ins")).toHaveText("Personal data");
+    await page.setViewportSize({ width: 375, height: 740 });
+    const overflow = () =>
+      page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+    expect(await overflow()).toBeLessThanOrEqual(0);
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map((found) => `${found.id} ${found.nodes[0]?.html}`)).toEqual([]);
+    await items
+      .nth(0)
+      .getByRole("button", { name: /^Reject the proposal/ })
+      .click();
+    const dialog = page.getByRole("dialog", { name: /^Reject the proposal/ });
+    await dialog.getByLabel("Note").fill("The city of the invoice, not the home.");
+    const inDialog = await new AxeBuilder({ page }).analyze();
+    expect(inDialog.violations.map((found) => found.id)).toEqual([]);
+    await dialog.getByRole("button", { name: "Reject" }).click();
+    await expect(dialog).toBeHidden();
+    await expect(items).toHaveCount(1);
+    await page.getByRole("link", { name: "Decided" }).click();
+    await expect(items).toContainText("Note: The city of the invoice, not the home.");
+    await expect(items).toContainText(/Rejected .* by/);
+    await proposer.close();
+  },
+);
+
+test(
+  "a proposal for a text that was changed meanwhile says what to do",
+  WRITES,
+  async ({ page, browser, docent }) => {
+    const urn = await createDataset(docent, "proposal_conflict");
+    const proposer = await newProposer(browser, docent, "Konrad");
+    await propose(proposer, UPDATE, { resourceUrn: urn, description: "Mine." });
+    await describe(docent, urn, "Theirs.");
+    await page.goto(`/proposals?entity=${encodeURIComponent(urn)}`);
+    await page.getByRole("button", { name: /^Accept the proposal/ }).click();
+    const item = page.getByRole("listitem").filter({ hasText: "proposal_conflict" });
+    await expect(item.getByRole("alert")).toContainText(
+      "changed after Konrad proposed this, so it can't be accepted. Reject it",
+    );
+    expect(await storedDescription(docent, urn)).toBe("Theirs.");
+    await proposer.close();
+  },
+);
+
+test(
+  "a proposer edits as others do, sees the proposal, and withdraws it",
+  WRITES,
+  async ({ browser, docent }) => {
+    const urn = await createDataset(docent, "proposal_own");
+    await describe(docent, urn, "Stored.");
+    const proposer = await newProposer(browser, docent, "Emil");
+    const page = await proposer.newPage();
+    await page.goto(address(urn));
+    const notice = page.locator("[aria-live]").filter({ hasText: "waiting for approval" });
+
+    await page.getByRole("button", { name: "Add description for column city" }).click();
+    await page.keyboard.type("Where they live");
+    await page.keyboard.press("Control+Enter");
+    await expect(notice).toBeVisible();
+    await expect(page.getByRole("row", { name: /^city/ })).not.toContainText("Where they live");
+    await notice.getByRole("button", { name: "Close" }).click();
+    await expect(notice).toBeHidden();
+
+    await page.getByRole("button", { name: "Edit description", exact: true }).click();
+    await expect(page.getByRole("textbox", { name: /^Description/ })).toBeFocused();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type("Proposed.");
+    await page.keyboard.press("Control+Enter");
+    await expect(notice).toBeVisible();
+    await expect(page.getByText("Stored.", { exact: true })).toBeVisible();
+    await expect(page.getByText("Proposed.", { exact: true })).toBeHidden();
+    await expect(page.getByRole("link", { name: "2 proposed changes" })).toBeVisible();
+    expect(await storedDescription(docent, urn)).toBe("Stored.");
+
+    await notice.getByRole("link", { name: "View proposals" }).click();
+    const item = page.getByRole("listitem").filter({ hasText: "Proposed." });
+    await expect(notice).toBeHidden();
+    await expect(item.getByRole("button", { name: /^Accept/ })).toBeHidden();
+    await item.getByRole("button", { name: "Withdraw your proposal for proposal_own" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Withdraw" }).click();
+    await expect(page.getByRole("status").filter({ hasText: "was withdrawn" })).toBeVisible();
+    await expect(page.getByRole("link", { name: "Proposals (1)" })).toBeVisible();
+    await page.getByRole("link", { name: "Decided" }).click();
+    await expect(item).toContainText(/Withdrawn .* by Emil/);
+    await proposer.close();
+  },
+);
+
+test("an empty list of proposals explains what they are", async ({ page }) => {
+  const unknown = "urn:li:domain:no-proposals-here";
+  await page.goto(`/proposals?entity=${unknown}`);
+  await expect(page.getByText("No pending proposals")).toBeVisible();
+  await page.getByRole("link", { name: "Show all proposals" }).click();
+  await expect(page).toHaveURL(/\/proposals$/);
+});
