@@ -17,9 +17,7 @@ use axum::{Json, Router};
 use clap::Args;
 use docent_model::aspects::AuditStamp;
 use docent_model::{Registry, Urn, derive};
-use docent_search::{
-    Facets, Filter, Search, SearchError, SearchPage, SearchRequest, SearchResults,
-};
+use docent_search::{Facets, Search, SearchError, SearchPage, SearchRequest, SearchResults};
 use docent_store::version::{self, NewAspect};
 use docent_store::{AspectKey, Store, transact};
 use docent_store_sqlite::{OpenOptions, SqliteStore};
@@ -174,9 +172,11 @@ fn json_of(found: &SearchResults) -> Value {
 }
 
 async fn complete(State(served): State<Served>, Json(body): Json<Value>) -> Reply {
-    let completions = open_search(&served)?
-        .complete(&[], text(&body, "query")?, &Filter::default(), false, PAGE)
-        .await?;
+    let request = SearchRequest {
+        query: text(&body, "query")?.to_owned(),
+        ..SearchRequest::default()
+    };
+    let completions = open_search(&served)?.complete(request, PAGE).await?;
     let entities: Vec<&str> = completions.entities.iter().map(Urn::as_str).collect();
     Ok(Json(
         json!({"suggestions": completions.suggestions, "entities": entities}),

@@ -15,7 +15,7 @@ pub(crate) mod cache;
 mod default_policies;
 pub(crate) mod demand;
 mod grants;
-mod policy;
+pub(crate) mod policy;
 pub(crate) mod resource;
 mod resource_reader;
 pub(crate) mod rights;
@@ -31,7 +31,9 @@ use crate::{Caller, Catalog, Error};
 pub use demand::managers as type_managers;
 pub(crate) use grants::is_grantable;
 use resource::Field;
-pub(crate) use resource_reader::{AspectSource, read_resource, resource_keys};
+pub(crate) use resource_reader::{
+    AspectSource, Prefetched, holder_of, read_resource, resource_keys,
+};
 use rights::Preliminary;
 use scope::CallerRights;
 
@@ -95,7 +97,7 @@ impl Catalog {
             return Ok(urns.iter().map(|_| privileges.to_vec()).collect());
         };
         let fields = rights.fields_of(privileges).unwrap_or_default();
-        let mut source = resource_reader::Prefetched::new(self.store(), urns, fields).await?;
+        let mut source = Prefetched::new(self.store(), urns, fields).await?;
         let mut granted = Vec::with_capacity(urns.len());
         for urn in urns {
             let resource = read_resource(&mut source, urn, fields).await?;

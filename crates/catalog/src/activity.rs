@@ -47,7 +47,7 @@ impl Catalog {
             return Ok(Vec::new());
         };
         let after = newest.position.minus(ENTRIES_READ.into());
-        let log = self.store().log_read(after, ENTRIES_READ.into()).await?;
+        let log = self.reader().log_read(after, ENTRIES_READ.into()).await?;
         let mut seen = HashSet::new();
         let mut changes = Vec::new();
         for change in log.into_iter().rev() {
@@ -73,9 +73,13 @@ impl Catalog {
         Ok(changes)
     }
 
-    /// The number of changes in each of the last weeks, this one included, oldest first.
+    /// The number of changes in each of the last weeks, this one included, oldest first. Empty for
+    /// callers who do not see everything: the log cannot tell which changes they see.
     pub async fn changes_by_week(&self, weeks: i64) -> Result<Vec<Week>, Error> {
         bounded("weeks", weeks, MAX_WEEKS)?;
+        if self.view.is_some() {
+            return Ok(Vec::new());
+        }
         let since_monday = (self.now_ms() - FIRST_MONDAY_MS).rem_euclid(WEEK_MS);
         let this_week = self.now_ms() - since_monday;
         let newest = self.store().log_newest().await?;

@@ -20,7 +20,7 @@ use docent_store::transact;
 
 use crate::access::is_grantable;
 use crate::access::scope;
-use crate::proposal::{Change, Proposal};
+use crate::proposal::{Change, Proposal, Requirement};
 use crate::runs::EntityRollback;
 use crate::{Caller, Catalog, Error, ErrorKind};
 use authorization::Authorization;
@@ -106,7 +106,12 @@ impl Catalog {
         prepared: &Arc<[Prepared]>,
     ) -> Result<Applied, Error> {
         let authorization = match self.rights(caller).await? {
-            Some(rights) => Some(Authorization::prepare(caller.actor(), rights, prepared)?),
+            Some(rights) => {
+                let hidden = self.hidden_among(named_entities(prepared)).await?;
+                let hidden = Arc::new(hidden);
+                let actor = caller.actor();
+                Some(Authorization::prepare(actor, rights, prepared, hidden)?)
+            }
             None => None,
         };
         let authorization = authorization.map(Arc::new);
@@ -136,6 +141,13 @@ impl Catalog {
             "not finished after {MAX_TRANSACTIONS} transactions; they are committed, and repeating the request continues"
         )))
     }
+}
+
+/// The entities that the list changes or requires to exist.
+fn named_entities(prepared: &[Prepared]) -> impl Iterator<Item = &Urn> + Send {
+    let changed = prepared.iter().map(|item| &item.proposal.urn);
+    let requirements = prepared.iter().flat_map(|item| &item.proposal.requirements);
+    changed.chain(requirements.filter_map(Requirement::entity))
 }
 
 /// The entities that the list deletes and that policies may refer to.

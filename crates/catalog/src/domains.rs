@@ -218,10 +218,10 @@ impl Catalog {
             .map(str::trim)
             .filter(|query| !matches!(*query, "" | "*"));
         let Some(query) = query else {
-            return Ok(self
-                .store()
+            return self
+                .reader()
                 .placements_list("domain", parent, start, count)
-                .await?);
+                .await;
         };
         let placed = match parent {
             Some(parent) => search::Criterion::equal("parentDomain", parent.as_str()),
@@ -252,7 +252,7 @@ impl Catalog {
 
     /// The ancestors of each domain, nearest first.
     pub async fn domain_ancestors(&self, domains: &[Urn]) -> Result<Vec<Vec<Urn>>, Error> {
-        Ok(self.store().placement_ancestors(domains, MAX_DEPTH).await?)
+        self.reader().placement_ancestors(domains, MAX_DEPTH).await
     }
 }
 

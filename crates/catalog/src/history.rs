@@ -46,7 +46,7 @@ impl Catalog {
     pub async fn history(&self, urn: &Urn, subject: &Subject) -> Result<History, Error> {
         let aspect = subject.aspect(urn)?;
         let key = AspectKey::new(urn, aspect);
-        let versions = self.store().histories_read(&[key]).await?.pop();
+        let versions = self.reader().histories_read(&[key]).await?.pop();
         let versions = versions.unwrap_or_default();
         let is_complete = versions
             .first()

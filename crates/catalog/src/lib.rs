@@ -59,8 +59,10 @@ pub mod timeline;
 pub mod timeseries;
 pub mod tokens;
 pub mod usage;
+pub mod view;
 pub mod vocabulary;
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use docent_model::{Clock, EpochMillis};
@@ -85,6 +87,8 @@ pub use target::Target;
 pub struct Catalog {
     inner: Arc<Inner>,
     search: Option<Arc<Search>>,
+    /// What the caller of this catalog sees; `None` for everything.
+    view: Option<Arc<view::View>>,
     ids: Arc<dyn Ids>,
     session_limits: sessions::SessionLimits,
     token_limits: tokens::TokenLimits,
@@ -103,6 +107,8 @@ struct Inner {
     throttle: people::throttle::Throttle,
     /// `None` if every caller may do everything.
     access: OnceLock<access::cache::AccessCache>,
+    /// Whether callers see only what policies let them view.
+    has_view_policies: AtomicBool,
 }
 
 impl Catalog {
@@ -119,8 +125,10 @@ impl Catalog {
                 hashing: people::password::Hashing::default(),
                 throttle: people::throttle::Throttle::default(),
                 access: OnceLock::new(),
+                has_view_policies: AtomicBool::new(false),
             }),
             search: None,
+            view: None,
             ids: Arc::new(RandomIds),
             token_limits: tokens::TokenLimits::default(),
             session_limits: sessions::SessionLimits::default(),

@@ -6,7 +6,8 @@
 //! Columns are followed through the column lineage of tables and jobs ([`columns`]).
 //!
 //! Missing and soft-deleted entities are traversed, because data flows through them all the same,
-//! but left out of the result unless requested.
+//! but left out of the result unless requested. So are entities that the caller may not see; where
+//! they are shown, another URN stands for them ([`crate::view`]).
 //!
 //! To add a lineage relationship, annotate it in the registry.
 
@@ -15,9 +16,12 @@ mod existence;
 mod step;
 mod walk;
 
+use std::collections::HashSet;
+
 use docent_model::{LineageDirection, Urn};
 use docent_store::RelatedEntity;
 
+use crate::view::stand_in;
 use crate::{Catalog, Error};
 
 pub use walk::{Reached, Walk, WalkLimits};
@@ -103,36 +107,35 @@ impl Catalog {
                 list
             })
             .collect();
-        let existence = self
-            .existence_of(lists.iter().flatten().map(|related| &related.urn))
-            .await?;
-        Ok(lists
-            .into_iter()
-            .map(|list| {
+        let neighbors = lists.iter().flatten().map(|related| &related.urn);
+        let hidden = self.hidden_among(neighbors.clone().chain(urns)).await?;
+        let existence = self.existence_of(neighbors).await?;
+        let is_shown = |urn: &Urn| query.include_ghosts || existence.is_live(urn);
+        let mut pages = Vec::with_capacity(urns.len());
+        for (urn, list) in urns.iter().zip(lists) {
+            let mut page = Neighbors::default();
+            if !hidden.contains(urn) {
                 let all = list.len();
-                let mut shown = list;
-                shown.retain(|related| query.include_ghosts || existence.is_live(&related.urn));
-                Neighbors {
-                    total: shown.len(),
-                    filtered: all - shown.len(),
-                    items: shown
-                        .into_iter()
-                        .skip(query.start)
-                        .take(query.count)
-                        .map(|related| Neighbor {
-                            urn: related.urn,
-                            relationship: related.relationship,
-                        })
-                        .collect(),
+                let shown: Vec<RelatedEntity> =
+                    list.into_iter().filter(|it| is_shown(&it.urn)).collect();
+                page.total = shown.len();
+                page.filtered = all - shown.len();
+                for related in shown.into_iter().skip(query.start).take(query.count) {
+                    page.items.push(Neighbor {
+                        urn: shown_as(related.urn, &hidden)?,
+                        relationship: related.relationship,
+                    });
                 }
-            })
-            .collect())
+            }
+            pages.push(page);
+        }
+        Ok(pages)
     }
 
     /// Each entity, followed by its siblings.
     async fn with_siblings(&self, urns: &[Urn]) -> Result<Vec<Vec<Urn>>, Error> {
         let pages = self
-            .store()
+            .reader()
             .edges_list(urns, true, &["SiblingOf"], 0, MAX_SIBLINGS)
             .await?;
         Ok(urns
@@ -143,5 +146,14 @@ impl Catalog {
                 std::iter::once(urn.clone()).chain(siblings).collect()
             })
             .collect())
+    }
+}
+
+/// The URN of an entity, or the one that stands for it if it is hidden.
+fn shown_as(urn: Urn, hidden: &HashSet<Urn>) -> Result<Urn, Error> {
+    if hidden.contains(&urn) {
+        stand_in(&urn)
+    } else {
+        Ok(urn)
     }
 }

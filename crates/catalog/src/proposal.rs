@@ -121,6 +121,18 @@ impl Change {
             | Self::RevokeAccess => None,
         }
     }
+
+    /// Whether it may create its entity.
+    pub(crate) fn may_create(&self) -> bool {
+        matches!(
+            self,
+            Self::Upsert { .. }
+                | Self::Create { .. }
+                | Self::CreateEntity { .. }
+                | Self::Patch { .. }
+                | Self::Edit { .. }
+        )
+    }
 }
 
 /// Maps the current value of an aspect, if there is one, to the next; `None` leaves it unchanged.
@@ -212,6 +224,14 @@ impl Requirement {
         }
     }
 
+    /// The entity that it requires to exist.
+    pub(crate) fn entity(&self) -> Option<&Urn> {
+        match self {
+            Self::Exists { urn, .. } => Some(urn),
+            _ => None,
+        }
+    }
+
     /// Whether it is a precondition that a client sets.
     pub(crate) fn is_condition(&self) -> bool {
         matches!(
@@ -247,6 +267,12 @@ impl Proposal {
     pub(crate) fn referring_to(mut self, references: Arc<[Urn]>) -> Self {
         self.references = Some(references);
         self
+    }
+
+    /// Whether it requires an entity to exist.
+    pub(crate) fn requires_entity(&self, urn: &Urn) -> bool {
+        let mut required = self.requirements.iter().filter_map(Requirement::entity);
+        required.any(|required| required == urn)
     }
 
     /// Requires no privilege, because the use case has decided already.

@@ -49,7 +49,7 @@ impl Catalog {
     /// Latest versions, existence checks and whole entities from one snapshot. Like all reads, it
     /// reads secret aspects as missing.
     pub async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, Error> {
-        let mut reply = self.store().read(request).await?;
+        let mut reply = self.reader().read(request).await?;
         remove_secret_rows(request.rows, &mut reply.rows);
         for aspects in &mut reply.entities {
             aspects.retain(|(aspect, _)| !Self::is_secret(*aspect));
@@ -74,12 +74,12 @@ impl Catalog {
     async fn read_current_unfiltered(&self, keys: &[AspectKey]) -> Result<Vec<AspectRow>, Error> {
         let is_series = |key: &AspectKey| Registry::get().is_timeseries(key.aspect);
         if !keys.iter().any(is_series) {
-            return Ok(self.store().read(ReadRequest::rows(keys)).await?.rows);
+            return Ok(self.reader().read(ReadRequest::rows(keys)).await?.rows);
         }
         let (series, versioned): (Vec<AspectKey>, Vec<AspectKey>) =
             keys.iter().cloned().partition(is_series);
-        let mut points = self.store().timeseries_latest(&series).await?.into_iter();
-        let reply = self.store().read(ReadRequest::rows(&versioned)).await?;
+        let mut points = self.reader().timeseries_latest(&series).await?.into_iter();
+        let reply = self.reader().read(ReadRequest::rows(&versioned)).await?;
         let mut rows = reply.rows.into_iter();
         let current = keys.iter().map(|key| {
             if is_series(key) {
@@ -106,7 +106,7 @@ impl Catalog {
         if Self::is_secret(key.aspect) {
             return Ok(None);
         }
-        let row = self.store().aspect_read_version(key, version).await?;
+        let row = self.reader().aspect_read_version(key, version).await?;
         if row.is_some() || !version.is_history() {
             return Ok(row);
         }
@@ -132,6 +132,7 @@ impl Catalog {
                 "the URN pattern is too complex: at most {MAX_ENCODED_BYTES} bytes and {MAX_PATTERN_WILDCARDS} wildcards (%) are allowed"
             )));
         }
+        self.check_sees_everything("counting aspects")?;
         Ok(self.store().aspects_count(aspect, urn_like).await?)
     }
 
@@ -205,10 +206,9 @@ impl Catalog {
         } else {
             names
         };
-        let store = self.store();
-        Ok(store
+        self.reader()
             .edges_list(urns, outgoing, names, start, count)
-            .await?)
+            .await
     }
 
     /// The entities of a type in the order of their URNs, soft-deleted ones included, and how many
@@ -233,6 +233,9 @@ impl Catalog {
             return Err(Error::invalid(format!(
                 "start is {start}: at most {MAX_URNS_START} is allowed; use a scroll to read more"
             )));
+        }
+        if self.view.is_some() {
+            return self.list_seen_urns(entity, start, count).await;
         }
         let pattern = format!("urn:li:{}:%", entity.name);
         let total = self
@@ -266,6 +269,20 @@ impl Catalog {
         })
     }
 
+    /// [`Catalog::list_urns`] for a caller who does not see everything.
+    async fn list_seen_urns(
+        &self,
+        entity: &EntitySpec,
+        start: usize,
+        count: usize,
+    ) -> Result<ListPage<Urn>, Error> {
+        let all = self.urns_behind(entity, None, MAX_URNS_START).await?;
+        Ok(ListPage {
+            total: all.len(),
+            items: all.into_iter().skip(start).take(count).collect(),
+        })
+    }
+
     /// The entities of a type behind `after` in the order of their URNs.
     pub async fn urns_behind(
         &self,
@@ -273,10 +290,9 @@ impl Catalog {
         after: Option<&Urn>,
         limit: usize,
     ) -> Result<Vec<Urn>, Error> {
-        let store = self.store();
-        Ok(store
+        self.reader()
             .urns_list(entity.name, entity.key_aspect, after, limit)
-            .await?)
+            .await
     }
 
     /// Whether the store has no entity of this type.
@@ -285,7 +301,7 @@ impl Catalog {
             return Ok(true);
         };
         let some = self
-            .store()
+            .reader()
             .urns_list(entity.name, entity.key_aspect, None, 1)
             .await?;
         Ok(some.is_empty())

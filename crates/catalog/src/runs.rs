@@ -99,6 +99,7 @@ impl Catalog {
         start: usize,
         count: usize,
     ) -> Result<Vec<RunSummary>, Error> {
+        self.check_sees_everything("listing ingestion runs")?;
         let count = count.min(MAX_PAGE);
         Ok(self
             .store()
@@ -114,6 +115,7 @@ impl Catalog {
         start: usize,
         count: usize,
     ) -> Result<Vec<RunAspect>, Error> {
+        self.check_sees_everything("listing what an ingestion run wrote")?;
         let store = self.store();
         Ok(store
             .run_aspects(run, include_removed, start, count.min(MAX_PAGE))
@@ -130,6 +132,7 @@ impl Catalog {
         dry_run: bool,
         hard: bool,
     ) -> Result<RolledBack, Error> {
+        self.check_sees_everything("rolling back an ingestion run")?;
         if run_id.is_empty() || run_id == NO_RUN_ID {
             return Err(Error::invalid(
                 "the id of the run to roll back is missing: the list of runs has the ids",

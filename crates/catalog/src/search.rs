@@ -1,10 +1,9 @@
 //! Search.
 //!
 //! The index and its limits are another crate. This module has what every API must agree on: the
-//! meaning of a filter (`filter`), and that soft-deleted entities are left out unless requested.
-//! Browsing the tree of paths is a search too ([`browse`]).
-//!
-//! Permissions will become part of the filter here.
+//! meaning of a filter (`filter`), that soft-deleted entities are left out unless requested, and
+//! that callers find only what they may see ([`crate::view`]). Browsing the tree of paths is a
+//! search too ([`browse`]).
 //!
 //! To add a kind of search: a function here that builds a [`SearchRequest`] and calls
 //! [`Catalog::search`].
@@ -14,7 +13,7 @@ mod filter;
 
 use std::sync::Arc;
 
-use docent_model::Registry;
+use docent_model::{Registry, Urn};
 use docent_search::{Search, SearchError};
 
 use crate::{Catalog, Error};
@@ -45,7 +44,30 @@ impl Catalog {
         check_types(&request.types)?;
         let mut request = request.clone();
         filter::prepare(&mut request.filter, &mut request.include_removed)?;
-        Ok(self.index()?.search(&request).await?)
+        request.view = self.search_view().await?;
+        let mut found = self.index()?.search(&request).await?;
+        self.remove_hidden_values(&mut found.facets).await?;
+
+        Ok(found)
+    }
+
+    /// Removes the URNs of hidden entities from facets: what a caller sees may refer to them.
+    async fn remove_hidden_values(&self, facets: &mut [Facet]) -> Result<(), Error> {
+        let urns = |value: &FacetValue| -> Vec<Urn> {
+            let parts = value.value.split([PAIR_SEPARATOR, browse::STEP]);
+            parts.filter_map(|part| Urn::parse(part).ok()).collect()
+        };
+        let values = facets.iter().flat_map(|facet| &facet.values);
+        let named: Vec<Urn> = values.flat_map(urns).collect();
+        let hidden = self.hidden_among(&named).await?;
+        if !hidden.is_empty() {
+            for facet in facets {
+                facet
+                    .values
+                    .retain(|value| !urns(value).iter().any(|urn| hidden.contains(urn)));
+            }
+        }
+        Ok(())
     }
 
     /// Names that begin with the typed text, best first.
@@ -67,18 +89,29 @@ impl Catalog {
                 "limit is {limit}: at most {MAX_COMPLETIONS} suggestions are returned"
             )));
         }
-        let mut filter = filter.clone();
-        let mut include_removed = false;
-        filter::prepare(&mut filter, &mut include_removed)?;
-        let index = self.index()?;
-        Ok(index
-            .complete(types, text, &filter, include_removed, limit)
-            .await?)
+        let mut request = SearchRequest {
+            types: types.to_vec(),
+            query: text.to_owned(),
+            filter: filter.clone(),
+            view: self.search_view().await?,
+            ..SearchRequest::default()
+        };
+        filter::prepare(&mut request.filter, &mut request.include_removed)?;
+        Ok(self.index()?.complete(request, limit).await?)
     }
 
     /// The share of described datasets, in total and by domain.
     pub async fn documentation_coverage(&self) -> Result<Coverage, Error> {
-        Ok(self.index()?.coverage().await?)
+        let mut coverage = self.index()?.coverage(self.search_view().await?).await?;
+        let domains = coverage.domains.iter();
+        let domains: Vec<Urn> = domains
+            .filter_map(|(urn, _)| Urn::parse(urn).ok())
+            .collect();
+        let hidden = self.hidden_among(&domains).await?;
+        coverage
+            .domains
+            .retain(|(urn, _)| !hidden.contains(urn.as_str()));
+        Ok(coverage)
     }
 
     fn index(&self) -> Result<&Search, Error> {

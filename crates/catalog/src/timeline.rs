@@ -273,7 +273,7 @@ impl Catalog {
             .iter()
             .map(|aspect| AspectKey::new(urn, *aspect))
             .collect();
-        let histories = self.store().histories_read(&keys).await?;
+        let histories = self.reader().histories_read(&keys).await?;
         let histories: BTreeMap<AspectName, Vec<StoredAspect>> =
             aspects.into_iter().zip(histories).collect();
         let mut moments: BTreeMap<(EpochMillis, String), Vec<Event>> = BTreeMap::new();

@@ -65,7 +65,7 @@ impl Catalog {
                 CHUNK
             };
             let points = self
-                .store()
+                .reader()
                 .timeseries_list(key, &query.range, newest_first, start, chunk)
                 .await?;
             start += points.len();
@@ -88,7 +88,10 @@ fn check(filter: &Filter) -> Result<(), Error> {
     let hierarchy = |criterion: &&Criterion| {
         matches!(
             criterion.operator,
-            Operator::DescendantsIncluded | Operator::AncestorsIncluded | Operator::RelatedIncluded
+            Operator::DescendantsIncluded
+                | Operator::AncestorsIncluded
+                | Operator::RelatedIncluded
+                | Operator::DescendantsOfPrefix
         )
     };
     match filter.any.iter().flatten().find(hierarchy) {
@@ -176,16 +179,19 @@ fn criterion_holds(criterion: &Criterion, found: &[String]) -> bool {
             any(&|value, expected| value.to_lowercase() == expected.to_lowercase())
         }
         Operator::Contains => any(&|value, expected| value.contains(expected)),
-        Operator::StartsWith => any(&|value, expected| value.starts_with(expected)),
+        Operator::StartsWith | Operator::Prefix => {
+            any(&|value, expected| value.starts_with(expected))
+        }
         Operator::EndsWith => any(&|value, expected| value.ends_with(expected)),
         Operator::Exists => !found.is_empty(),
         Operator::Greater => ordered(Ordering::is_gt),
         Operator::GreaterOrEqual => ordered(Ordering::is_ge),
         Operator::Less => ordered(Ordering::is_lt),
         Operator::LessOrEqual => ordered(Ordering::is_le),
-        Operator::DescendantsIncluded | Operator::AncestorsIncluded | Operator::RelatedIncluded => {
-            false
-        }
+        Operator::DescendantsIncluded
+        | Operator::AncestorsIncluded
+        | Operator::RelatedIncluded
+        | Operator::DescendantsOfPrefix => false,
     }
 }
 

@@ -92,6 +92,9 @@ pub(crate) struct ServeFlags {
     /// Role of users that have none: Admin, Editor, Reader, another role, or none [default: Editor]
     #[arg(long, env = "DOCENT_DEFAULT_ROLE", value_name = "ROLE")]
     default_role: Option<String>,
+    /// Whether callers see only what policies let them view [default: off]
+    #[arg(long, env = "DOCENT_VIEW_POLICIES", value_name = "on|off")]
+    view_policies: Option<Switch>,
     /// Time after which a session ends: for example 12h or 7d [default: 24h]
     #[arg(long, env = "DOCENT_SESSION_TTL", value_name = "TIME")]
     session_ttl: Option<String>,
@@ -152,6 +155,7 @@ struct File {
     token_rate_limit: Option<String>,
     max_token_ttl: Option<String>,
     default_role: Option<String>,
+    view_policies: Option<Switch>,
     session_ttl: Option<String>,
     session_idle: Option<String>,
     public_url: Option<String>,
@@ -181,6 +185,7 @@ pub(crate) struct Settings {
     pub(crate) max_token_ttl_ms: Option<EpochMillis>,
     /// `None` gives users without a role no role.
     pub(crate) default_role: Option<String>,
+    pub(crate) view_policies: Switch,
     pub(crate) session_limits: SessionLimits,
     pub(crate) identity: IdentitySettings,
     pub(crate) admin_password_file: Option<PathBuf>,
@@ -198,6 +203,7 @@ impl Settings {
         let ui_listen = serve.ui_listen.or(file.ui_listen);
         let store = StoreUrl::parse(store.store.as_deref().or(file.store.as_deref()))?;
         let search_index = serve.search_index.or(file.search_index);
+        let auth = serve.auth.or(file.auth).unwrap_or(Switch::On);
         Ok(Self {
             search_index: search_index.unwrap_or_else(|| store.search_index()),
             store,
@@ -207,7 +213,7 @@ impl Settings {
                 serve.tls_cert.or(file.tls_cert),
                 serve.tls_key.or(file.tls_key),
             )?,
-            auth: serve.auth.or(file.auth).unwrap_or(Switch::On),
+            auth,
             trusted_proxies: serve
                 .trusted_proxy
                 .or(file.trusted_proxy)
@@ -230,6 +236,7 @@ impl Settings {
                 .map(|text| parse_token_ttl(&text))
                 .transpose()?,
             default_role: parse_role(serve.default_role.or(file.default_role)),
+            view_policies: parse_view_policies(serve.view_policies.or(file.view_policies), auth)?,
             session_limits: session_limits::parse(
                 serve.session_ttl.or(file.session_ttl).as_deref(),
                 serve.session_idle.or(file.session_idle).as_deref(),
@@ -297,6 +304,16 @@ impl File {
 fn parse_role(text: Option<String>) -> Option<String> {
     let role = text.unwrap_or_else(|| DEFAULT_ROLE.to_owned());
     (role != "none").then_some(role)
+}
+
+/// Whether callers see only what policies let them view. Without authentication there are no
+/// callers to tell apart.
+fn parse_view_policies(text: Option<Switch>, auth: Switch) -> Result<Switch> {
+    let view_policies = text.unwrap_or(Switch::Off);
+    if view_policies == Switch::On && auth == Switch::Off {
+        bail!("--view-policies on needs authentication: remove --auth off");
+    }
+    Ok(view_policies)
 }
 
 /// A rate of requests; the word `off` means any rate.

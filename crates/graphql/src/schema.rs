@@ -301,7 +301,7 @@ impl Loader {
         for (name, value) in &ty.values {
             let mut spellings = source::texts(value.directives.get("variant"), "of");
             if let Some(entity_type) = source::text(value.directives.get("entity"), "type") {
-                match Registry::get().entity(entity_type) {
+                match Registry::get().stored_entity(entity_type) {
                     Some(spec) if spec.name == entity_type => {
                         entity_type_values.insert(spec.name, name.as_str().into());
                         spellings.push(entity_type.into());
@@ -366,7 +366,7 @@ impl Loader {
         let Some(entity_type) = source::text(entity, "type") else {
             return ObjectKind::Plain;
         };
-        match Registry::get().entity(entity_type) {
+        match Registry::get().stored_entity(entity_type) {
             Some(spec) if spec.name == entity_type => ObjectKind::Entity(spec),
             _ => {
                 self.problem(

@@ -96,8 +96,7 @@ pub(crate) async fn reset_password(
 
 /// Sets the caller's own password.
 pub(crate) async fn change_password(
-    State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated { state, caller }: Authenticated,
     client: Client,
     headers: HeaderMap,
     WholeBody(bytes): WholeBody<MAX_CREDENTIALS_BYTES>,

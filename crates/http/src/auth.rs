@@ -28,7 +28,11 @@ pub enum AuthMode {
 /// cross-site. With authentication off every request must not be cross-site, because other sites'
 /// pages could otherwise use the browser of anyone who can reach this server.
 #[derive(Debug)]
-pub struct Authenticated(pub Caller);
+pub(crate) struct Authenticated {
+    pub(crate) caller: Caller,
+    /// The state, with the catalog as the caller sees it.
+    pub(crate) state: AppState,
+}
 
 /// The caller, once it is authenticated, for what wraps the handler.
 #[derive(Debug, Clone, Default)]
@@ -47,7 +51,11 @@ impl FromRequestParts<AppState> for Authenticated {
         if let Some(known) = parts.extensions.get::<KnownCaller>() {
             known.0.get_or_init(|| caller.clone());
         }
-        Ok(Self(caller))
+        let catalog = state.catalog().seen_by(&caller).await?;
+        Ok(Self {
+            caller,
+            state: state.with_catalog(catalog),
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 
 /// A request that failed, with its status.
 #[derive(Debug)]
-pub struct ErrorResponse {
+pub(crate) struct ErrorResponse {
     status: StatusCode,
     /// The kind of problem; by default the reason phrase of the status.
     title: Option<String>,

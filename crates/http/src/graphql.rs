@@ -2,14 +2,12 @@
 
 use std::borrow::Cow;
 
-use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use docent_graphql::{Context, Request};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::conditions;
@@ -31,8 +29,7 @@ struct Body<'a> {
 /// Executes one operation. Errors of the operation are in the reply, with status 200; a body that
 /// is not a GraphQL request gets 400.
 pub(crate) async fn execute(
-    State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated { state, caller }: Authenticated,
     condition: conditions::UnsupportedCondition,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {

@@ -85,11 +85,11 @@ pub struct HttpSettings {
 #[derive(Debug, Clone)]
 pub struct AppState {
     inner: Arc<Parts>,
+    catalog: Catalog,
 }
 
 #[derive(Debug)]
 struct Parts {
-    catalog: Catalog,
     engine: Engine,
     settings: HttpSettings,
     body_budget: body::BodyBudget,
@@ -100,7 +100,6 @@ impl AppState {
     pub fn new(catalog: Catalog, engine: Engine, settings: HttpSettings) -> Self {
         Self {
             inner: Arc::new(Parts {
-                catalog,
                 engine,
                 rate_limits: RateLimits::new(
                     settings.address_rate_limit,
@@ -109,11 +108,21 @@ impl AppState {
                 settings,
                 body_budget: body::BodyBudget::default(),
             }),
+            catalog,
         }
     }
 
+    /// The same state with another catalog.
+    fn with_catalog(&self, catalog: Catalog) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+            catalog,
+        }
+    }
+
+    /// The catalog; as the caller sees it in the state of [`auth::Authenticated`].
     pub(crate) fn catalog(&self) -> &Catalog {
-        &self.inner.catalog
+        &self.catalog
     }
 
     pub(crate) fn engine(&self) -> &Engine {

@@ -79,8 +79,7 @@ fn is_id(text: &str) -> bool {
 
 /// The write status of each aspect in the request.
 pub(crate) async fn write_status(
-    State(state): State<AppState>,
-    Authenticated(_): Authenticated,
+    Authenticated { state, .. }: Authenticated,
     Path(trace): Path<String>,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,

@@ -18,7 +18,9 @@ use crate::column::for_each_value_in;
 use crate::document::{COLUMNS, DESCRIBED_COLUMNS};
 use crate::error::SearchError;
 use crate::field::{ENTITY_TYPE, HAS_DESCRIPTION, REMOVED};
+use crate::filter::Filters;
 use crate::matching::{DocumentSet, QueryNode, SegmentSearcher};
+use crate::request::Filter;
 use crate::schema::{Fields, column_path};
 use crate::segment_cache::SegmentCache;
 
@@ -58,12 +60,22 @@ pub(crate) fn coverage(
     fields: &Fields,
     cache: &SegmentCache,
     budget: &SearchBudget,
+    view: Option<&Filter>,
 ) -> Result<Coverage, SearchError> {
+    let filters = Filters {
+        searcher,
+        fields,
+        budget,
+    };
+    let view = match view {
+        Some(view) => filters.query(view)?.map(DocumentSet::Query),
+        None => None,
+    };
     let prepared = PreparedQuery {
         text: QueryNode::All,
         types: Some((DATASET.to_owned(), vec![fields.term(ENTITY_TYPE, DATASET)])),
         excluded: Some(fields.term(REMOVED, "true")),
-        conditions: Vec::new(),
+        conditions: view.into_iter().collect(),
         budget: budget.clone(),
     };
     let all = ResultCollector {

@@ -36,6 +36,8 @@ const MAX_VALUES: usize = 20_000;
 /// More values are compared with all lists instead of being looked up by their words, which takes a
 /// phrase query for each.
 const MAX_VALUES_BY_WORDS: usize = 20;
+/// Both an entity type and the field that refers to it.
+const CONTAINER: &str = "container";
 /// Bounds the walk over a tree that has a cycle.
 const MAX_LEVELS: usize = 50;
 
@@ -118,6 +120,12 @@ impl<'s> Filters<'s> {
             Operator::LessOrEqual => self.compare(field, &values, Ordering::is_le),
             Operator::DescendantsIncluded => {
                 let descendants = self.descendants(&values)?;
+                self.equal(field, &descendants)
+            }
+            Operator::Prefix => self.with_prefix(field, &values),
+            Operator::DescendantsOfPrefix => {
+                let roots = self.urns(&*self.with_prefix(URN, &values)?)?;
+                let descendants = self.descendants(&roots)?;
                 self.equal(field, &descendants)
             }
             Operator::AncestorsIncluded => {
@@ -289,6 +297,16 @@ impl<'s> Filters<'s> {
         Ok(Box::new(found))
     }
 
+    /// Documents with a value that has one of the prefixes.
+    fn with_prefix(&self, field: &str, prefixes: &[String]) -> Result<Box<dyn Query>, SearchError> {
+        if form_of(field) == IndexForm::Urn {
+            let found = self.walk().matching_texts(URN, prefixes, |_| Ok(true))?;
+            return Ok(Box::new(found));
+        }
+        let has_prefix = |value: &str| prefixes.iter().any(|it| value.starts_with(it));
+        self.with_value(field, |text| Cow::Borrowed(text), has_prefix)
+    }
+
     /// Prose is indexed by its words, so a condition on it is a phrase query.
     fn with_phrases(
         &self,
@@ -335,8 +353,13 @@ impl<'s> Filters<'s> {
         for _ in 0..MAX_LEVELS {
             let mut next = Vec::new();
             for (field, of_field) in by_parent_field(&level) {
-                let kind = (field == "container").then_some("container");
-                next.extend(self.urns(&*self.equal(field, &of_field)?, kind)?);
+                let mut children = self.equal(field, &of_field)?;
+                // Datasets are in containers, too.
+                if field == CONTAINER {
+                    let containers = term_query(self.fields.term(ENTITY_TYPE, CONTAINER));
+                    children = Box::new(BooleanQuery::intersection(vec![children, containers]));
+                }
+                next.extend(self.urns(&*children)?);
             }
             next.retain(|urn| all.insert(urn.clone()));
             if next.is_empty() {
@@ -365,8 +388,8 @@ impl<'s> Filters<'s> {
         Ok(all.into_iter().collect())
     }
 
-    /// The URNs of the matching documents, of one entity type if it is given.
-    fn urns(&self, query: &dyn Query, kind: Option<&str>) -> Result<Vec<String>, SearchError> {
+    /// The URNs of the matching documents.
+    fn urns(&self, query: &dyn Query) -> Result<Vec<String>, SearchError> {
         self.budget.check()?;
         let documents = self
             .searcher
@@ -387,10 +410,7 @@ impl<'s> Filters<'s> {
                 Some(column) => first_text(column, address.doc_id)?,
                 None => None,
             };
-            let fits = |urn: &String| {
-                kind.is_none_or(|kind| Urn::parse(urn).is_ok_and(|urn| urn.entity_type() == kind))
-            };
-            urns.extend(urn.filter(fits));
+            urns.extend(urn);
         }
         Ok(urns)
     }
@@ -452,7 +472,7 @@ fn parent_field(urn: &str) -> Option<&'static str> {
     let kind = Urn::parse(urn).ok()?;
     match kind.entity_type() {
         "domain" => Some("parentDomain"),
-        "container" => Some("container"),
+        CONTAINER => Some(CONTAINER),
         "glossaryNode" => Some("parentNode"),
         _ => None,
     }

@@ -2,6 +2,8 @@
 //!
 //! [`SearchRequest::check`] enforces the limits for every caller.
 
+use std::sync::Arc;
+
 use crate::error::SearchError;
 
 /// Joins two fields, and two values, to count or filter pairs.
@@ -30,6 +32,9 @@ pub struct SearchRequest {
     /// In the language of [`crate::language`]. Empty and `*` match everything.
     pub query: String,
     pub filter: Filter,
+    /// What the caller may see; `None` for everything. Other documents are as if they did not
+    /// exist.
+    pub view: Option<Arc<Filter>>,
     /// Includes soft-deleted entities.
     pub include_removed: bool,
     /// Empty means that the best match comes first.
@@ -202,6 +207,10 @@ pub enum Operator {
     AncestorsIncluded,
     /// The value, a descendant or an ancestor.
     RelatedIncluded,
+    /// A value that begins with one of these, in the same case.
+    Prefix,
+    /// An entity whose URN begins with the value, in the same case, or a descendant.
+    DescendantsOfPrefix,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -141,28 +141,21 @@ impl Search {
         Ok(found)
     }
 
-    /// Completes names with a prefix, best first.
+    /// Completes names that begin with the query, best first. The page of the request is ignored.
     ///
     /// If many more names than `limit` have the prefix, only the first of them in alphabetical
     /// order are ranked.
     pub async fn complete(
         &self,
-        types: &[String],
-        text: &str,
-        filter: &Filter,
-        include_removed: bool,
+        request: SearchRequest,
         limit: usize,
     ) -> Result<Completions, SearchError> {
         let request = SearchRequest {
-            types: types.to_vec(),
-            query: text.to_owned(),
-            filter: filter.clone(),
-            include_removed,
             page: SearchPage::Offset {
                 start: 0,
                 count: limit,
             },
-            ..SearchRequest::default()
+            ..request
         };
         let collector = collector_of(&request)?;
         let cache = self.live.cache();
@@ -208,11 +201,14 @@ impl Search {
         })
     }
 
-    /// Documentation coverage from an index that has every change committed before.
-    pub async fn coverage(&self) -> Result<Coverage, SearchError> {
+    /// Documentation coverage of what passes the filter, from an index that has every change
+    /// committed before.
+    pub async fn coverage(&self, view: Option<Arc<Filter>>) -> Result<Coverage, SearchError> {
         let cache = self.live.cache();
-        self.run(move |searcher, fields, budget| coverage(searcher, fields, &cache, budget))
-            .await
+        self.run(move |searcher, fields, budget| {
+            coverage(searcher, fields, &cache, budget, view.as_deref())
+        })
+        .await
     }
 
     /// Runs a task on a snapshot of the index, on a blocking thread. A damaged index is given up.
@@ -410,12 +406,15 @@ fn prepare(
     } else {
         types(&mut DEFAULT_TYPES.iter().copied())
     };
-    let conditions = filters.query(&request.filter)?.map(DocumentSet::Query);
+    let mut conditions = Vec::new();
+    for filter in request.view.as_deref().into_iter().chain([&request.filter]) {
+        conditions.extend(filters.query(filter)?.map(DocumentSet::Query));
+    }
     Ok(PreparedQuery {
         text: text.unwrap_or(QueryNode::All),
         types,
         excluded: (!request.include_removed).then(|| fields.term(REMOVED, "true")),
-        conditions: conditions.into_iter().collect(),
+        conditions,
         budget: budget.clone(),
     })
 }

@@ -9,7 +9,7 @@ use docent_e2e::{CommandOutput, docent_command, repository_root, temporary_direc
 /// The flags of every command but `move`.
 const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
 /// The settings of `docent serve`, besides the common ones.
-const SERVE: [&str; 31] = [
+const SERVE: [&str; 32] = [
     "--listen",
     "--ui-listen",
     "--tls-cert",
@@ -20,6 +20,7 @@ const SERVE: [&str; 31] = [
     "--address-rate-limit",
     "--token-rate-limit",
     "--default-role",
+    "--view-policies",
     "--max-token-ttl",
     "--session-ttl",
     "--session-idle",

@@ -282,6 +282,36 @@ fn a_flag_overrides_a_variable_and_a_variable_overrides_the_file() -> anyhow::Re
 }
 
 #[test]
+fn view_policies_hide_what_no_policy_lets_a_user_view() -> anyhow::Result<()> {
+    let server = Server::start(
+        Options::default()
+            .variable("DOCENT_DEMO", "true")
+            .variable("DOCENT_DEFAULT_ROLE", "none")
+            .variable("DOCENT_VIEW_POLICIES", "on"),
+    )?;
+    let token = server.token("urn:li:corpuser:nobody")?;
+    let query = "{ searchAcrossEntities(input: { query: \"*\", types: [DATASET] }) { total } }";
+    let total = || -> anyhow::Result<Option<u64>> {
+        let request = server.anonymous_request(Method::POST, "/api/graphql");
+        let request = request.bearer_auth(&token).json(&json!({ "query": query }));
+        let reply: Value = server.send(request)?.json()?;
+        Ok(reply["data"]["searchAcrossEntities"]["total"].as_u64())
+    };
+    ensure!(
+        total()?.is_some_and(|total| total > 0),
+        "the default policies let everyone view everything"
+    );
+    let deleted = server.graphql(
+        "mutation { deletePolicy(urn: \"urn:li:dataHubPolicy:view-entity-page-all\") }",
+        json!({}),
+    )?;
+    ensure!(deleted["errors"].is_null(), "{deleted}");
+    ensure!(total()? == Some(0), "nothing is left to see");
+    ensure!(description(&server, DELETED)?.is_some(), "for that user");
+    Ok(())
+}
+
+#[test]
 fn other_settings_have_the_same_precedence() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let file = directory.path().join("docent.toml");

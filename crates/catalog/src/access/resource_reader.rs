@@ -33,13 +33,13 @@ impl AspectSource for Stored<'_> {
 }
 
 /// Aspects in the store, those of many entities read at once.
-pub(super) struct Prefetched<'s> {
+pub(crate) struct Prefetched<'s> {
     store: Stored<'s>,
     rows: HashMap<AspectKey, AspectRow>,
 }
 
 impl<'s> Prefetched<'s> {
-    pub(super) async fn new(
+    pub(crate) async fn new(
         store: &'s dyn Store,
         urns: &[Urn],
         fields: Fields,
@@ -226,7 +226,7 @@ fn own_keys(urn: &Urn, fields: Fields) -> Vec<AspectKey> {
 }
 
 /// The entity whose owners, domain and so on count: for a column its dataset.
-fn holder_of(urn: &Urn) -> Urn {
+pub(crate) fn holder_of(urn: &Urn) -> Urn {
     let is_column = urn.entity_type() == "schemaField";
     let parts = urn.key_parts();
     let dataset = parts.first().filter(|_| is_column);

@@ -169,6 +169,28 @@ impl Rights {
         }
         self.others.iter().find_map(grants)
     }
+
+    /// The policies that may grant one of the privileges on some resources, and whether each names
+    /// the caller. The others are for owners.
+    pub(crate) fn granting<'r>(
+        &'r self,
+        privileges: &'r [Privilege],
+    ) -> impl Iterator<Item = (&'r Policy, bool)> {
+        let may_grant = |policy: &&Policy| {
+            let mut names = privileges.iter().map(|it| it.name());
+            names.any(|name| policy.privileges.contains(name))
+        };
+        let policies = self.policies.iter().filter(may_grant);
+        policies
+            .map(|policy| (policy, self.identity.is_among(&policy.actors)))
+            .filter(|(policy, is_actor)| *is_actor || policy.actors.resource_owners)
+    }
+
+    /// The user and the groups of the caller, who may be owners.
+    pub(crate) fn possible_owners(&self) -> impl Iterator<Item = &str> {
+        let groups = self.identity.groups.iter().map(String::as_str);
+        std::iter::once(self.identity.user.as_str()).chain(groups)
+    }
 }
 
 impl Identity {

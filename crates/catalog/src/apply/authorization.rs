@@ -8,6 +8,9 @@
 //!   state after the list. So a move needs the right on both sides, and stewards of a domain may
 //!   create what belongs to it.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use docent_model::{AspectName, Urn};
 use docent_store::AspectKey;
 
@@ -27,6 +30,9 @@ pub(super) struct Authorization {
     pub(super) rights: CallerRights,
     /// One per proposal; `None` where nothing is left to check.
     pub(super) checks: Vec<Option<Check>>,
+    /// Entities that the list names, and that the caller may not see: for the caller they do not
+    /// exist.
+    pub(super) hidden: Arc<HashSet<Urn>>,
 }
 
 /// A decision that depends on stored data.
@@ -46,6 +52,7 @@ impl Authorization {
         actor: &Urn,
         rights: CallerRights,
         prepared: &[Prepared],
+        hidden: Arc<HashSet<Urn>>,
     ) -> Result<Self, Error> {
         let checks = prepared
             .iter()
@@ -58,6 +65,7 @@ impl Authorization {
             actor: actor.clone(),
             rights,
             checks,
+            hidden,
         })
     }
 

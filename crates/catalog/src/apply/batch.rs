@@ -23,6 +23,7 @@ mod rollback;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use authorize::Decision;
 use budget::Budget;
 use columns::KnownColumns;
 use current::Current;
@@ -69,6 +70,8 @@ pub(super) struct Batch<'t> {
     applied: Applied,
     /// Whether the writes are only computed.
     discards_writes: bool,
+    /// Entities that the list names, and that the caller may not see.
+    hidden: Arc<HashSet<Urn>>,
 }
 
 impl<'t> Batch<'t> {
@@ -110,7 +113,13 @@ impl<'t> Batch<'t> {
             stamp,
             applied: Applied::default(),
             discards_writes: false,
+            hidden: Arc::default(),
         }
+    }
+
+    /// For the caller, these entities do not exist, unless the list creates them.
+    pub(super) fn hide(&mut self, hidden: &Arc<HashSet<Urn>>) {
+        self.hidden = Arc::clone(hidden);
     }
 
     /// From here on, nothing is stored: the batch alone knows what the list has changed.
@@ -141,21 +150,33 @@ impl<'t> Batch<'t> {
         let touched = prepared.iter().flat_map(touched_keys);
         self.load(touched.chain(decisive.into_iter().flatten()))
             .await?;
+        if let Some(authorization) = authorization {
+            self.hide(&authorization.hidden);
+        }
         let mut deferred = Vec::new();
+        let mut denial = None;
         for (index, item) in prepared.iter().enumerate() {
             let about = |error| about_proposal(error, &item.proposal);
+            self.check_visible(item).map_err(about)?;
             if let Some(authorization) = authorization
                 && let Some(check) = &authorization.checks[index]
             {
-                let waits = self.authorize(authorization, item, check).await;
-                deferred.extend(waits.map_err(about)?);
+                let decision = self.authorize(authorization, item, check).await;
+                match decision.map_err(about)? {
+                    Decision::Allowed => {}
+                    Decision::Waits(decision) => deferred.push(decision),
+                    Decision::Hidden(error) => {
+                        denial = denial.or(error.map(about));
+                        continue;
+                    }
+                }
             }
             self.item(item).await.map_err(about)?;
         }
         if let Some(authorization) = authorization {
             self.authorize_deferred(authorization, deferred).await?;
         }
-        Ok(())
+        denial.map_or(Ok(()), Err)
     }
 
     /// Hands the pending writes to the store, so that the transaction's own reads see them.
@@ -286,7 +307,7 @@ impl<'t> Batch<'t> {
                 position,
             } => {
                 let entity = Registry::get().check_urn(urn)?;
-                if !self.exists(urn, entity).await? {
+                if self.hides(urn) || !self.exists(urn, entity).await? {
                     let subject = ErrorSubject::entity(urn).at(*position);
                     return Err(Error::no_entity(otherwise.as_str()).about(subject));
                 }

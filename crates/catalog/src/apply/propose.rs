@@ -3,15 +3,16 @@
 //! The list runs as usual, with all its checks, but nothing of it is stored. What it would have
 //! changed is stored as an action request, which somebody who may make the change accepts.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use docent_model::aspects::AuditStamp;
-use docent_model::{AspectName, Registry};
-use docent_store::{AspectKey, transact};
+use docent_model::{AspectName, Registry, Urn};
+use docent_store::{AspectKey, ReadRequest, transact};
 
 use super::batch::Batch;
 use super::prepare::Prepared;
-use super::{Applied, authorization};
+use super::{Applied, authorization, named_entities};
 use crate::action_requests::{MAX_CHANGES, ProposedChange, is_proposable_type};
 use crate::privilege::PROPOSE_CHANGES;
 use crate::proposal::{Change, Proposal};
@@ -32,14 +33,19 @@ impl Catalog {
         {
             return Err(denial);
         }
+        let hidden = self.hidden_among(named_entities(&prepared)).await?;
+        if self.changes_stored(&prepared, &hidden).await? {
+            return Err(denial);
+        }
+        let hidden = Arc::new(hidden);
         let request = self.new_action_request(caller).await?;
         let stamp = AuditStamp::new(caller.actor(), self.now_ms());
         let stored = request.clone();
         let is_change = transact(self.store(), move |tx| {
             let (prepared, stamp) = (Arc::clone(&prepared), stamp.clone());
-            let request = stored.clone();
+            let (request, hidden) = (stored.clone(), Arc::clone(&hidden));
             Box::pin(async move {
-                let changes = Batch::dry_run(tx, &prepared, &stamp).await?;
+                let changes = Batch::dry_run(tx, &prepared, &hidden, &stamp).await?;
                 if changes.is_empty() {
                     return Ok(false);
                 }
@@ -57,6 +63,27 @@ impl Catalog {
             caller.add_proposal(request);
         }
         Ok(Applied::default())
+    }
+
+    /// Whether the list would change hidden entities that exist: the proposal would contain what is
+    /// stored. Changes that require their entity to exist fail by themselves.
+    async fn changes_stored(
+        &self,
+        prepared: &[Prepared],
+        hidden: &HashSet<Urn>,
+    ) -> Result<bool, Error> {
+        let changed = prepared.iter().filter(|item| {
+            let urn = &item.proposal.urn;
+            hidden.contains(urn) && !item.proposal.requires_entity(urn)
+        });
+        let keys: Vec<AspectKey> = changed
+            .map(|item| AspectKey::new(&item.proposal.urn, item.entity.key_aspect))
+            .collect();
+        if keys.is_empty() {
+            return Ok(false);
+        }
+        let reply = self.store().read(ReadRequest::exists(&keys)).await?;
+        Ok(reply.exists.contains(&true))
     }
 
     async fn may_propose(&self, caller: &Caller, prepared: &[Prepared]) -> Result<bool, Error> {
@@ -95,6 +122,7 @@ impl Batch<'_> {
     async fn dry_run(
         tx: &mut dyn docent_store::Transaction,
         prepared: &[Prepared],
+        hidden: &Arc<HashSet<Urn>>,
         stamp: &AuditStamp,
     ) -> Result<Vec<ProposedChange>, Error> {
         let mut keys: Vec<(AspectKey, &Prepared)> = Vec::new();
@@ -107,6 +135,7 @@ impl Batch<'_> {
         }
         let mut batch = Batch::new(tx, prepared, stamp.clone());
         batch.discard_writes();
+        batch.hide(hidden);
         let before = batch.values(keys.iter().map(|(key, _)| key)).await?;
         let mut is_new = Vec::with_capacity(keys.len());
         for (key, item) in &keys {

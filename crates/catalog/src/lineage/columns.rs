@@ -78,7 +78,8 @@ impl Catalog {
             .map(|(at, urn)| (urn.as_str(), at))
             .collect();
         let mut found: Vec<Vec<RelatedEntity>> = columns.iter().map(|_| Vec::new()).collect();
-        let rows = self.read(ReadRequest::rows(&sources)).await?.rows;
+        // Lineage leads through hidden entities, too.
+        let rows = self.store().read(ReadRequest::rows(&sources)).await?.rows;
         for (key, row) in sources.iter().zip(rows) {
             let Some(row) = row else { continue };
             // A value of another server may have another shape; it then has no column lineage.

@@ -30,7 +30,7 @@ impl ExistenceMap {
 }
 
 impl Catalog {
-    /// The existence of entities, in one call of the store. A column exists if its table does: few
+    /// The existence of entities, hidden ones included, in one call of the store. A column exists if its table does: few
     /// columns are entities of their own.
     pub(super) async fn existence_of<'a>(
         &self,
@@ -66,7 +66,7 @@ impl Catalog {
             exists: &keys,
             entities: &[],
         };
-        let reply = self.read(request).await?;
+        let reply = self.store().read(request).await?;
         let own: HashMap<&Urn, Existence> = known
             .iter()
             .zip(reply.rows.iter().zip(reply.exists))

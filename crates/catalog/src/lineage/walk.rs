@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use docent_model::{LineageDirection, Urn};
 
-use super::{ENTITIES_AT_ONCE, MAX_ENTITIES, MAX_HOPS};
+use super::{ENTITIES_AT_ONCE, MAX_ENTITIES, MAX_HOPS, shown_as};
 use crate::{Catalog, Error};
 
 /// The most edges that one walk reads: in a dense graph there are too many.
@@ -116,7 +116,7 @@ impl Catalog {
         limits: WalkLimits,
     ) -> Result<Walk, Error> {
         let existence = self.existence_of(std::iter::once(start)).await?;
-        if !existence.of(start).exists {
+        if !existence.of(start).exists || !self.hidden_among([start]).await?.is_empty() {
             return Err(Error::not_found(format!("{start} does not exist")));
         }
         let mut walking = Walking::from(start, limits);
@@ -144,15 +144,19 @@ impl Catalog {
         if hops == MAX_HOPS && !is_partial {
             is_partial = self.leads_on(&walking, &frontier, direction).await?;
         }
-        let nodes = walking.nodes;
+        let mut nodes = walking.nodes;
         let existence = self
             .existence_of(nodes.iter().skip(1).map(|node| &node.urn))
+            .await?;
+        let hidden = self
+            .hidden_among(nodes.iter().map(|node| &node.urn))
             .await?;
         let mut reached: Vec<Reached> = nodes
             .iter()
             .enumerate()
             .skip(1)
             .map(|(at, node)| (at, node, existence.of(&node.urn)))
+            .filter(|(_, node, _)| !hidden.contains(&node.urn))
             .filter(|(_, _, found)| found.exists && (limits.include_removed || !found.is_removed))
             .map(|(at, node, found)| Reached {
                 urn: node.urn.clone(),
@@ -163,6 +167,9 @@ impl Catalog {
                 node: at,
             })
             .collect();
+        for node in &mut nodes {
+            node.urn = shown_as(node.urn.clone(), &hidden)?;
+        }
         reached.sort_by(|one, other| (one.degree, &one.urn).cmp(&(other.degree, &other.urn)));
         Ok(Walk {
             nodes,

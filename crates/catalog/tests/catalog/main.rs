@@ -7,6 +7,7 @@ mod derived;
 mod external_users;
 mod lineage;
 mod people;
+mod random_world;
 mod runs;
 mod tokens;
 mod writing;

@@ -174,6 +174,9 @@ async fn prepare_catalog(
     catalog.ensure_policies().await?;
     if settings.auth == Switch::On {
         enforce_policies(&catalog, settings.default_role.as_deref()).await?;
+        if settings.view_policies == Switch::On {
+            catalog.enforce_view_policies();
+        }
     }
     Ok(catalog)
 }

@@ -222,3 +222,25 @@ fn messages_never_contain_the_password_of_the_store() {
         assert!(!error.contains("hunter2"), "{error}");
     }
 }
+
+#[test]
+fn view_policies_are_off_by_default_and_need_authentication() {
+    let (_directory, store) = file("");
+    let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+    assert_eq!(settings.view_policies, Switch::Off);
+    let (_directory, store) = file("view-policies = 'on'\n");
+    let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+    assert_eq!(settings.view_policies, Switch::On);
+    let off = ServeFlags {
+        view_policies: Some(Switch::Off),
+        ..ServeFlags::default()
+    };
+    let settings = Settings::resolve(&store, off).unwrap();
+    assert_eq!(settings.view_policies, Switch::Off);
+    let unauthenticated = ServeFlags {
+        auth: Some(Switch::Off),
+        ..ServeFlags::default()
+    };
+    let error = Settings::resolve(&store, unauthenticated).unwrap_err();
+    assert!(error.to_string().contains("--auth off"), "{error}");
+}

@@ -28,6 +28,8 @@ pub(crate) struct Levels<'p> {
 #[derive(Default)]
 struct Discovery<'p> {
     entities: Vec<(&'p ObjectPlan, Urn)>,
+    /// Entities that the request names.
+    named: Vec<(&'p ObjectPlan, Urn)>,
     calls: Vec<PlainCall<'p>>,
 }
 
@@ -60,7 +62,7 @@ impl<'p> Levels<'p> {
             return Ok(());
         };
         if let (RootValue::Entity(urn), Selection::Object(object)) = (value, &plan.selection) {
-            self.next.entities.push((object, urn.clone()));
+            self.next.named.push((object, urn.clone()));
             return Ok(());
         }
         let view = match value {
@@ -88,7 +90,8 @@ impl<'p> Levels<'p> {
     pub(crate) async fn load(&mut self, budget: &mut Budget) -> Result<(), LimitExceeded> {
         loop {
             let first = self.loaded.slots.len();
-            for (plan, urn) in std::mem::take(&mut self.next.entities) {
+            let (entities, failure) = self.take_entities().await;
+            for (plan, urn) in entities {
                 self.loaded.add(plan, urn);
             }
             let calls = std::mem::take(&mut self.next.calls);
@@ -97,8 +100,13 @@ impl<'p> Levels<'p> {
             }
             if first < self.loaded.slots.len() {
                 budget.add_entities(self.loaded.slots.len() - first)?;
-                self.read(first, budget).await?;
-                self.call(first, budget).await?;
+                self.allocate_cells(first);
+                if let Some(error) = &failure {
+                    self.fail(first, error);
+                } else {
+                    self.read(first, budget).await?;
+                    self.call(first, budget).await?;
+                }
             }
             let mut next = Discovery::default();
             let mut walk = self.walk(&mut next, budget);
@@ -118,6 +126,26 @@ impl<'p> Levels<'p> {
         }
     }
 
+    /// The entities of the next level, without references to those that the caller may not see:
+    /// what is not loaded is written as null. An entity that the request itself names stays, and is
+    /// missing. The error is that of the store, if it does not tell what is hidden.
+    async fn take_entities(&mut self) -> (Vec<(&'p ObjectPlan, Urn)>, Option<Error>) {
+        let mut entities = std::mem::take(&mut self.next.entities);
+        let named = std::mem::take(&mut self.next.named);
+        let urns = entities.iter().map(|(_, urn)| urn);
+        let failure = match self.scope.context.catalog.hidden_among(urns).await {
+            Ok(hidden) => {
+                if !hidden.is_empty() {
+                    entities.retain(|(_, urn)| !hidden.contains(urn));
+                }
+                None
+            }
+            Err(error) => Some(error),
+        };
+        entities.extend(named);
+        (entities, failure)
+    }
+
     fn walk<'w>(&'w self, next: &'w mut Discovery<'p>, budget: &'w mut Budget) -> Walk<'w, 'p> {
         Walk {
             scope: self.scope,
@@ -129,7 +157,6 @@ impl<'p> Levels<'p> {
 
     /// Reads everything that the new slots need in one store call.
     async fn read(&mut self, first: usize, budget: &mut Budget) -> Result<(), LimitExceeded> {
-        self.allocate_cells(first);
         let LevelRequest {
             rows,
             exists,

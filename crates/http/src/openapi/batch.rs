@@ -3,13 +3,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::response::Response;
 use docent_model::{AspectName, Urn};
 use serde::{Deserialize, Serialize};
 
 use super::address::Kind;
-use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::ErrorResponse;
@@ -40,8 +39,7 @@ struct EntityReply<'a> {
 
 /// Missing entities are omitted, duplicates are returned once.
 pub(crate) async fn read(
-    State(state): State<AppState>,
-    Authenticated(_): Authenticated,
+    Authenticated { state, .. }: Authenticated,
     Path(entity_type): Path<String>,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::response::Response;
 use docent_catalog::search::{MAX_COUNT, SearchPage, SearchRequest, Sort, scroll_page};
 use docent_catalog::{AspectKey, StoredAspect};
@@ -97,8 +97,7 @@ pub(super) struct EntityReply<'a> {
 
 /// Entities of any types. Without `aspects` only their URNs, with an empty list all aspects.
 pub(crate) async fn scroll(
-    State(state): State<AppState>,
-    Authenticated(_): Authenticated,
+    Authenticated { state, .. }: Authenticated,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
@@ -124,8 +123,7 @@ pub(crate) async fn scroll(
 
 /// Entities of one type, with all aspects or those in the query.
 pub(crate) async fn list(
-    State(state): State<AppState>,
-    Authenticated(_): Authenticated,
+    Authenticated { state, .. }: Authenticated,
     Path(entity_type): Path<String>,
     parameters: Parameters,
 ) -> Result<Response, ErrorResponse> {

@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use axum::extract::State;
 use axum::response::Response;
 use docent_model::{LineageDirection, Registry, Urn};
 use serde::Deserialize;
@@ -11,7 +10,6 @@ use serde_json::{Value, json};
 
 use super::edges::{Anchors, Edge, EdgeScroll};
 use super::{MAX_URNS, too_many};
-use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::ErrorResponse;
@@ -59,8 +57,7 @@ impl LineageFilter {
 }
 
 pub(crate) async fn scroll(
-    State(state): State<AppState>,
-    Authenticated(_): Authenticated,
+    Authenticated { state, .. }: Authenticated,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {

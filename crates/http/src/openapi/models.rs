@@ -14,7 +14,7 @@ use crate::wire::reply;
 const DEFAULT_COUNT: usize = 20;
 
 pub(crate) async fn entities(
-    Authenticated(_): Authenticated,
+    _: Authenticated,
     parameters: Parameters,
 ) -> Result<Response, ErrorResponse> {
     let start = whole("start", parameters.number("start")?, 0)?;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use docent_catalog::search::MAX_COUNT;
@@ -25,8 +25,7 @@ use crate::wire::{check_aspect, check_not_secret, parse_aspect, parse_like, repl
 
 /// One entity with its aspects, or one aspect. `HEAD` is an existence check.
 pub(crate) async fn one(
-    State(state): State<AppState>,
-    Authenticated(_): Authenticated,
+    Authenticated { state, .. }: Authenticated,
     parameters: Parameters,
     method: Method,
     uri: Uri,
@@ -139,8 +138,7 @@ type AspectVersion = (AspectName, i64);
 
 /// Several entities. Missing ones are omitted, duplicates are returned once.
 pub(crate) async fn batch(
-    State(state): State<AppState>,
-    Authenticated(_): Authenticated,
+    Authenticated { state, .. }: Authenticated,
     Path(kind): Path<String>,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,

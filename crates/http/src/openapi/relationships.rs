@@ -1,6 +1,5 @@
 //! `POST /openapi/v3/relationship/scroll`: scrolls through edges, of the given entities or of all.
 
-use axum::extract::State;
 use axum::response::Response;
 use docent_catalog::search::{Filter, Operator};
 use docent_model::{Registry, Urn};
@@ -8,7 +7,6 @@ use serde::Deserialize;
 
 use super::edges::{Anchors, EdgeScroll};
 use super::{MAX_URNS, too_many};
-use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::ErrorResponse;
@@ -46,8 +44,7 @@ impl EndFilter {
 }
 
 pub(crate) async fn scroll(
-    State(state): State<AppState>,
-    Authenticated(_): Authenticated,
+    Authenticated { state, .. }: Authenticated,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {

@@ -1,21 +1,18 @@
 //! `GET /openapi/v2/timeline/v1/{urn}?categories=TAG,…`: the change history of an entity.
 
-use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
 use docent_catalog::timeline::{Category, Event, Moment, Operation, Weight};
 use docent_model::Urn;
 use serde_json::{Value, json};
 
-use crate::AppState;
 use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
 use crate::wire::{reply, urn_in_path};
 
 pub(crate) async fn read(
-    State(state): State<AppState>,
-    Authenticated(_): Authenticated,
+    Authenticated { state, .. }: Authenticated,
     parameters: Parameters,
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {

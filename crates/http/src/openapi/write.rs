@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use docent_catalog::{AspectKey, Caller, Change, Conditions, ErrorSubject, Proposal};
@@ -64,8 +64,7 @@ struct EntityReply<'a> {
 
 /// Writes whole aspects of entities of one type, or of any types for `generic`.
 pub(crate) async fn post(
-    State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated { state, caller }: Authenticated,
     Path(kind): Path<String>,
     parameters: Parameters,
     Conditional(conditions): Conditional,
@@ -80,8 +79,7 @@ pub(crate) async fn post(
 
 /// Patches aspects of entities.
 pub(crate) async fn patch(
-    State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated { state, caller }: Authenticated,
     Path(kind): Path<String>,
     parameters: Parameters,
     Conditional(conditions): Conditional,
@@ -96,8 +94,7 @@ pub(crate) async fn patch(
 
 /// Creates one aspect, or replaces it with `createIfNotExists=false` or a precondition.
 pub(crate) async fn post_one(
-    State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated { state, caller }: Authenticated,
     parameters: Parameters,
     Conditional(conditions): Conditional,
     uri: Uri,
@@ -115,8 +112,7 @@ pub(crate) async fn post_one(
 
 /// Patches one aspect.
 pub(crate) async fn patch_one(
-    State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated { state, caller }: Authenticated,
     parameters: Parameters,
     Conditional(conditions): Conditional,
     uri: Uri,
@@ -140,8 +136,7 @@ pub(crate) async fn patch_one(
 /// Deletes an entity, one of its aspects, those named by `aspects`, or with `clear=true` all but
 /// the key.
 pub(crate) async fn delete(
-    State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated { state, caller }: Authenticated,
     parameters: Parameters,
     Conditional(conditions): Conditional,
     uri: Uri,

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use docent_catalog::{AspectKey, RowVersion};
@@ -36,8 +35,7 @@ struct Reply {
 
 /// Actions on aspects. Those that write are in [`proposals`].
 pub(crate) async fn act(
-    State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated { state, caller }: Authenticated,
     Query(Action { action }): Query<Action>,
     conditions: Result<Conditional, ErrorResponse>,
     WholeBody(bytes): WholeBody,
@@ -71,8 +69,7 @@ async fn count(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse
 }
 
 pub(crate) async fn read(
-    State(state): State<AppState>,
-    Authenticated(_): Authenticated,
+    Authenticated { state, .. }: Authenticated,
     Query(query): Query<AspectQuery>,
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {

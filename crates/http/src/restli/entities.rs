@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
 use docent_catalog::search::whole;
@@ -57,8 +56,7 @@ struct Stamp {
 /// All aspects of an entity, or those in `?aspects=List(a,b)`. For a missing entity the reply has
 /// only the key aspect, which is how clients recognize it.
 pub(crate) async fn read(
-    State(state): State<AppState>,
-    Authenticated(_): Authenticated,
+    Authenticated { state, .. }: Authenticated,
     Query(query): Query<EntityQuery>,
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {
@@ -124,8 +122,7 @@ fn parse_aspects(text: &str) -> Result<Vec<AspectName>, ErrorResponse> {
 
 /// Actions on entities.
 pub(crate) async fn act(
-    State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated { state, caller }: Authenticated,
     Query(Action { action }): Query<Action>,
     condition: conditions::UnsupportedCondition,
     conditions: Result<Conditional, ErrorResponse>,

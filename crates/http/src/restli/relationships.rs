@@ -1,7 +1,6 @@
 //! `GET /relationships` and `GET /openapi/relationships/v1/`: incoming or outgoing relationships of
 //! an entity.
 
-use axum::extract::State;
 use axum::response::Response;
 use docent_catalog::search::whole;
 use docent_catalog::{ListPage, RelatedEntity};
@@ -25,8 +24,7 @@ struct RelationshipPage {
 
 /// The Rest.li form.
 pub(crate) async fn list(
-    State(state): State<AppState>,
-    Authenticated(_): Authenticated,
+    Authenticated { state, .. }: Authenticated,
     parameters: Parameters,
 ) -> Result<Response, ErrorResponse> {
     let RelationshipPage { start, page } = find(&state, &parameters, "types").await?;
@@ -45,8 +43,7 @@ pub(crate) async fn list(
 
 /// The OpenAPI form. Clients read pages until `count` is 0.
 pub(crate) async fn list_related(
-    State(state): State<AppState>,
-    Authenticated(_): Authenticated,
+    Authenticated { state, .. }: Authenticated,
     parameters: Parameters,
 ) -> Result<Response, ErrorResponse> {
     let RelationshipPage { start, page } = find(&state, &parameters, "relationshipTypes").await?;

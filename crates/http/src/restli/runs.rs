@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::State;
 use axum::response::Response;
 use docent_catalog::runs::RunAspect;
 use docent_catalog::search::whole;
@@ -26,8 +25,7 @@ const DEFAULT_RUNS: usize = 20;
 const DEFAULT_ROWS: usize = 100;
 
 pub(crate) async fn act(
-    State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated { state, caller }: Authenticated,
     Query(Action { action }): Query<Action>,
     condition: conditions::UnsupportedCondition,
     WholeBody(bytes): WholeBody,

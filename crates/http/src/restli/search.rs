@@ -65,6 +65,7 @@ pub(super) async fn search(state: &AppState, bytes: &[u8]) -> Result<Response, E
             }
         },
         explain_matches: !search.search_flags.skip_highlighting,
+        ..SearchRequest::default()
     };
     let found = state.catalog().search(&request).await?;
     let (start, count) = window(&request.page);

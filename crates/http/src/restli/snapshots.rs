@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use docent_catalog::{Caller, Change, Conditions, Error, ErrorSubject, Proposal};
@@ -156,8 +155,7 @@ fn proposals(
 
 /// All aspects of an entity.
 pub(crate) async fn read(
-    State(state): State<AppState>,
-    Authenticated(_): Authenticated,
+    Authenticated { state, .. }: Authenticated,
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {
     let urn = urn_in_path(&uri, "/entities/")?;

@@ -1,6 +1,5 @@
 //! `POST /usageStats?action=batchIngest|query|queryRange`: how datasets are used.
 
-use axum::extract::State;
 use axum::response::Response;
 use docent_catalog::Caller;
 use docent_catalog::search::whole;
@@ -18,8 +17,7 @@ use crate::query::Query;
 use crate::wire::{parse, parse_urn, reply};
 
 pub(crate) async fn act(
-    State(state): State<AppState>,
-    Authenticated(caller): Authenticated,
+    Authenticated { state, caller }: Authenticated,
     Query(Action { action }): Query<Action>,
     condition: conditions::UnsupportedCondition,
     WholeBody(bytes): WholeBody,

@@ -37,7 +37,7 @@ const EDITORS: &str = "EA";
 const ADMINISTRATORS: &str = "A";
 
 /// A mutation, its arguments and selection, and who may call it. What deletes something comes last.
-fn rows() -> Vec<(&'static str, String, &'static str)> {
+pub(crate) fn rows() -> Vec<(&'static str, String, &'static str)> {
     let dataset = format!(r#"resourceUrn: "{DATASET}""#);
     let resources = format!(r#"resources: [{{ resourceUrn: "{DATASET}" }}]"#);
     let owner = r#"ownerUrn: "urn:li:corpuser:olga", ownerEntityType: CORP_USER, ownershipTypeUrn: "urn:li:ownershipType:__system__technical_owner""#;

@@ -21,6 +21,7 @@ mod domains;
 mod entity_types;
 mod error_responses;
 mod graphql_protocol;
+mod hidden;
 mod history;
 mod labels;
 mod lifecycle;

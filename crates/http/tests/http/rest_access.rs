@@ -24,7 +24,7 @@ const EVERYONE: &str = "REASHOP";
 
 /// A method, a route, the rest of the address, the body, who may send it, and whether those who
 /// may not edit can propose it. What deletes something comes last.
-type Row = (
+pub(crate) type Row = (
     &'static str,
     &'static str,
     String,
@@ -34,7 +34,7 @@ type Row = (
 );
 
 #[derive(Clone, Copy, PartialEq)]
-enum Proposable {
+pub(crate) enum Proposable {
     Yes,
     No,
 }
@@ -53,7 +53,7 @@ const READING: [(&str, &str); 9] = [
     ("POST", "/changePassword"),
 ];
 
-fn rows() -> Vec<Row> {
+pub(crate) fn rows() -> Vec<Row> {
     use Proposable::{No, Yes};
     let status = json!({"removed": true});
     let description = json!({"description": "d", "created": {"time": 0, "actor": "urn:li:corpuser:datahub"},

@@ -43,7 +43,7 @@ async fn into_domain(fixture: &Fixture, dataset: &Urn, domain: &str) {
 }
 
 async fn coverage(fixture: &Fixture) -> Coverage {
-    fixture.search.coverage().await.unwrap()
+    fixture.search.coverage(None).await.unwrap()
 }
 
 #[tokio::test]

@@ -230,11 +230,12 @@ async fn completions_look_beyond_names_of_other_types() {
     fixture.put(&domain, "domainKey", &json!({"id": "m"})).await;
     let properties = json!({"name": "Marketing", "customProperties": {}});
     fixture.put(&domain, "domainProperties", &properties).await;
-    let types = ["domain".to_owned()];
-    let completed = fixture
-        .search
-        .complete(&types, "ma", &Filter::default(), false, 10)
-        .await;
+    let request = SearchRequest {
+        types: vec!["domain".to_owned()],
+        query: "ma".to_owned(),
+        ..SearchRequest::default()
+    };
+    let completed = fixture.search.complete(request, 10).await;
     assert_eq!(completed.unwrap().suggestions, ["Marketing"]);
 }
 

@@ -4,10 +4,20 @@ use docent_model::Urn;
 use docent_store::{AspectKey, AspectRow};
 
 use super::{Batch, Prepared};
-use crate::Error;
-use crate::access::{AspectSource, read_resource};
+use crate::access::{AspectSource, denied, read_resource};
 use crate::apply::authorization::{Authorization, Check, may_move};
 use crate::apply::prepare::about_proposal;
+use crate::proposal::{Change, Proposal, Requirement};
+use crate::{Error, ErrorSubject};
+
+/// What is decided before a change.
+pub(super) enum Decision<'p> {
+    Allowed,
+    Waits(Deferred<'p>),
+    /// The caller may neither change nor see the entity. The change is left out, like that of a
+    /// missing entity; if it would create one, the list fails at its end.
+    Hidden(Option<Error>),
+}
 
 /// A decision that waits for the end of the list.
 pub(super) struct Deferred<'p> {
@@ -25,22 +35,62 @@ impl AspectSource for Batch<'_> {
 }
 
 impl Batch<'_> {
+    /// Whether the entity does not exist for the caller.
+    pub(super) fn hides(&self, urn: &Urn) -> bool {
+        self.hidden.contains(urn) && !self.created.contains(urn)
+    }
+
+    /// Fails like a change of a missing entity, if the change needs one that the caller may not
+    /// see. This comes before the decision about the change: a denial would tell that there is
+    /// something.
+    pub(super) fn check_visible(&self, item: &Prepared) -> Result<(), Error> {
+        let Proposal { urn, change, .. } = &item.proposal;
+        if !self.hides(urn) {
+            return Ok(());
+        }
+        for requirement in &item.proposal.requirements {
+            if let Requirement::Exists {
+                urn: required,
+                otherwise,
+                ..
+            } = requirement
+                && required == urn
+            {
+                let subject = ErrorSubject::entity(urn);
+                return Err(Error::no_entity(otherwise.as_str()).about(subject));
+            }
+        }
+        if let Change::Edit { edit, .. } = change {
+            edit.run(None, &self.stamp)?;
+        }
+        Ok(())
+    }
+
     /// Decides about a change before it happens, or returns the decision that must wait.
     pub(super) async fn authorize<'p>(
         &mut self,
         authorization: &Authorization,
         item: &'p Prepared,
         check: &'p Check,
-    ) -> Result<Option<Deferred<'p>>, Error> {
+    ) -> Result<Decision<'p>, Error> {
         let urn = &item.proposal.urn;
         let is_new = !self.exists(urn, item.entity).await? || self.created.contains(urn);
         if !is_new {
             let resource = read_resource(self, urn, check.fields).await?;
             let references = item.proposal.references.as_deref();
-            authorization.decide(urn, &check.privileges, &resource, references)?;
+            let decision = authorization.decide(urn, &check.privileges, &resource, references);
+            if decision.is_err() && self.hides(urn) {
+                let creates = item.proposal.change.may_create();
+                let denial = creates
+                    .then(|| denied(&authorization.actor, &check.privileges_if_new, Some(urn)));
+                return Ok(Decision::Hidden(denial));
+            }
+            decision?;
         }
-        let waits = is_new || may_move(&item.proposal.change);
-        Ok(waits.then_some(Deferred {
+        if !is_new && !may_move(&item.proposal.change) {
+            return Ok(Decision::Allowed);
+        }
+        Ok(Decision::Waits(Deferred {
             item,
             check,
             is_new,

@@ -1,0 +1,245 @@
+//! What a caller may see, with view policies.
+//!
+//! An entity that no policy lets the caller view does not exist for the caller: it is not found,
+//! listed, counted or suggested. [`Catalog::seen_by`] returns the catalog of a caller, and every
+//! API reads through it. Its reads go through a [`Reader`], and its searches have one more filter
+//! ([`filter`]). Only lineage shows that something is there, under another URN ([`restricted`]).
+//!
+//! Shared vocabulary and accounts ([`UNRESTRICTED_TYPES`]) can be seen by everyone. What describes
+//! an asset, such as an assertion, is seen with the asset.
+//!
+//! To read from the store for a caller, use [`Catalog::reader`]; `Catalog::store` is for decisions
+//! and for what is not about entities that can be hidden.
+
+mod filter;
+mod reader;
+mod restricted;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use docent_model::{Registry, Urn};
+use docent_store::Store;
+
+use crate::access::rights::{Preliminary, Rights};
+use crate::access::{Prefetched, holder_of, read_resource};
+use crate::privilege::{
+    DELETE_ENTITY, EDIT_ENTITY, GET_ENTITY_PRIVILEGE, Privilege, VIEW_ENTITY_PAGE,
+};
+use crate::{Caller, Catalog, Error};
+pub(crate) use reader::Reader;
+pub(crate) use restricted::stand_in;
+
+/// The privileges of which one is enough to see an entity, as in DataHub.
+const VIEW_PRIVILEGES: &[Privilege] = &[
+    VIEW_ENTITY_PAGE,
+    GET_ENTITY_PRIVILEGE,
+    EDIT_ENTITY,
+    DELETE_ENTITY,
+];
+
+/// The entity types that everyone can see: vocabulary, accounts and what the server itself stores.
+/// Secrets among them are never readable.
+pub(crate) const UNRESTRICTED_TYPES: [&str; 37] = [
+    "businessAttribute",
+    "corpGroup",
+    "corpuser",
+    "dataHubAccessToken",
+    "dataHubAction",
+    "dataHubConnection",
+    "dataHubExecutionRequest",
+    "dataHubFile",
+    "dataHubIngestionSource",
+    "dataHubOpenAPISchema",
+    "dataHubPageModule",
+    "dataHubPageTemplate",
+    "dataHubPersona",
+    "dataHubPolicy",
+    "dataHubRetention",
+    "dataHubRole",
+    "dataHubSecret",
+    "dataHubStepState",
+    "dataHubUpgrade",
+    "dataHubView",
+    "dataPlatform",
+    "dataPlatformInstance",
+    "dataType",
+    "entityType",
+    "form",
+    "globalSettings",
+    "inviteToken",
+    "lifecycleStageType",
+    "ownershipType",
+    "post",
+    "role",
+    "searchTemplate",
+    "structuredProperty",
+    "tag",
+    "telemetry",
+    "test",
+    "versionSet",
+];
+
+/// The types of entities that describe assets, and the relationship to those.
+const DESCRIPTIVE_TYPES: [(&str, &str); 4] = [
+    ("assertion", "Asserts"),
+    ("dataContract", "ContractFor"),
+    ("dataProcessInstance", "InstanceOf"),
+    ("incident", "IncidentOn"),
+];
+/// What describes more assets is decided by its own policies alone.
+const MAX_DESCRIBED: usize = 100;
+
+/// What one caller sees.
+#[derive(Debug)]
+pub(crate) struct View {
+    store: Arc<dyn Store>,
+    rights: Arc<Rights>,
+}
+
+impl Catalog {
+    /// Turns view policies on: from here on callers see what policies grant.
+    pub fn enforce_view_policies(&self) {
+        self.inner.has_view_policies.store(true, Ordering::Relaxed);
+    }
+
+    /// The catalog as a caller sees it. The same catalog if the caller sees everything.
+    pub async fn seen_by(&self, caller: &Caller) -> Result<Self, Error> {
+        let mut catalog = self.clone();
+        catalog.view = None;
+        let is_enforced = self.inner.has_view_policies.load(Ordering::Relaxed);
+        let access = self.inner.access.get().filter(|_| is_enforced);
+        let Some(access) = access.filter(|_| !caller.is_system()) else {
+            return Ok(catalog);
+        };
+        let rights = access.rights(self.store(), caller.actor()).await?;
+        if rights.preliminary(VIEW_PRIVILEGES) != Preliminary::Allowed {
+            let store = Arc::clone(&self.inner.store);
+            catalog.view = Some(Arc::new(View { store, rights }));
+        }
+        Ok(catalog)
+    }
+
+    /// Reads what the caller of this catalog may see.
+    pub(crate) fn reader(&self) -> Reader<'_> {
+        Reader::new(self.store(), self.view.as_deref())
+    }
+
+    /// The entities among these that the caller of this catalog may not see.
+    pub async fn hidden_among<'u>(
+        &self,
+        urns: impl IntoIterator<Item = &'u Urn> + Send,
+    ) -> Result<HashSet<Urn>, Error> {
+        match &self.view {
+            Some(view) => view.hidden(urns).await,
+            None => Ok(HashSet::new()),
+        }
+    }
+
+    /// Fails if there is something that the caller of this catalog does not see: for totals that
+    /// would include it.
+    pub(crate) fn check_sees_everything(&self, what: &str) -> Result<(), Error> {
+        if self.view.is_none() {
+            return Ok(());
+        }
+        Err(Error::forbidden(format!(
+            "Unauthorized to perform this action: {what} needs the privilege VIEW_ENTITY_PAGE on all \
+             entities. An administrator can grant it with a policy or a role."
+        )))
+    }
+}
+
+impl View {
+    /// The entities among these that the caller may not see.
+    pub(crate) async fn hidden<'u>(
+        &self,
+        urns: impl IntoIterator<Item = &'u Urn> + Send,
+    ) -> Result<HashSet<Urn>, Error> {
+        let restricted: HashSet<&Urn> = urns.into_iter().filter(|urn| is_restricted(urn)).collect();
+        let restricted: Vec<Urn> = restricted.into_iter().cloned().collect();
+        let mut hidden = self.not_granted(&restricted).await?;
+        for (entity_type, relationship) in DESCRIPTIVE_TYPES {
+            let of_type = |urn: &&Urn| urn.entity_type() == entity_type;
+            let descriptive: Vec<Urn> = hidden.iter().filter(of_type).cloned().collect();
+            if !descriptive.is_empty() {
+                for urn in self.seen_with_assets(descriptive, relationship).await? {
+                    hidden.remove(&urn);
+                }
+            }
+        }
+        Ok(hidden)
+    }
+
+    /// Those that no policy lets the caller view, by their own data.
+    async fn not_granted(&self, urns: &[Urn]) -> Result<HashSet<Urn>, Error> {
+        let Some(fields) = self.rights.fields_of(VIEW_PRIVILEGES) else {
+            return Ok(urns.iter().cloned().collect());
+        };
+        // A column is seen with its dataset.
+        let holders: Vec<Urn> = urns.iter().map(holder_of).collect();
+        let mut source = Prefetched::new(&*self.store, &holders, fields).await?;
+        let mut hidden = HashSet::new();
+        for (urn, holder) in urns.iter().zip(&holders) {
+            let resource = read_resource(&mut source, holder, fields).await?;
+            let policy = self
+                .rights
+                .granted_by(VIEW_PRIVILEGES, &resource, Some(&[]));
+            if policy.is_none() {
+                hidden.insert(urn.clone());
+            }
+        }
+        Ok(hidden)
+    }
+
+    /// Those that describe assets of which the caller sees all.
+    async fn seen_with_assets(
+        &self,
+        urns: Vec<Urn>,
+        relationship: &str,
+    ) -> Result<Vec<Urn>, Error> {
+        let relationships = [relationship];
+        let pages = self
+            .store
+            .edges_list(&urns, true, &relationships, 0, MAX_DESCRIBED);
+        let pages = pages.await?;
+        let assets = pages.iter().flat_map(|page| &page.items);
+        let assets: HashSet<&Urn> = assets.map(|edge| &edge.urn).collect();
+        let assets: Vec<Urn> = assets
+            .into_iter()
+            .filter(|urn| is_restricted(urn))
+            .cloned()
+            .collect();
+        let hidden = self.not_granted(&assets).await?;
+        let seen = urns.into_iter().zip(pages).filter(|(_, page)| {
+            let is_whole = (1..=MAX_DESCRIBED).contains(&page.total);
+            is_whole && !page.items.iter().any(|edge| hidden.contains(&edge.urn))
+        });
+        Ok(seen.map(|(urn, _)| urn).collect())
+    }
+}
+
+/// Whether policies decide who sees the entity. Records of our own are not entities to callers.
+fn is_restricted(urn: &Urn) -> bool {
+    let entity_type = urn.entity_type();
+    !UNRESTRICTED_TYPES.contains(&entity_type) && Registry::get().entity(entity_type).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_listed_type_is_in_the_registry() {
+        for name in UNRESTRICTED_TYPES {
+            assert!(Registry::get().entity(name).is_some(), "{name}");
+        }
+        for (name, relationship) in DESCRIPTIVE_TYPES {
+            assert!(Registry::get().entity(name).is_some(), "{name}");
+            assert_eq!(
+                Registry::get().relationship(relationship),
+                Some(relationship)
+            );
+        }
+    }
+}

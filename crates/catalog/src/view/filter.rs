@@ -1,0 +1,193 @@
+//! What a caller may see, as a filter of the search index.
+//!
+//! Each policy that lets the caller view something becomes an alternative of the filter, and its
+//! criteria become conditions on the fields of the index. The filter must accept exactly what
+//! [`View::hidden`] does not hide, except that it knows nothing about what is seen with its asset.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use docent_model::aspects::Ownership;
+use docent_model::{AspectName, Urn};
+use docent_search::{Criterion, ENTITY_TYPE, Filter, Operator};
+use docent_store::{AspectKey, ReadRequest};
+
+use super::{UNRESTRICTED_TYPES, VIEW_PRIVILEGES, View};
+use crate::access::policy::{Condition, Criterion as PolicyCriterion, Policy};
+use crate::access::resource::Field;
+use crate::stored::aspect_value;
+use crate::{Catalog, Error};
+
+const URN: &str = "urn";
+const COLUMN: &str = "schemaField";
+/// The most entities of an owner that a policy for owners of some types lets the owner find.
+const MAX_OWNED: usize = 10_000;
+
+/// Conditions that must all hold.
+type Alternative = Vec<Criterion>;
+
+impl Catalog {
+    /// What the caller of this catalog finds; `None` for everything.
+    pub(crate) async fn search_view(&self) -> Result<Option<Arc<Filter>>, Error> {
+        match &self.view {
+            Some(view) => Ok(Some(Arc::new(view.filter().await?))),
+            None => Ok(None),
+        }
+    }
+}
+
+impl View {
+    async fn filter(&self) -> Result<Filter, Error> {
+        let mut alternatives = Vec::new();
+        for (policy, is_actor) in self.rights.granting(VIEW_PRIVILEGES) {
+            let owned = if is_actor {
+                None
+            } else {
+                Some(self.owned(policy).await?)
+            };
+            alternatives.extend(of_policy(policy, owned));
+        }
+        // Columns have the rights of their datasets, which the index does not know.
+        let column = Criterion {
+            negated: true,
+            ..Criterion::equal(ENTITY_TYPE, COLUMN)
+        };
+        for alternative in &mut alternatives {
+            alternative.push(column.clone());
+        }
+        let mut any = merged(alternatives);
+        any.push(vec![one_of(
+            ENTITY_TYPE,
+            UNRESTRICTED_TYPES.map(str::to_owned).to_vec(),
+        )]);
+        Ok(Filter { any })
+    }
+
+    /// The condition that the caller is an owner for whom the policy is.
+    async fn owned(&self, policy: &Policy) -> Result<Criterion, Error> {
+        let owners: Vec<String> = self.rights.possible_owners().map(str::to_owned).collect();
+        let Some(types) = &policy.actors.resource_owners_types else {
+            return Ok(one_of("owners", owners));
+        };
+        // The index has no pairs of owners and types.
+        let urns: Vec<Urn> = owners
+            .iter()
+            .filter_map(|urn| Urn::parse(urn).ok())
+            .collect();
+        let pages = self
+            .store
+            .edges_list(&urns, false, &["OwnedBy"], 0, MAX_OWNED);
+        let edges = pages.await?.into_iter().flat_map(|page| page.items);
+        let keys: Vec<AspectKey> = edges
+            .map(|edge| AspectKey::new(&edge.urn, AspectName::OWNERSHIP))
+            .collect();
+        let rows = self.store.read(ReadRequest::rows(&keys)).await?.rows;
+        let is_owned = |ownership: &Ownership| {
+            ownership.owners.iter().any(|owner| {
+                owners.iter().any(|it| it == owner.owner.as_str())
+                    && types.contains(&owner.kind_urn())
+            })
+        };
+        let owned = keys.into_iter().zip(&rows).filter(|(_, row)| {
+            let ownership: Option<Ownership> = aspect_value(row);
+            ownership.is_some_and(|it| is_owned(&it))
+        });
+        let urns = owned.map(|(key, _)| key.urn.as_str().to_owned());
+        Ok(one_of(URN, urns.take(MAX_OWNED).collect()))
+    }
+}
+
+/// The alternatives in which a policy covers an entity.
+fn of_policy(policy: &Policy, owned: Option<Criterion>) -> Vec<Alternative> {
+    // Constraints are about references, and viewing refers to nothing.
+    let mut alternatives = vec![owned.into_iter().collect::<Alternative>()];
+    for criterion in &policy.criteria {
+        let choices = choices(criterion);
+        alternatives = alternatives
+            .iter()
+            .flat_map(|alternative| {
+                choices.iter().map(|choice| {
+                    let mut both = alternative.clone();
+                    both.extend(choice.iter().cloned());
+                    both
+                })
+            })
+            .collect();
+    }
+    alternatives
+}
+
+/// The alternatives in which an entity meets a criterion.
+fn choices(criterion: &PolicyCriterion) -> Vec<Alternative> {
+    let Some(field) = criterion.field else {
+        return Vec::new();
+    };
+    let is_negated = criterion.condition == Condition::NotEquals;
+    // A domain is in itself, and so are containers and glossary nodes.
+    let (names, is_tree): (&[&str], bool) = match field {
+        Field::Type => (&[ENTITY_TYPE], false),
+        Field::Urn => (&[URN], false),
+        Field::Owner => (&["owners"], false),
+        Field::Tag => (&["tags"], false),
+        Field::DataPlatformInstance => (&["platformInstance"], false),
+        Field::Domain => (&["domains", URN], true),
+        Field::Container => (&["container", URN], true),
+        Field::Glossary => (&["glossaryTerms", URN], true),
+        // Only users are in groups, and everyone sees users.
+        Field::GroupMembership if is_negated => return vec![Vec::new()],
+        Field::GroupMembership => return Vec::new(),
+    };
+    let operator = match (criterion.condition, is_tree) {
+        (Condition::StartsWith, true) => Operator::DescendantsOfPrefix,
+        (Condition::StartsWith, false) => Operator::Prefix,
+        (_, true) => Operator::DescendantsIncluded,
+        (_, false) => Operator::Equal,
+    };
+    let conditions = names.iter().map(|name| Criterion {
+        field: (*name).to_owned(),
+        values: criterion.values.clone(),
+        operator,
+        negated: is_negated,
+    });
+    if is_negated {
+        vec![conditions.collect()]
+    } else {
+        conditions.map(|condition| vec![condition]).collect()
+    }
+}
+
+fn one_of(field: &str, values: Vec<String>) -> Criterion {
+    Criterion {
+        field: field.to_owned(),
+        values,
+        operator: Operator::Equal,
+        negated: false,
+    }
+}
+
+/// Merges the alternatives that differ in the values of their first condition only, such as those
+/// of a steward of many domains.
+fn merged(alternatives: Vec<Alternative>) -> Vec<Alternative> {
+    let mut merged: Vec<Alternative> = Vec::new();
+    let mut at: BTreeMap<String, usize> = BTreeMap::new();
+    for mut alternative in alternatives {
+        let Some(first) = alternative.first_mut() else {
+            merged.push(alternative);
+            continue;
+        };
+        if first.negated {
+            merged.push(alternative);
+            continue;
+        }
+        let values = std::mem::take(&mut first.values);
+        let key = format!("{alternative:?}");
+        let index = *at.entry(key).or_insert_with(|| {
+            merged.push(alternative);
+            merged.len() - 1
+        });
+        if let Some(first) = merged[index].first_mut() {
+            first.values.extend(values);
+        }
+    }
+    merged
+}

@@ -1,0 +1,315 @@
+//! Reads from the store, without what the caller may not see.
+//!
+//! Each function reads, and then removes hidden entities from the result. Pages with totals need
+//! everything before they can be cut, so their length is bounded.
+
+use std::collections::HashSet;
+
+use docent_model::{AspectName, Registry, Urn};
+use docent_store::{
+    AspectKey, EntityAspects, ListPage, LogEntry, LogPosition, PointRange, ReadReply, ReadRequest,
+    RelatedEntity, RowVersion, Store, StoredAspect, TimeseriesRow,
+};
+
+use super::View;
+use crate::Error;
+
+/// How much is read at once to find what the caller sees.
+const CHUNK: usize = 1_000;
+/// How much is read at most.
+const MAX_READ: usize = 100_000;
+
+/// Reads for one caller.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reader<'c> {
+    store: &'c dyn Store,
+    /// `None` if the caller sees everything.
+    view: Option<&'c View>,
+}
+
+impl<'c> Reader<'c> {
+    pub(super) fn new(store: &'c dyn Store, view: Option<&'c View>) -> Self {
+        Self { store, view }
+    }
+
+    async fn hides(&self, urn: &Urn) -> Result<bool, Error> {
+        match self.view {
+            Some(view) => Ok(!view.hidden([urn]).await?.is_empty()),
+            None => Ok(false),
+        }
+    }
+
+    pub(crate) async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, Error> {
+        let mut reply = self.store.read(request).await?;
+        let Some(view) = self.view else {
+            return Ok(reply);
+        };
+        let keys = request.rows.iter().chain(request.exists);
+        let urns = keys.map(|key| &key.urn).chain(request.entities);
+        let hidden = view.hidden(urns).await?;
+        if hidden.is_empty() {
+            return Ok(reply);
+        }
+        for (key, row) in request.rows.iter().zip(&mut reply.rows) {
+            if hidden.contains(&key.urn) {
+                *row = None;
+            }
+        }
+        for (key, exists) in request.exists.iter().zip(&mut reply.exists) {
+            *exists &= !hidden.contains(&key.urn);
+        }
+        for (urn, aspects) in request.entities.iter().zip(&mut reply.entities) {
+            if hidden.contains(urn) {
+                *aspects = EntityAspects::new();
+            }
+        }
+        Ok(reply)
+    }
+
+    pub(crate) async fn aspect_read_version(
+        &self,
+        key: &AspectKey,
+        version: RowVersion,
+    ) -> Result<Option<StoredAspect>, Error> {
+        if self.hides(&key.urn).await? {
+            return Ok(None);
+        }
+        Ok(self.store.aspect_read_version(key, version).await?)
+    }
+
+    pub(crate) async fn histories_read(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Vec<StoredAspect>>, Error> {
+        let mut histories = self.store.histories_read(keys).await?;
+        if let Some(view) = self.view {
+            let hidden = view.hidden(keys.iter().map(|key| &key.urn)).await?;
+            for (key, history) in keys.iter().zip(&mut histories) {
+                if hidden.contains(&key.urn) {
+                    history.clear();
+                }
+            }
+        }
+        Ok(histories)
+    }
+
+    pub(crate) async fn timeseries_list(
+        &self,
+        key: &AspectKey,
+        range: &PointRange,
+        newest_first: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<TimeseriesRow>, Error> {
+        if self.hides(&key.urn).await? {
+            return Ok(Vec::new());
+        }
+        let store = self.store;
+        Ok(store
+            .timeseries_list(key, range, newest_first, start, limit)
+            .await?)
+    }
+
+    pub(crate) async fn timeseries_latest(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<TimeseriesRow>>, Error> {
+        let mut points = self.store.timeseries_latest(keys).await?;
+        if let Some(view) = self.view {
+            let hidden = view.hidden(keys.iter().map(|key| &key.urn)).await?;
+            for (key, point) in keys.iter().zip(&mut points) {
+                if hidden.contains(&key.urn) {
+                    *point = None;
+                }
+            }
+        }
+        Ok(points)
+    }
+
+    pub(crate) async fn log_read(
+        &self,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<LogEntry>, Error> {
+        let mut entries = self.store.log_read(after, limit).await?;
+        if let Some(view) = self.view {
+            let hidden = view
+                .hidden(entries.iter().map(|entry| &entry.key.urn))
+                .await?;
+            entries.retain(|entry| !hidden.contains(&entry.key.urn));
+        }
+        Ok(entries)
+    }
+
+    /// The first URNs after `after` that the caller sees. Fails if they are too far apart.
+    pub(crate) async fn urns_list(
+        &self,
+        entity_type: &str,
+        aspect: AspectName,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<Urn>, Error> {
+        let Some(view) = self.view else {
+            let urns = self.store.urns_list(entity_type, aspect, after, limit);
+            return Ok(urns.await?);
+        };
+        let mut seen = Vec::new();
+        let mut last = after.cloned();
+        for _ in 0..MAX_READ / CHUNK {
+            let urns = self
+                .store
+                .urns_list(entity_type, aspect, last.as_ref(), CHUNK);
+            let urns = urns.await?;
+            let is_end = urns.len() < CHUNK;
+            last = urns.last().cloned().or(last);
+            let hidden = view.hidden(&urns).await?;
+            seen.extend(urns.into_iter().filter(|urn| !hidden.contains(urn)));
+            if is_end || seen.len() >= limit {
+                seen.truncate(limit);
+                return Ok(seen);
+            }
+        }
+        Err(too_many("entities of this type"))
+    }
+
+    pub(crate) async fn edges_list(
+        &self,
+        urns: &[Urn],
+        outgoing: bool,
+        relationships: &[&str],
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<ListPage<RelatedEntity>>, Error> {
+        let store = self.store;
+        let Some(view) = self.view else {
+            return Ok(store
+                .edges_list(urns, outgoing, relationships, start, limit)
+                .await?);
+        };
+        let hidden = view.hidden(urns).await?;
+        let mut pages = Vec::with_capacity(urns.len());
+        for urn in urns {
+            if hidden.contains(urn) {
+                pages.push(ListPage {
+                    total: 0,
+                    items: Vec::new(),
+                });
+                continue;
+            }
+            let urn = std::slice::from_ref(urn);
+            let mut seen: Vec<RelatedEntity> = Vec::new();
+            let mut read = 0;
+            loop {
+                let page = store.edges_list(urn, outgoing, relationships, read, CHUNK);
+                let page = page.await?.pop();
+                let items = page.map(|page| page.items).unwrap_or_default();
+                read += items.len();
+                let is_end = items.len() < CHUNK;
+                let hidden = view.hidden(items.iter().map(|edge| &edge.urn)).await?;
+                seen.extend(items.into_iter().filter(|edge| !hidden.contains(&edge.urn)));
+                if is_end {
+                    break;
+                }
+                if read >= MAX_READ {
+                    return Err(too_many("relationships"));
+                }
+            }
+            pages.push(cut(seen, start, limit));
+        }
+        Ok(pages)
+    }
+
+    /// The children that the caller sees. At the top are also those whose parent is hidden.
+    pub(crate) async fn placements_list(
+        &self,
+        kind: &str,
+        parent: Option<&Urn>,
+        start: usize,
+        limit: usize,
+    ) -> Result<ListPage<Urn>, Error> {
+        let Some(view) = self.view else {
+            let page = self.store.placements_list(kind, parent, start, limit);
+            return Ok(page.await?);
+        };
+        if let Some(parent) = parent
+            && self.hides(parent).await?
+        {
+            return Ok(cut(Vec::new(), start, limit));
+        }
+        let mut seen: Vec<Urn> = Vec::new();
+        let mut read = 0;
+        loop {
+            let page = self
+                .store
+                .placements_list(kind, parent, read, CHUNK)
+                .await?;
+            read += page.items.len();
+            let is_end = page.items.len() < CHUNK;
+            let hidden = view.hidden(&page.items).await?;
+            seen.extend(page.items.into_iter().filter(|urn| !hidden.contains(urn)));
+            if is_end {
+                break;
+            }
+            if read >= MAX_READ {
+                return Err(too_many("entries of this list"));
+            }
+        }
+        if parent.is_none() {
+            let known: HashSet<Urn> = seen.iter().cloned().collect();
+            let others = self.below_hidden_parents(kind).await?;
+            seen.extend(others.into_iter().filter(|urn| !known.contains(urn)));
+        }
+        Ok(cut(seen, start, limit))
+    }
+
+    /// The entities of a type that the caller sees, but not their parents.
+    async fn below_hidden_parents(&self, entity_type: &str) -> Result<Vec<Urn>, Error> {
+        let (Some(entity), Some(view)) = (Registry::get().entity(entity_type), self.view) else {
+            return Ok(Vec::new());
+        };
+        let seen = self.urns_list(entity_type, entity.key_aspect, None, MAX_READ);
+        let seen = seen.await?;
+        let parents = self.store.placement_ancestors(&seen, 1).await?;
+        let hidden = view.hidden(parents.iter().flatten()).await?;
+        let is_below = |parents: &[Urn]| parents.iter().any(|parent| hidden.contains(parent));
+        let below = seen.into_iter().zip(parents);
+        Ok(below
+            .filter(|(_, parents)| is_below(parents))
+            .map(|(urn, _)| urn)
+            .collect())
+    }
+
+    /// The ancestors of each URN up to the first that is hidden.
+    pub(crate) async fn placement_ancestors(
+        &self,
+        urns: &[Urn],
+        max: usize,
+    ) -> Result<Vec<Vec<Urn>>, Error> {
+        let mut ancestors = self.store.placement_ancestors(urns, max).await?;
+        if let Some(view) = self.view {
+            let hidden = view.hidden(urns.iter().chain(ancestors.iter().flatten()));
+            let hidden = hidden.await?;
+            for (urn, above) in urns.iter().zip(&mut ancestors) {
+                let end = above.iter().position(|it| hidden.contains(it));
+                let end = end.unwrap_or(above.len());
+                above.truncate(if hidden.contains(urn) { 0 } else { end });
+            }
+        }
+        Ok(ancestors)
+    }
+}
+
+/// A page of a whole list.
+fn cut<T>(all: Vec<T>, start: usize, limit: usize) -> ListPage<T> {
+    ListPage {
+        total: all.len(),
+        items: all.into_iter().skip(start).take(limit).collect(),
+    }
+}
+
+fn too_many(what: &str) -> Error {
+    Error::too_large(format!(
+        "there are more than {MAX_READ} {what} to check for what you may see: search instead, or ask \
+         somebody who may see everything"
+    ))
+}

@@ -1,0 +1,368 @@
+//! Everything that reads, with the names of what is hidden.
+
+use serde_json::{Value, json};
+
+use super::world::*;
+use crate::support::{DATASET, encoded};
+
+/// The queries, each with its field.
+pub(super) fn queries() -> Vec<(&'static str, String)> {
+    let by_urn = [
+        (
+            "dataset",
+            TABLE,
+            "name properties { description } tags { tags { tag { urn } } }",
+        ),
+        (
+            "domain",
+            DOMAIN,
+            "properties { name } entities(input: {}) { total }",
+        ),
+        ("container", CONTAINER, "properties { name }"),
+        ("tag", TAG, "properties { name }"),
+        ("glossaryTerm", TERM, "properties { name }"),
+        ("glossaryNode", NODE, "properties { name }"),
+        ("corpUser", "urn:li:corpuser:vera", "username"),
+        ("corpGroup", "urn:li:corpGroup:none", "name"),
+        ("chart", CHART, "properties { name }"),
+        ("dashboard", DASHBOARD, "properties { name }"),
+        ("dataFlow", FLOW, "properties { name }"),
+        ("dataJob", JOB, "properties { name }"),
+        ("dataProduct", PRODUCT, "properties { name }"),
+        ("assertion", ASSERTION, "info { type }"),
+        ("dataPlatform", "urn:li:dataPlatform:hive", "name"),
+        ("entity", COLUMN, "type"),
+        ("entity", TABLE, "type"),
+    ];
+    let edges = "relationships(input: { types: [], direction: INCOMING, start: 0, count: 100 }) {
+        total relationships { type entity { urn } } }";
+    let mut queries: Vec<(&'static str, String)> = by_urn
+        .iter()
+        .map(|(field, urn, selection)| {
+            (
+                *field,
+                format!(r#"{field}(urn: "{urn}") {{ urn {selection} {edges} }}"#),
+            )
+        })
+        .collect();
+    let hits = "start count total searchResults { entity { urn type } matchedFields { name value } } \
+        facets { field aggregations { value count entity { urn } } }";
+    let facets = "facets { field aggregations { value count entity { urn } } }";
+    let all =
+        "types: [DATASET, DOMAIN, CONTAINER, DASHBOARD, CHART, DATA_FLOW, DATA_JOB, DATA_PRODUCT,
+        GLOSSARY_TERM, GLOSSARY_NODE, ASSERTION, TAG]";
+    let more = |field: &'static str, text: String| (field, text);
+    queries.extend([
+        more("dataset", format!(
+            r#"dataset(urn: "{DATASET}") {{ urn container {{ urn properties {{ name }} }}
+                parentContainers {{ count containers {{ urn }} }}
+                domain {{ domain {{ urn properties {{ name }} }} }}
+                glossaryTerms {{ terms {{ term {{ urn properties {{ name }} }} }} }} {edges} }}"#
+        )),
+        more("domain", format!(
+            r#"domain(urn: "{FINANCE}") {{ urn parentDomains {{ count }}
+                entities(input: {{ start: 0, count: 10 }}) {{ total searchResults {{ entity {{ urn }} }} }} {edges} }}"#
+        )),
+        more("tag", format!(r#"tag(urn: "{TAG}") {{ urn {edges} }}"#)),
+        more("glossaryTerm", format!(r#"glossaryTerm(urn: "{SEEN_TERM}") {{ urn {edges} }}"#)),
+        more("entities", format!(
+            r#"entities(urns: ["{TABLE}", "{DOMAIN}", "{DATASET}", "{COLUMN}", "{ASSERTION}"]) {{ urn type }}"#
+        )),
+        more("entities", format!(
+            r#"entities(urns: ["{TABLE}", "{DATASET}"], checkForExistence: true) {{ urn type }}"#
+        )),
+        more("entityExists", format!(r#"entityExists(urn: "{TABLE}")"#)),
+        more("listDomains", "listDomains(input: { start: 0, count: 10 }) { total domains { urn } }".to_owned()),
+        more("listDomains", format!(
+            r#"listDomains(input: {{ start: 0, count: 10, parentDomain: "{DOMAIN}" }}) {{ total domains {{ urn }} }}"#
+        )),
+        more("listDomains", r#"listDomains(input: { query: "hush" }) { total domains { urn } }"#.to_owned()),
+        more("listQueries", "listQueries(input: { start: 0, count: 10 }) { total }".to_owned()),
+        more("listQueries", format!(r#"listQueries(input: {{ datasetUrn: "{TABLE}" }}) {{ total }}"#)),
+        more("listOwnershipTypes", "listOwnershipTypes(input: {}) { total }".to_owned()),
+        more("listIngestionSources", "listIngestionSources(input: {}) { total }".to_owned()),
+        more("listPolicies", "listPolicies(input: {}) { total }".to_owned()),
+        more("listActionRequests", "listActionRequests(input: {}) { total }".to_owned()),
+        more("listRoles", "listRoles(input: {}) { total }".to_owned()),
+        more("listGroups", "listGroups(input: {}) { total }".to_owned()),
+        more("listUsers", "listUsers(input: {}) { total }".to_owned()),
+        more("getGrantedPrivileges", format!(
+            r#"getGrantedPrivileges(input: {{ actorUrn: "urn:li:corpuser:vera",
+                resourceSpec: {{ resourceType: DATASET, resourceUrn: "{TABLE}" }} }}) {{ privileges }}"#
+        )),
+        more("appConfig", "appConfig { appVersion }".to_owned()),
+        more("globalViewsSettings", "globalViewsSettings { defaultView }".to_owned()),
+        more("me", "me { corpUser { urn } platformPrivileges { managePolicies } }".to_owned()),
+        more("listAccessTokens", "listAccessTokens(input: { start: 0, count: 10 }) { total }".to_owned()),
+        more("getAccessTokenMetadata", r#"getAccessTokenMetadata(token: "x") { ownerUrn }"#.to_owned()),
+        more("getInviteToken", "getInviteToken(input: {}) { inviteToken }".to_owned()),
+        more("listServiceAccounts", "listServiceAccounts(input: {}) { total }".to_owned()),
+        more("getServiceAccount", r#"getServiceAccount(urn: "urn:li:corpuser:none") { urn }"#.to_owned()),
+        more("searchAcrossLineage", format!(
+            r#"searchAcrossLineage(input: {{ urn: "{TABLE}", direction: UPSTREAM }}) {{ total }}"#
+        )),
+        more("scrollAcrossLineage", format!(
+            r#"scrollAcrossLineage(input: {{ urn: "{TABLE}", direction: UPSTREAM }}) {{ total }}"#
+        )),
+        more("aggregateAcrossEntities", format!(
+            r#"aggregateAcrossEntities(input: {{ {all}, query: "*",
+                facets: ["domains", "container", "glossaryTerms", "browsePathV2", "_entityType", "_entityType␞domains"] }}) {{ {facets} }}"#
+        )),
+        more("browseV2", "browseV2(input: { path: [], start: 0, count: 10, query: \"*\" }) { total groups { name count entity { urn } } }".to_owned()),
+        more("browseV2", r#"browseV2(input: { path: ["hush"], start: 0, count: 10, query: "*" }) { total groups { name } }"#.to_owned()),
+        more("getQuickFilters", "getQuickFilters(input: {}) { quickFilters { field value } }".to_owned()),
+        more("history", format!(
+            r#"history(input: {{ urn: "{TABLE}", subject: DESCRIPTION }}) {{ changes {{ text }} }}"#
+        )),
+        more("recentChanges", "recentChanges(input: { types: [DATASET, DOMAIN], count: 20 }) { entity { urn } }".to_owned()),
+        more("changesByWeek", "changesByWeek(weeks: 2) { changes }".to_owned()),
+        more("documentationCoverage", "documentationCoverage { all { datasets columns } domains { domain { urn } counts { datasets } } }".to_owned()),
+    ]);
+    for text in [
+        "*",
+        WORD,
+        "users",
+        "urn:li:domain:hush",
+        "tags:shared",
+        "domains:\\\"urn:li:domain:hush\\\"",
+    ] {
+        queries.extend([
+            more("search", format!(r#"search(input: {{ type: DATASET, query: "{text}" }}) {{ {hits} }}"#)),
+            more("searchAcrossEntities", format!(
+                r#"searchAcrossEntities(input: {{ {all}, query: "{text}", count: 50 }}) {{ {hits} }}"#
+            )),
+            more("searchAcrossEntities", format!(
+                r#"searchAcrossEntities(input: {{ query: "{text}", orFilters: [{{ and: [{{ field: "urn", values: ["{TABLE}"] }}] }}] }}) {{ {hits} }}"#
+            )),
+            more("scrollAcrossEntities", format!(
+                r#"scrollAcrossEntities(input: {{ {all}, query: "{text}", count: 50 }}) {{ total count searchResults {{ entity {{ urn }} }} {facets} }}"#
+            )),
+        ]);
+    }
+    for text in ["hu", "hush", "fct"] {
+        queries.extend([
+            more("autoComplete", format!(
+                r#"autoComplete(input: {{ type: DATASET, query: "{text}" }}) {{ suggestions entities {{ urn }} }}"#
+            )),
+            more("autoCompleteForMultiple", format!(
+                r#"autoCompleteForMultiple(input: {{ {all}, query: "{text}" }}) {{ suggestions {{ type suggestions entities {{ urn }} }} }}"#
+            )),
+        ]);
+    }
+    queries
+}
+
+/// What reads over REST, and what comes behind the route.
+pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
+    let table = encoded(TABLE);
+    let query = |text: &str| text.to_owned();
+    let filter = |urn: &str| json!({"or": [{"and": [{"field": "urn", "value": urn, "condition": "EQUAL"}]}]});
+    let mut requests = vec![
+        (
+            "GET",
+            "/aspects/",
+            format!("{table}?aspect=datasetProperties&version=0"),
+            Value::Null,
+        ),
+        ("GET", "/entitiesV2/", table.clone(), Value::Null),
+        ("GET", "/entities/", table.clone(), Value::Null),
+        (
+            "GET",
+            "/openapi/v2/timeline/v1/",
+            format!("{table}?categories=DOCUMENTATION"),
+            Value::Null,
+        ),
+        (
+            "POST",
+            "/openapi/v1/trace/write/",
+            query("none"),
+            json!({TABLE: ["datasetProperties"]}),
+        ),
+        (
+            "POST",
+            "/openapi/v2/entity/batch/",
+            query("dataset"),
+            json!({"entities": [{"urn": TABLE}, {"urn": DATASET}], "aspectNames": ["domains"]}),
+        ),
+        (
+            "POST",
+            "/openapi/v3/entity/scroll",
+            query("?query=*&count=100"),
+            json!({"entities": ["dataset", "domain", "container", "assertion"]}),
+        ),
+        (
+            "GET",
+            "/openapi/v3/entity/",
+            query("dataset?query=*&count=100&aspects=datasetKey"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/v3/entity/",
+            query("domain?query=*&count=100&aspects=domainKey"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/v3/entity/",
+            query("assertion?query=*&count=100&aspects=assertionKey"),
+            Value::Null,
+        ),
+        (
+            "POST",
+            "/openapi/v3/entity/",
+            query("dataset/batchGet"),
+            json!([{"urn": TABLE, "datasetProperties": {}}, {"urn": DATASET, "domains": {}}]),
+        ),
+        (
+            "GET",
+            "/openapi/v3/entity/",
+            format!("dataset/{table}"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/v3/entity/",
+            format!("dataset/{table}/datasetProperties"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/v3/entity/",
+            format!("dataset/{table}/datasetProfile"),
+            Value::Null,
+        ),
+        (
+            "POST",
+            "/openapi/v3/relationship/scroll",
+            query("?count=1000"),
+            json!({}),
+        ),
+        (
+            "POST",
+            "/openapi/v3/relationship/scroll",
+            query("?count=1000"),
+            json!({"destination_filter": filter(TABLE)}),
+        ),
+        (
+            "POST",
+            "/openapi/v3/lineage/scroll",
+            query("?count=1000"),
+            json!({"urns": [DATASET, BEHIND, TABLE]}),
+        ),
+        (
+            "GET",
+            "/openapi/operations/messaging/",
+            query("mcp/consumer/lag"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/operations/kafka/",
+            query("mcp/consumer/offsets"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/v1/registry/models/entity/specifications",
+            query("?count=1"),
+            Value::Null,
+        ),
+        (
+            "POST",
+            "/entities",
+            query("?action=search"),
+            json!({"entity": "dataset", "input": "hush", "start": 0, "count": 10}),
+        ),
+        (
+            "POST",
+            "/entities",
+            query("?action=search"),
+            json!({"entity": "domain", "input": "*", "start": 0, "count": 10}),
+        ),
+        (
+            "POST",
+            "/entities",
+            query("?action=autocomplete"),
+            json!({"entity": "dataset", "query": "hu", "limit": 10}),
+        ),
+        (
+            "POST",
+            "/entities",
+            query("?action=browse"),
+            json!({"entity": "dataset", "path": "", "start": 0, "limit": 10}),
+        ),
+        (
+            "POST",
+            "/entities",
+            query("?action=listUrns"),
+            json!({"entity": "dataset", "start": 0, "count": 10}),
+        ),
+        (
+            "POST",
+            "/entities",
+            query("?action=deleteReferences"),
+            json!({"urn": TAG, "dryRun": true}),
+        ),
+        (
+            "POST",
+            "/aspects",
+            query("?action=getTimeseriesAspectValues"),
+            json!({"urn": TABLE, "entity": "dataset", "aspect": "datasetProfile", "limit": 10}),
+        ),
+        (
+            "POST",
+            "/aspects",
+            query("?action=getCount"),
+            json!({"aspect": "datasetKey"}),
+        ),
+        (
+            "POST",
+            "/runs",
+            query("?action=list"),
+            json!({"pageOffset": 0, "pageSize": 10, "includeSoft": true}),
+        ),
+        (
+            "POST",
+            "/runs",
+            query("?action=describe"),
+            json!({"runId": "no-run-id-provided", "start": 0, "count": 10, "includeSoft": true}),
+        ),
+        (
+            "POST",
+            "/runs",
+            query("?action=rollback"),
+            json!({"runId": "no-run-id-provided", "dryRun": true}),
+        ),
+        (
+            "POST",
+            "/usageStats",
+            query("?action=queryRange"),
+            json!({"resource": TABLE, "duration": "DAY", "rangeFromEnd": "WEEK"}),
+        ),
+        (
+            "POST",
+            "/operations",
+            query("?action=restoreIndices"),
+            json!({}),
+        ),
+    ];
+    for urn in [TABLE, DOMAIN, CONTAINER, TAG, TERM, SEEN_TERM, DATASET] {
+        for direction in ["INCOMING", "OUTGOING"] {
+            let urn = encoded(urn);
+            requests.push((
+                "GET",
+                "/relationships",
+                format!("?urn={urn}&direction={direction}&types=List(TaggedWith,TermedWith,AssociatedWith,IsPartOf,DownstreamOf)"),
+                Value::Null,
+            ));
+            requests.push((
+                "GET",
+                "/openapi/relationships/v1",
+                format!("?urn={urn}&direction={direction}&relationshipTypes=TaggedWith,TermedWith,AssociatedWith,IsPartOf"),
+                Value::Null,
+            ));
+        }
+    }
+    requests
+}

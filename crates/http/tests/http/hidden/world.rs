@@ -1,0 +1,196 @@
+//! A catalog of which a caller sees a part.
+
+use docent_catalog::Caller;
+use docent_model::Urn;
+use serde_json::{Value, json};
+
+use crate::support::{App, DATASET, role, token_of};
+
+pub(super) const FINANCE: &str = "urn:li:domain:finance";
+pub(super) const TAG: &str = "urn:li:tag:shared";
+pub(super) const SEEN_TERM: &str = "urn:li:glossaryTerm:seen";
+/// Downstream of what is hidden.
+pub(super) const BEHIND: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,behind,PROD)";
+
+/// What the caller must not see. Every name and text of it has this word.
+pub(super) const WORD: &str = "hush";
+pub(super) const TABLE: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,hush.table,PROD)";
+pub(super) const DOMAIN: &str = "urn:li:domain:hush";
+pub(super) const SUBDOMAIN: &str = "urn:li:domain:hush-below";
+pub(super) const CONTAINER: &str = "urn:li:container:hush";
+pub(super) const TERM: &str = "urn:li:glossaryTerm:hush";
+pub(super) const NODE: &str = "urn:li:glossaryNode:hush";
+pub(super) const DASHBOARD: &str = "urn:li:dashboard:(looker,hush)";
+pub(super) const CHART: &str = "urn:li:chart:(looker,hush)";
+pub(super) const FLOW: &str = "urn:li:dataFlow:(airflow,hush,PROD)";
+pub(super) const JOB: &str = "urn:li:dataJob:(urn:li:dataFlow:(airflow,hush,PROD),hush)";
+pub(super) const PRODUCT: &str = "urn:li:dataProduct:hush";
+pub(super) const ASSERTION: &str = "urn:li:assertion:hush";
+pub(super) const COLUMN: &str =
+    "urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:hive,hush.table,PROD),user_name)";
+
+/// A catalog whose caller vera sees what is in the domain of finance, and edits it.
+pub(super) async fn app(has_hidden: bool) -> (App, String) {
+    let app = App::empty().await;
+    app.catalog.enforce_view_policies();
+    let audit = json!({"time": 0, "actor": "urn:li:corpuser:datahub"});
+    let finance = json!({"name": "Finance", "description": "money"});
+    app.ingest(FINANCE, "domainProperties", &finance).await;
+    app.ingest(TAG, "tagProperties", &json!({"name": "shared"}))
+        .await;
+    let term = json!({"definition": "seen", "termSource": "INTERNAL", "customProperties": {}});
+    app.ingest(SEEN_TERM, "glossaryTermInfo", &term).await;
+    app.ingest(SEEN_TERM, "domains", &json!({"domains": [FINANCE]}))
+        .await;
+    if has_hidden {
+        add_hidden(&app, &audit).await;
+    }
+    for urn in [DATASET, BEHIND] {
+        app.add_dataset(urn).await;
+        app.ingest(urn, "domains", &json!({"domains": [FINANCE]}))
+            .await;
+        // What is seen refers to what is hidden.
+        app.ingest(urn, "container", &json!({"container": CONTAINER}))
+            .await;
+        let terms = json!({"terms": [{"urn": TERM}, {"urn": SEEN_TERM}], "auditStamp": audit});
+        app.ingest(urn, "glossaryTerms", &terms).await;
+        app.ingest(urn, "globalTags", &json!({"tags": [{"tag": TAG}]}))
+            .await;
+    }
+    let upstream = |urn: &str| json!({"upstreams": [{"dataset": urn, "type": "TRANSFORMED", "auditStamp": audit}]});
+    app.ingest(BEHIND, "upstreamLineage", &upstream(TABLE))
+        .await;
+    if has_hidden {
+        app.ingest(TABLE, "upstreamLineage", &upstream(DATASET))
+            .await;
+    }
+    hide_by_default(&app).await;
+    let steward = json!({
+        "displayName": "vera", "description": "", "type": "METADATA", "state": "ACTIVE",
+        "privileges": ["EDIT_ENTITY"], "actors": {"users": ["urn:li:corpuser:vera"]},
+        "resources": {"filter": {"criteria": [{"field": "DOMAIN", "values": [FINANCE]}]}},
+    });
+    let policy = "urn:li:dataHubPolicy:vera";
+    app.ingest(policy, "dataHubPolicyInfo", &steward).await;
+    let token = token_of(&app.catalog, "urn:li:corpuser:vera", None).await;
+    let vera = Urn::parse("urn:li:corpuser:vera").unwrap();
+    let assigned = app
+        .catalog
+        .assign_role(&Caller::system(), &[vera], Some(&role("Reader")))
+        .await;
+    assigned.unwrap();
+    (app, token)
+}
+
+async fn add_hidden(app: &App, audit: &Value) {
+    app.add_dataset(TABLE).await;
+    let stamps = json!({"created": audit, "lastModified": audit});
+    let rows: Vec<(&str, &str, Value)> = vec![
+        (
+            DOMAIN,
+            "domainProperties",
+            json!({"name": "hush", "description": "hush"}),
+        ),
+        (
+            SUBDOMAIN,
+            "domainProperties",
+            json!({"name": "hush below", "parentDomain": DOMAIN}),
+        ),
+        (
+            CONTAINER,
+            "containerProperties",
+            json!({"name": "hush", "customProperties": {}}),
+        ),
+        (
+            NODE,
+            "glossaryNodeInfo",
+            json!({"name": "hush", "definition": "hush"}),
+        ),
+        (
+            TERM,
+            "glossaryTermInfo",
+            json!({"name": "hush", "definition": "hush", "termSource": "INTERNAL", "parentNode": NODE, "customProperties": {}}),
+        ),
+        (
+            DASHBOARD,
+            "dashboardInfo",
+            json!({"title": "hush", "description": "hush", "lastModified": stamps, "charts": [CHART], "customProperties": {}}),
+        ),
+        (
+            CHART,
+            "chartInfo",
+            json!({"title": "hush", "description": "hush", "lastModified": stamps, "customProperties": {}}),
+        ),
+        (
+            FLOW,
+            "dataFlowInfo",
+            json!({"name": "hush", "customProperties": {}}),
+        ),
+        (
+            JOB,
+            "dataJobInfo",
+            json!({"name": "hush", "type": {"string": "SQL"}, "customProperties": {}}),
+        ),
+        (
+            PRODUCT,
+            "dataProductProperties",
+            json!({"name": "hush", "customProperties": {}}),
+        ),
+        (
+            ASSERTION,
+            "assertionInfo",
+            json!({"type": "CUSTOM", "customAssertion": {"type": "hush", "entity": TABLE}, "customProperties": {}}),
+        ),
+        (TABLE, "domains", json!({"domains": [DOMAIN]})),
+        (TABLE, "container", json!({"container": CONTAINER})),
+        (
+            TABLE,
+            "editableDatasetProperties",
+            json!({"description": "hush one", "created": audit, "lastModified": audit}),
+        ),
+        (
+            TABLE,
+            "editableDatasetProperties",
+            json!({"description": "hush two", "created": audit, "lastModified": audit}),
+        ),
+        (
+            TABLE,
+            "institutionalMemory",
+            json!({"elements": [{"url": "https://hush.example", "description": "hush", "createStamp": audit}]}),
+        ),
+        (TABLE, "globalTags", json!({"tags": [{"tag": TAG}]})),
+        (
+            TABLE,
+            "glossaryTerms",
+            json!({"terms": [{"urn": SEEN_TERM}], "auditStamp": audit}),
+        ),
+        (
+            TABLE,
+            "datasetProfile",
+            json!({"timestampMillis": 1, "rowCount": 7}),
+        ),
+        (TABLE, "browsePathsV2", json!({"path": [{"id": "hush"}]})),
+    ];
+    for (urn, aspect, value) in rows {
+        app.ingest(urn, aspect, &value).await;
+    }
+}
+
+/// Switches off the policies that let everyone view everything.
+async fn hide_by_default(app: &App) {
+    let policies = app
+        .catalog
+        .list_urns("dataHubPolicy", 0, 100)
+        .await
+        .unwrap();
+    for urn in policies.items {
+        let policy = app.aspect(urn.as_str(), "dataHubPolicyInfo").await;
+        let mut policy = policy.unwrap();
+        let actors = &policy["actors"];
+        let is_general = actors["allUsers"] == true || actors["roles"] == json!([role("Reader")]);
+        if is_general && policy["type"] == "METADATA" {
+            policy["state"] = json!("INACTIVE");
+            app.ingest(urn.as_str(), "dataHubPolicyInfo", &policy).await;
+        }
+    }
+}
