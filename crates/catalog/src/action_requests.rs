@@ -30,8 +30,10 @@ const MAX_BYTES: usize = 1024 * 1024;
 /// The most requests that wait for a decision, of one user and of all.
 const MAX_PENDING_OF_USER: usize = 100;
 const MAX_PENDING: usize = 1_000;
-/// The most decided requests of one list.
+/// The most decided requests that are listed.
 const MAX_DECIDED: usize = 1_000;
+/// The most requests of one page of a list: each may have [`MAX_BYTES`].
+pub const MAX_LISTED: usize = 20;
 /// How long a decided request is kept.
 const KEPT_MS: EpochMillis = 90 * 24 * 60 * 60 * 1000;
 /// How many outdated requests each decision deletes.
@@ -63,13 +65,26 @@ struct Info {
     changes: Vec<ProposedChange>,
 }
 
-/// What a list of waiting requests needs.
+/// What filters of lists compare: a part of [`AspectName::ACTION_REQUEST_PENDING`] and of
+/// [`AspectName::ACTION_REQUEST_RESULT`], so that lists read no proposed texts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Pending {
-    proposer: Urn,
-    urns: Vec<Urn>,
+struct Summary {
+    /// `None` in results of older versions, which no filter selects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    proposer: Option<Urn>,
     #[serde(default)]
+    urns: Vec<Urn>,
+    /// Empty in results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     demands: Vec<Demand>,
+}
+
+#[derive(Debug, Serialize)]
+struct StoredResult<'a> {
+    #[serde(flatten)]
+    decision: &'a Decision,
+    #[serde(flatten)]
+    summary: &'a Summary,
 }
 
 /// What the one who decides needs: one of the named privileges on the entity.
@@ -77,6 +92,14 @@ struct Pending {
 struct Demand {
     urn: Urn,
     privileges: Vec<String>,
+}
+
+/// What the one who decides wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Accept,
+    /// For the proposer: withdraw.
+    Reject,
 }
 
 /// How a request was decided.
@@ -123,12 +146,21 @@ pub struct ActionRequestFilter {
 }
 
 impl ActionRequestFilter {
-    fn selects<'a>(&self, proposer: &Urn, mut urns: impl Iterator<Item = &'a Urn>) -> bool {
-        self.proposer.as_ref().is_none_or(|it| it == proposer)
-            && self
-                .entity
-                .as_ref()
-                .is_none_or(|it| urns.any(|urn| urn == it))
+    fn selects(&self, summary: &Summary) -> bool {
+        let is_of_proposer = self.proposer.is_none() || self.proposer == summary.proposer;
+        let entity = self.entity.as_ref();
+        is_of_proposer && entity.is_none_or(|urn| summary.urns.contains(urn))
+    }
+}
+
+impl Summary {
+    fn new(proposer: &Urn, changes: &[ProposedChange]) -> Self {
+        let urns: BTreeSet<&Urn> = changes.iter().map(|change| &change.urn).collect();
+        Self {
+            proposer: Some(proposer.clone()),
+            urns: urns.into_iter().cloned().collect(),
+            demands: Vec::new(),
+        }
     }
 }
 
@@ -160,37 +192,31 @@ impl ProposedChange {
 }
 
 impl Catalog {
-    /// Lists action requests, the newest first, with the number of all that the filter selects.
+    /// Lists action requests, the newest first, with the number of all that the filter selects; at
+    /// most [`MAX_LISTED`] at once.
     pub async fn list_action_requests(
         &self,
         filter: &ActionRequestFilter,
         start: usize,
         count: usize,
     ) -> Result<(Vec<ActionRequest>, usize), Error> {
-        let selected: Vec<Urn> = if filter.decided {
+        let mut selected = if filter.decided {
             let aspect = AspectName::ACTION_REQUEST_RESULT;
-            let urns = self.store().urns_list(ENTITY, aspect, None, MAX_DECIDED);
-            let requests = self.read_requests(&urns.await?).await?;
-            let selects = |request: &ActionRequest| {
-                let urns = request.changes.iter().map(|change| &change.urn);
-                filter.selects(&request.proposer, urns)
-            };
-            let selected = requests.into_iter().filter(selects);
-            selected.map(|request| request.urn).collect()
+            self.summaries(aspect, MAX_DECIDED).await?
         } else {
-            let mut pending = self.pending_requests().await?;
-            pending.retain(|(_, it)| filter.selects(&it.proposer, it.urns.iter()));
-            if let Some(caller) = &filter.concerning {
-                let demands: Vec<&[Demand]> = pending.iter().map(|(_, it)| &*it.demands).collect();
-                let mut decidable = self.all_granted(caller, &demands).await?.into_iter();
-                pending.retain(|(_, it)| {
-                    decidable.next() == Some(true) || it.proposer == *caller.actor()
-                });
-            }
-            pending.into_iter().map(|it| it.0).collect()
+            self.pending_requests().await?
         };
+        selected.retain(|(_, summary)| filter.selects(summary));
+        if let Some(caller) = &filter.concerning {
+            let demands: Vec<&[Demand]> = selected.iter().map(|(_, it)| &*it.demands).collect();
+            let mut decidable = self.all_granted(caller, &demands).await?.into_iter();
+            selected.retain(|(_, summary)| {
+                decidable.next() == Some(true) || summary.proposer.as_ref() == Some(caller.actor())
+            });
+        }
         let total = selected.len();
-        let page: Vec<Urn> = selected.into_iter().skip(start).take(count).collect();
+        let page = selected.into_iter().skip(start);
+        let page: Vec<Urn> = page.take(count.min(MAX_LISTED)).map(|it| it.0).collect();
         Ok((self.read_requests(&page).await?, total))
     }
 
@@ -232,42 +258,39 @@ impl Catalog {
         Ok(lists.iter().map(all_met).collect())
     }
 
-    /// Applies the changes of a request, with the rights of the caller.
-    pub async fn accept_action_request(
+    /// Accepts a request, which applies its changes with the rights of the caller, or rejects it.
+    /// The proposer may withdraw it; anybody else must be allowed to make its changes.
+    pub async fn decide_action_request(
         &self,
         caller: &Caller,
         urn: &Urn,
+        verdict: Verdict,
         note: Option<&str>,
     ) -> Result<(), Error> {
         let request = self.undecided(urn).await?;
-        let mut proposals = decision(caller, urn, Outcome::Accepted, note, self.now_ms())?;
-        for change in request.changes {
-            proposals.push(accepted(change)?);
-        }
-        self.apply(caller, proposals).await?;
-        self.delete_outdated().await
-    }
-
-    /// Rejects a request. The proposer may withdraw it; anybody else must be allowed to make its
-    /// changes.
-    pub async fn reject_action_request(
-        &self,
-        caller: &Caller,
-        urn: &Urn,
-        note: Option<&str>,
-    ) -> Result<(), Error> {
-        let request = self.undecided(urn).await?;
-        let outcome = if request.proposer == *caller.actor() {
-            Outcome::Withdrawn
-        } else {
-            for change in &request.changes {
-                let privileges = change.privileges();
-                self.authorize(caller, &privileges, Some(&change.urn))
-                    .await?;
-            }
-            Outcome::Rejected
+        let result = match verdict {
+            Verdict::Accept => Outcome::Accepted,
+            Verdict::Reject if request.proposer == *caller.actor() => Outcome::Withdrawn,
+            Verdict::Reject => Outcome::Rejected,
         };
-        let proposals = decision(caller, urn, outcome, note, self.now_ms())?;
+        let decision = Decision {
+            result,
+            note: note.map(str::to_owned),
+            actor: caller.actor().clone(),
+            decided_at: self.now_ms(),
+        };
+        let mut proposals = recorded(&request, &decision)?;
+        for change in request.changes {
+            match result {
+                Outcome::Accepted => proposals.push(accepted(change)?),
+                Outcome::Rejected => {
+                    let privileges = change.privileges();
+                    self.authorize(caller, &privileges, Some(&change.urn))
+                        .await?;
+                }
+                Outcome::Withdrawn => {}
+            }
+        }
         self.apply(caller, proposals).await?;
         self.delete_outdated().await
     }
@@ -277,7 +300,7 @@ impl Catalog {
         let pending = self.pending_requests().await?;
         let own = pending
             .iter()
-            .filter(|(_, it)| it.proposer == *caller.actor());
+            .filter(|(_, it)| it.proposer.as_ref() == Some(caller.actor()));
         let too_many = |whose: &str, limit: usize| {
             Err(Error::unavailable(format!(
                 "{limit} proposals {whose} wait for a decision, which is the limit: withdraw some, or wait until some \
@@ -294,20 +317,25 @@ impl Catalog {
         Ok(Urn::new(ENTITY, &id)?)
     }
 
-    async fn pending_requests(&self) -> Result<Vec<(Urn, Pending)>, Error> {
-        let aspect = AspectName::ACTION_REQUEST_PENDING;
-        let urns = self.store().urns_list(ENTITY, aspect, None, MAX_PENDING);
-        let urns = urns.await?;
+    async fn pending_requests(&self) -> Result<Vec<(Urn, Summary)>, Error> {
+        self.summaries(AspectName::ACTION_REQUEST_PENDING, MAX_PENDING)
+            .await
+    }
+
+    /// The newest requests that have the aspect.
+    async fn summaries(
+        &self,
+        aspect: AspectName,
+        limit: usize,
+    ) -> Result<Vec<(Urn, Summary)>, Error> {
+        let urns = self.store().urns_list(ENTITY, aspect, None, limit).await?;
         let keys: Vec<AspectKey> = urns.iter().map(|urn| AspectKey::new(urn, aspect)).collect();
         let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
-        let mut pending = Vec::with_capacity(urns.len());
-        for (urn, row) in urns.into_iter().zip(rows) {
-            // Decided since the list was read.
-            if let Some(value) = aspect_value(&row) {
-                pending.push((urn, value));
-            }
-        }
-        Ok(pending)
+        let found = urns.into_iter().zip(&rows);
+        // One that has no row was decided or deleted since the list was read.
+        Ok(found
+            .filter_map(|(urn, row)| Some((urn, aspect_value(row)?)))
+            .collect())
     }
 
     async fn undecided(&self, urn: &Urn) -> Result<ActionRequest, Error> {
@@ -369,18 +397,11 @@ pub(crate) fn new_request(
     stamp: &AuditStamp,
     changes: Vec<ProposedChange>,
 ) -> Result<Vec<Proposal>, Error> {
-    let proposer = stamp.actor.clone();
-    let mut urns: Vec<Urn> = changes.iter().map(|change| change.urn.clone()).collect();
-    urns.dedup();
-    let mut demands: Vec<Demand> = changes.iter().map(ProposedChange::demand).collect();
-    demands.dedup();
-    let pending = Pending {
-        proposer: proposer.clone(),
-        urns,
-        demands,
-    };
+    let mut pending = Summary::new(&stamp.actor, &changes);
+    pending.demands = changes.iter().map(ProposedChange::demand).collect();
+    pending.demands.dedup();
     let info = text(&Info {
-        proposer,
+        proposer: stamp.actor.clone(),
         created_at: stamp.time,
         changes,
     })?;
@@ -401,26 +422,19 @@ pub(crate) fn new_request(
 }
 
 /// The proposals that record a decision. They fail if there is one already.
-fn decision(
-    caller: &Caller,
-    urn: &Urn,
-    result: Outcome,
-    note: Option<&str>,
-    now_ms: EpochMillis,
-) -> Result<Vec<Proposal>, Error> {
+fn recorded(request: &ActionRequest, decision: &Decision) -> Result<Vec<Proposal>, Error> {
     let aspect = AspectName::ACTION_REQUEST_PENDING;
+    let urn = &request.urn;
     let waits = {
         let urn = urn.clone();
-        move |current: Option<Pending>| match current {
+        move |current: Option<Value>| match current {
             Some(_) => Ok(()),
             None => Err(decided_already(&urn)),
         }
     };
-    let decision = Decision {
-        result,
-        note: note.map(str::to_owned),
-        actor: caller.actor().clone(),
-        decided_at: now_ms,
+    let result = StoredResult {
+        decision,
+        summary: &Summary::new(&request.proposer, &request.changes),
     };
     let proposals = [
         Proposal::new(urn.clone(), Change::DeleteAspect { aspect })
@@ -428,7 +442,7 @@ fn decision(
         Proposal::upsert(
             urn.clone(),
             AspectName::ACTION_REQUEST_RESULT,
-            text(&decision)?,
+            text(&result)?,
         ),
     ];
     Ok(proposals.map(Proposal::authorized).into())
@@ -485,4 +499,28 @@ fn decided_already(urn: &Urn) -> Error {
 fn text(value: &impl Serialize) -> Result<String, Error> {
     serde_json::to_string(value)
         .map_err(|error| Error::internal(docent_store::StoreError::other(error.to_string())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_without_proposer_is_listed_unless_a_filter_compares_it() {
+        let stored = r#"{"result":"REJECTED","actor":"urn:li:corpuser:a","decidedAt":1}"#;
+        let result: Summary = serde_json::from_str(stored).unwrap();
+        let actor = Some(Urn::parse("urn:li:corpuser:a").unwrap());
+        let all = ActionRequestFilter::default();
+        assert!(all.selects(&result));
+        let of_proposer = ActionRequestFilter {
+            proposer: actor.clone(),
+            ..all.clone()
+        };
+        assert!(!of_proposer.selects(&result));
+        let of_entity = ActionRequestFilter {
+            entity: actor,
+            ..all
+        };
+        assert!(!of_entity.selects(&result));
+    }
 }

@@ -21,6 +21,12 @@ pub struct NewGroup {
     pub description: Option<String>,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemberChange {
+    Add,
+    Remove,
+}
+
 /// The most users that one call adds or removes.
 const MAX_MEMBERS: usize = 1_000;
 
@@ -67,32 +73,14 @@ impl Catalog {
         Ok(urn)
     }
 
-    /// Adds existing users to a group, all of them or none.
-    pub async fn add_group_members(
+    /// Adds existing users to a group or removes users from it, all of them or none. Those who are
+    /// members already, or are not, are no error.
+    pub async fn change_group_members(
         &self,
         caller: &Caller,
         group: &Urn,
         users: &[Urn],
-    ) -> Result<(), Error> {
-        self.change_members(caller, group, users, true).await
-    }
-
-    /// Removes users from a group. Those who are not members are no error.
-    pub async fn remove_group_members(
-        &self,
-        caller: &Caller,
-        group: &Urn,
-        users: &[Urn],
-    ) -> Result<(), Error> {
-        self.change_members(caller, group, users, false).await
-    }
-
-    async fn change_members(
-        &self,
-        caller: &Caller,
-        group: &Urn,
-        users: &[Urn],
-        add: bool,
+        change: MemberChange,
     ) -> Result<(), Error> {
         group.expect_type("corpGroup")?;
         self.authorize(caller, MEMBER_EDITORS, Some(group)).await?;
@@ -105,8 +93,8 @@ impl Catalog {
         let mut proposals = Vec::with_capacity(users.len());
         for user in users {
             user.expect_type("corpuser")?;
-            let mut proposal = membership(user, group, add);
-            if add {
+            let mut proposal = membership(user, group, change);
+            if change == MemberChange::Add {
                 let missing =
                     format!("Failed to change the members of {group}. {user} does not exist.");
                 proposal = proposal.requires_existing(user, missing);
@@ -137,7 +125,7 @@ impl Catalog {
     }
 }
 
-fn membership(user: &Urn, group: &Urn, add: bool) -> Proposal {
+fn membership(user: &Urn, group: &Urn, change: MemberChange) -> Proposal {
     let group = group.clone();
     Proposal::edit_if::<Value, _>(
         user.clone(),
@@ -149,10 +137,10 @@ fn membership(user: &Urn, group: &Urn, add: bool) -> Proposal {
             };
             let before = groups.len();
             let is_group = |item: &Value| item.as_str() == Some(group.as_str());
-            if !add {
-                groups.retain(|item| !is_group(item));
-            } else if !groups.iter().any(is_group) {
-                groups.push(json!(group));
+            match change {
+                MemberChange::Remove => groups.retain(|item| !is_group(item)),
+                MemberChange::Add if groups.iter().any(is_group) => {}
+                MemberChange::Add => groups.push(json!(group)),
             }
             Ok((groups.len() != before).then(|| json!({"nativeGroups": groups})))
         },

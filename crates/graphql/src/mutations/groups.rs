@@ -1,7 +1,7 @@
 //! Groups, and the accounts of users.
 
 use docent_catalog::Error;
-use docent_catalog::groups::NewGroup;
+use docent_catalog::groups::{MemberChange, NewGroup};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -40,24 +40,26 @@ pub(super) async fn add_group_members(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let input: Members = arguments.input()?;
-    let (group, users) = (urn(&input.group_urn)?, urns(&input.user_urns)?);
-    context
-        .catalog
-        .add_group_members(&context.caller, &group, &users)
-        .await?;
-    Ok(json!(true))
+    change_members(context, arguments, MemberChange::Add).await
 }
 
 pub(super) async fn remove_group_members(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
+    change_members(context, arguments, MemberChange::Remove).await
+}
+
+async fn change_members(
+    context: &Context,
+    arguments: Args<'_>,
+    change: MemberChange,
+) -> Result<Value, Error> {
     let input: Members = arguments.input()?;
     let (group, users) = (urn(&input.group_urn)?, urns(&input.user_urns)?);
     context
         .catalog
-        .remove_group_members(&context.caller, &group, &users)
+        .change_group_members(&context.caller, &group, &users, change)
         .await?;
     Ok(json!(true))
 }

@@ -1,5 +1,6 @@
 //! Decisions about proposed changes.
 
+use docent_catalog::action_requests::Verdict;
 use docent_catalog::{Error, ErrorSubject};
 use docent_model::Urn;
 use serde_json::{Value, json};
@@ -13,26 +14,22 @@ pub(super) async fn accept_proposals(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let (urns, note) = decided(&arguments)?;
-    let (catalog, caller) = (&context.catalog, &context.caller);
-    for (position, urn) in urns.iter().enumerate() {
-        let accepted = catalog.accept_action_request(caller, urn, note.as_deref());
-        accepted
-            .await
-            .map_err(|error| about(error, position, &urns))?;
-    }
-    Ok(json!(true))
+    decide(context, arguments, Verdict::Accept).await
 }
 
 pub(super) async fn reject_proposals(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
+    decide(context, arguments, Verdict::Reject).await
+}
+
+async fn decide(context: &Context, arguments: Args<'_>, verdict: Verdict) -> Result<Value, Error> {
     let (urns, note) = decided(&arguments)?;
     let (catalog, caller) = (&context.catalog, &context.caller);
     for (position, urn) in urns.iter().enumerate() {
-        let rejected = catalog.reject_action_request(caller, urn, note.as_deref());
-        rejected
+        catalog
+            .decide_action_request(caller, urn, verdict, note.as_deref())
             .await
             .map_err(|error| about(error, position, &urns))?;
     }

@@ -1,7 +1,9 @@
 //! Proposed changes.
 
 use docent_catalog::Error;
-use docent_catalog::action_requests::{ActionRequest, ActionRequestFilter, ProposedChange};
+use docent_catalog::action_requests::{
+    ActionRequest, ActionRequestFilter, MAX_LISTED, ProposedChange,
+};
 use docent_model::{Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,7 +32,7 @@ pub(super) async fn list_action_requests(
         Completed,
     }
     let input: Input = arguments.input()?;
-    let (start, count) = input.window.checked()?;
+    let (start, count) = input.window.checked_up_to(MAX_LISTED)?;
     let urn = |text: Option<&str>| -> Result<Option<Urn>, Error> {
         let urn = text.map(|text| Registry::get().parse_urn(text));
         Ok(urn.transpose()?)

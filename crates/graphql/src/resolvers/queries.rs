@@ -23,6 +23,11 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn checked(&self) -> Result<(usize, usize), Error> {
+        self.checked_up_to(MAX_COUNT)
+    }
+
+    /// For lists with large items, of which a page has fewer.
+    pub(super) fn checked_up_to(&self, max_count: usize) -> Result<(usize, usize), Error> {
         let number = |name: &str, value: Option<i64>, default: usize| {
             value.map_or(Ok(default), |value| {
                 usize::try_from(value)
@@ -31,9 +36,9 @@ impl Window {
         };
         let start = number("start", self.start, 0)?;
         let count = number("count", self.count, DEFAULT_COUNT)?;
-        if count > MAX_COUNT {
+        if count > max_count {
             return Err(Error::invalid(format!(
-                "count is {count}, at most {MAX_COUNT} are allowed; use start for the next page"
+                "count is {count}, at most {max_count} are allowed; use start for the next page"
             )));
         }
         Ok((start, count))

@@ -38,6 +38,12 @@ fn describe(text: &str) -> String {
     )
 }
 
+fn describe_domain(text: &str) -> String {
+    format!(
+        r#"mutation {{ updateDescription(input: {{ resourceUrn: "{FINANCE}", description: "{text}" }}) }}"#
+    )
+}
+
 fn describe_column(column: &str, text: &str) -> String {
     format!(
         r#"mutation {{ updateDescription(input: {{
@@ -76,6 +82,12 @@ async fn listed(app: &App, input: &str) -> Value {
     let mut reply = app.graphql(&query).await;
     assert_eq!(reply.get("errors"), None, "{reply}");
     reply["data"]["listActionRequests"].take()
+}
+
+/// The URNs of a list, in its order.
+fn urns(listed: &Value) -> Vec<&str> {
+    let requests = listed["actionRequests"].as_array().unwrap().iter();
+    requests.map(|it| it["urn"].as_str().unwrap()).collect()
 }
 
 async fn description(app: &App) -> Option<Value> {
@@ -192,10 +204,7 @@ async fn a_proposer_withdraws_and_an_editor_rejects() {
 async fn callers_learn_which_proposals_they_may_decide_and_which_concern_them() {
     let (app, [paula, eddie, rita]) = app().await;
     let on_dataset = propose(&app, &paula, &describe("better")).await;
-    let on_domain = format!(
-        r#"mutation {{ updateDescription(input: {{ resourceUrn: "{FINANCE}", description: "all" }}) }}"#
-    );
-    let on_domain = propose(&app, &paula, &on_domain).await;
+    let on_domain = propose(&app, &paula, &describe_domain("all")).await;
     // Readers may edit what they own.
     let owners = json!({"owners": [{"owner": "urn:li:corpuser:rita", "type": "DATAOWNER"}]});
     app.ingest(DATASET, "ownership", &owners).await;
@@ -216,10 +225,8 @@ async fn callers_learn_which_proposals_they_may_decide_and_which_concern_them() 
         assert_eq!(all["total"], 2);
         let requests = all["actionRequests"].as_array().unwrap().iter();
         let found = requests.filter(|request| request["canDecide"] == true);
-        let found: Vec<String> = found
-            .map(|request| request["urn"].as_str().unwrap().to_owned())
-            .collect();
-        assert_eq!(found.iter().collect::<Vec<_>>(), decidable);
+        let found: Vec<&str> = found.map(|it| it["urn"].as_str().unwrap()).collect();
+        assert_eq!(found, decidable);
         let own = of(token, "concernsMe: true, count: 0").await;
         assert_eq!(own["total"], concerning, "{own}");
     }
@@ -229,6 +236,49 @@ async fn callers_learn_which_proposals_they_may_decide_and_which_concern_them() 
     let query = "{ listActionRequests(input: { status: COMPLETED, concernsMe: true }) { total } }";
     let reply = app.graphql_as(&eddie, query).await;
     assert_eq!(reply["errors"][0]["extensions"]["code"], 400, "{reply}");
+}
+
+#[tokio::test]
+async fn decided_proposals_are_listed_by_proposer_and_entity() {
+    let (app, [paula, eddie, _]) = app().await;
+    let on_dataset = propose(&app, &paula, &describe("better")).await;
+    let on_domain = propose(&app, &paula, &describe_domain("all")).await;
+    decide(&app, &eddie, "acceptProposals", &on_dataset).await;
+    decide(&app, &eddie, "rejectProposals", &on_domain).await;
+    let of_paula = format!(r#"status: COMPLETED, proposer: "{PAULA}""#);
+    for (input, expected) in [
+        (
+            "status: COMPLETED".to_owned(),
+            vec![&on_domain, &on_dataset],
+        ),
+        (of_paula.clone(), vec![&on_domain, &on_dataset]),
+        (
+            r#"status: COMPLETED, proposer: "urn:li:corpuser:eddie""#.to_owned(),
+            vec![],
+        ),
+        (
+            format!(r#"{of_paula}, resourceUrn: "{DATASET}""#),
+            vec![&on_dataset],
+        ),
+    ] {
+        assert_eq!(urns(&listed(&app, &input).await), expected, "{input}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_proposals_is_small() {
+    let (app, [paula, ..]) = app().await;
+    for number in 0..21 {
+        propose(&app, &paula, &describe(&number.to_string())).await;
+    }
+    let page = listed(&app, "").await;
+    assert_eq!((urns(&page).len(), &page["total"]), (20, &json!(21)));
+    let next = listed(&app, "start: 20").await;
+    assert_eq!(urns(&next).len(), 1);
+    let query = "{ listActionRequests(input: { count: 21 }) { total } }";
+    let reply = app.graphql(query).await;
+    let message = reply["errors"][0]["message"].as_str().unwrap();
+    assert!(message.contains("at most 20 are allowed"), "{reply}");
 }
 
 #[tokio::test]
