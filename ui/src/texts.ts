@@ -6,6 +6,7 @@
 
 import { accountTexts, userTexts } from "./account_texts.ts";
 import { proposalTexts } from "./proposal_texts.ts";
+import { stewardTexts } from "./steward_texts.ts";
 
 const LOCALE = "en";
 
@@ -64,6 +65,7 @@ const english = {
 
   account: accountTexts,
   proposals: proposalTexts,
+  stewards: stewardTexts,
   proposedChanges: (number: number) =>
     plural(number, { one: "# proposed change", other: "# proposed changes" }),
 

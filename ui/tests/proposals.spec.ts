@@ -1,30 +1,12 @@
 import AxeBuilder from "@axe-core/playwright";
 import type { Browser, BrowserContext } from "@playwright/test";
 
+import { newUser } from "./accounts.ts";
 import { address, createDataset, describe, storedDescription } from "./datasets.ts";
 import { WRITES, expect, test, type Docent } from "./fixtures.ts";
 
-const PASSWORD = "three uncommon words";
-
-/** A signed-in user with the role Proposer. */
-async function newProposer(browser: Browser, docent: Docent, name: string) {
-  const role = "urn:li:dataHubRole:Proposer";
-  const invitation = await docent.graphql<{ createInviteToken: { inviteToken: string } }>(
-    `mutation ($role: String) { createInviteToken(input: { roleUrn: $role }) { inviteToken } }`,
-    { role },
-  );
-  const context = await browser.newContext({ baseURL: docent.address });
-  const reply = await context.request.post("/signUp", {
-    data: {
-      fullName: name,
-      email: `${name.toLowerCase()}@example.com`,
-      password: PASSWORD,
-      inviteToken: invitation.createInviteToken.inviteToken,
-    },
-  });
-  expect(reply.ok(), await reply.text()).toBe(true);
-  return context;
-}
+const newProposer = (browser: Browser, docent: Docent, name: string) =>
+  newUser(browser, docent, name, "Proposer");
 
 /** Proposes a change over the API. */
 async function propose(context: BrowserContext, mutation: string, input: object): Promise<void> {

@@ -24,12 +24,16 @@ pub(crate) mod scope;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use docent_model::Urn;
 
 use crate::privilege::{self, Privilege};
 use crate::{Caller, Catalog, Error};
+pub(crate) use cache::read_policies;
 pub use demand::managers as type_managers;
 pub(crate) use grants::is_grantable;
+pub(crate) use policy::Policy;
 use resource::Field;
 pub(crate) use resource_reader::{
     AspectSource, Prefetched, holder_of, read_resource, resource_keys,
@@ -145,6 +149,14 @@ impl Catalog {
             }
         }
         Ok(granted)
+    }
+
+    /// All active policies, also without access control.
+    pub(crate) async fn active_policies(&self) -> Result<Arc<[Policy]>, Error> {
+        match self.inner.access.get() {
+            Some(access) => access.policies(self.store()).await,
+            None => Ok(read_policies(self.store()).await?.into()),
+        }
     }
 
     /// What the caller may do; `None` if that is everything: for the system, and without access

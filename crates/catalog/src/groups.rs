@@ -27,6 +27,20 @@ pub enum MemberChange {
     Remove,
 }
 
+impl MemberChange {
+    /// Changes a list of URNs, and returns whether that had an effect.
+    pub(crate) fn apply(self, list: &mut Vec<Value>, member: &Urn) -> bool {
+        let before = list.len();
+        let is_member = |item: &Value| item.as_str() == Some(member.as_str());
+        match self {
+            Self::Remove => list.retain(|item| !is_member(item)),
+            Self::Add if list.iter().any(is_member) => {}
+            Self::Add => list.push(json!(member)),
+        }
+        list.len() != before
+    }
+}
+
 /// The most users that one call adds or removes.
 const MAX_MEMBERS: usize = 1_000;
 
@@ -135,14 +149,8 @@ fn membership(user: &Urn, group: &Urn, change: MemberChange) -> Proposal {
                 Some(Value::Array(groups)) => groups,
                 _ => Vec::new(),
             };
-            let before = groups.len();
-            let is_group = |item: &Value| item.as_str() == Some(group.as_str());
-            match change {
-                MemberChange::Remove => groups.retain(|item| !is_group(item)),
-                MemberChange::Add if groups.iter().any(is_group) => {}
-                MemberChange::Add => groups.push(json!(group)),
-            }
-            Ok((groups.len() != before).then(|| json!({"nativeGroups": groups})))
+            let is_changed = change.apply(&mut groups, &group);
+            Ok(is_changed.then(|| json!({"nativeGroups": groups})))
         },
     )
 }

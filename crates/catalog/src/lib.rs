@@ -52,6 +52,7 @@ pub mod search;
 mod secret;
 pub mod service_accounts;
 pub mod sessions;
+pub mod stewards;
 mod stored;
 pub mod structured_properties;
 mod target;

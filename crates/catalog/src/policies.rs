@@ -2,7 +2,8 @@
 //!
 //! What policies mean is decided in [`crate::access`].
 
-use docent_model::{AspectName, Urn};
+use docent_model::aspects::AuditStamp;
+use docent_model::{AspectName, EpochMillis, Urn};
 use serde_json::{Value, json};
 
 use crate::access::{is_criterion_field, is_entity_type};
@@ -84,48 +85,13 @@ impl Catalog {
     ) -> Result<(), Error> {
         self.authorize(caller, &[MANAGE_POLICIES], None).await?;
         check(&new)?;
-        let NewPolicy {
-            name,
-            description,
-            kind,
-            state,
-            privileges,
-            actors,
-            resources,
-        } = new;
-        let edit = move |current: Option<Value>, stamp: &docent_model::aspects::AuditStamp| {
+        let edit = move |current: Option<Value>, stamp: &AuditStamp| {
             let stored_roles = current.as_ref().map(|current| &current["actors"]["roles"]);
-            let roles = match &actors.roles {
+            let roles = match &new.actors.roles {
                 Some(roles) => json!(roles),
                 None => stored_roles.cloned().unwrap_or_else(|| json!([])),
             };
-            let mut value = json!({
-                "displayName": name,
-                "description": description.clone().unwrap_or_default(),
-                "type": match kind {
-                    PolicyKind::Platform => "PLATFORM",
-                    PolicyKind::Metadata => "METADATA",
-                },
-                "state": state,
-                "privileges": privileges,
-                "editable": true,
-                "lastUpdatedTimestamp": stamp.time,
-                "actors": {
-                    "users": actors.users,
-                    "groups": actors.groups,
-                    "roles": roles,
-                    "allUsers": actors.all_users,
-                    "allGroups": actors.all_groups,
-                    "resourceOwners": actors.resource_owners,
-                },
-            });
-            if let Some(types) = &actors.resource_owners_types {
-                value["actors"]["resourceOwnersTypes"] = json!(types);
-            }
-            if let Some(resources) = &resources {
-                value["resources"] = resources.clone();
-            }
-            Ok(value)
+            Ok(policy_value(&new, &roles, stamp.time))
         };
         let mut proposal = Proposal::edit(urn.clone(), AspectName::POLICY_INFO, edit);
         if must_exist {
@@ -140,8 +106,40 @@ impl Catalog {
     }
 }
 
+/// The aspect of a policy with these roles.
+pub(crate) fn policy_value(new: &NewPolicy, roles: &Value, time_ms: EpochMillis) -> Value {
+    let actors = &new.actors;
+    let mut value = json!({
+        "displayName": new.name,
+        "description": new.description.clone().unwrap_or_default(),
+        "type": match new.kind {
+            PolicyKind::Platform => "PLATFORM",
+            PolicyKind::Metadata => "METADATA",
+        },
+        "state": new.state,
+        "privileges": new.privileges,
+        "editable": true,
+        "lastUpdatedTimestamp": time_ms,
+        "actors": {
+            "users": actors.users,
+            "groups": actors.groups,
+            "roles": roles,
+            "allUsers": actors.all_users,
+            "allGroups": actors.all_groups,
+            "resourceOwners": actors.resource_owners,
+        },
+    });
+    if let Some(types) = &actors.resource_owners_types {
+        value["actors"]["resourceOwnersTypes"] = json!(types);
+    }
+    if let Some(resources) = &new.resources {
+        value["resources"] = resources.clone();
+    }
+    value
+}
+
 /// Rejects changes of a policy that keeps the root user from being locked out.
-fn check_editable(
+pub(crate) fn check_editable(
     urn: &Urn,
 ) -> impl Fn(Option<Value>) -> Result<(), Error> + Send + Sync + 'static {
     let urn = urn.clone();

@@ -90,6 +90,8 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .mutation("createPolicy", policies::create_policy)
         .mutation("updatePolicy", policies::update_policy)
         .mutation("deletePolicy", policies::delete_policy)
+        .mutation("addDomainSteward", policies::add_domain_steward)
+        .mutation("removeDomainSteward", policies::remove_domain_steward)
         .mutation("acceptProposals", proposals::accept_proposals)
         .mutation("rejectProposals", proposals::reject_proposals)
         .mutation("createGroup", groups::create_group)

@@ -82,6 +82,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .computed("schemaFieldPath", entities::schema_field_path)
         .computed("valueEntities", entities::value_entities)
         .entity_field("parentContainers", hierarchy::parent_containers)
+        .entity_field("domainStewards", privileges::domain_stewards)
         .entity_field("parentDomains", hierarchy::parent_domains)
         .entity_field("parentNodes", hierarchy::parent_nodes)
         .computed("createdOn", metadata::created_on)

@@ -1,7 +1,7 @@
 import { useState } from "react";
 
 import { Dialog } from "../components/dialog.tsx";
-import { focusOnMount } from "../components/focus.ts";
+import { OptionPicker } from "../components/option_picker.tsx";
 import { LoadingOrError, StaleNotice } from "../components/states.tsx";
 import {
   matchingDomains,
@@ -38,75 +38,29 @@ function PickerBody({ current, onPick, none, canPick, excluded }: PickerProperti
   const domains = useDomainHierarchy();
   const { hierarchy } = domains;
   const [text, setText] = useState("");
-  // `null` until the user moves: then the current domain is active.
-  const [active, setActive] = useState<number | null>(null);
   if (hierarchy === undefined) return <LoadingOrError read={domains} />;
   const visible = visibleNodes(hierarchy, text, excluded);
   const needle = text.trim().toLocaleLowerCase();
-  const pickable = visible.filter(
-    (node) =>
-      (needle === "" || node.name.toLocaleLowerCase().includes(needle)) &&
-      (canPick?.(node) ?? true),
-  );
-  const index =
-    active ??
-    Math.max(
-      0,
-      pickable.findIndex((node) => node.urn === current),
-    );
-  const activeNode = pickable[Math.min(index, pickable.length - 1)];
-  const isPickable = new Set(pickable);
+  const options = visible.map((node) => ({
+    id: node.urn,
+    label: node.name,
+    hint: node.urn === current ? texts.domainPicker.current : undefined,
+    depth: node.depth,
+    isMatch: needle === "" || node.name.toLocaleLowerCase().includes(needle),
+    isDisabled: canPick?.(node) === false,
+  }));
   return (
     <div className="picker">
       <StaleNotice read={domains} />
-      <input
-        type="search"
-        role="combobox"
-        aria-label={texts.domainPicker.filter}
-        aria-expanded="true"
-        aria-controls="picker-list"
-        aria-activedescendant={activeNode === undefined ? undefined : `pick-${activeNode.urn}`}
-        placeholder={texts.domainPicker.filter}
-        value={text}
-        ref={focusOnMount}
-        onChange={(event) => {
-          setText(event.target.value);
-          setActive(event.target.value.trim() === "" ? null : 0);
-        }}
-        onKeyDown={(event) => {
-          if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-            event.preventDefault();
-            const step = event.key === "ArrowDown" ? 1 : -1;
-            setActive(Math.max(0, Math.min(pickable.length - 1, index + step)));
-          } else if (event.key === "Enter" && activeNode !== undefined) {
-            event.preventDefault();
-            onPick(activeNode.urn);
-          }
-        }}
+      <OptionPicker
+        filterLabel={texts.domainPicker.filter}
+        listLabel={texts.domainPicker.title}
+        text={text}
+        onText={setText}
+        options={options}
+        current={current}
+        onPick={onPick}
       />
-      <ul
-        id="picker-list"
-        role="listbox"
-        aria-label={texts.domainPicker.title}
-        className="picker-list"
-      >
-        {visible.map((node) => (
-          <li
-            key={node.urn}
-            id={`pick-${node.urn}`}
-            ref={node === activeNode ? scrollToOption : undefined}
-            role="option"
-            aria-selected={node === activeNode}
-            aria-disabled={canPick?.(node) === false ? true : undefined}
-            className="picker-option"
-            style={{ paddingInlineStart: `${0.6 + node.depth * 1.2}rem` }}
-            onClick={() => (canPick?.(node) ?? true) && onPick(node.urn)}
-          >
-            <span className={isPickable.has(node) ? "" : "hint"}>{node.name}</span>
-            {node.urn === current && <span className="hint">{texts.domainPicker.current}</span>}
-          </li>
-        ))}
-      </ul>
       {visible.length === 0 && <p className="hint">{emptyMessage(hierarchy, text, excluded)}</p>}
       {none !== undefined && (
         <div className="dialog-actions">
@@ -117,10 +71,6 @@ function PickerBody({ current, onPick, none, canPick, excluded }: PickerProperti
       )}
     </div>
   );
-}
-
-function scrollToOption(option: HTMLElement | null): void {
-  option?.scrollIntoView({ block: "nearest" });
 }
 
 /** Explains an empty list. */

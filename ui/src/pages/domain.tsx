@@ -19,6 +19,7 @@ import { Description } from "../description/description.tsx";
 import { lastEditOf } from "../description/saved_description.ts";
 import { DomainDatasets } from "../domains/datasets.tsx";
 import { DomainDialogs, type DomainAction } from "../domains/dialogs.tsx";
+import { Stewards } from "../domains/stewards.tsx";
 import { DomainMenu } from "../domains/tree.tsx";
 import { useDomainHierarchy, type DomainNode } from "../domain_hierarchy.ts";
 import {
@@ -130,6 +131,7 @@ function Overview({ domain }: { readonly domain: Domain }) {
         editedBy={lastEditOf(history.data?.description)}
         canEdit={canChange(domain.privileges, "canEditDescription")}
       />
+      <Stewards domain={domain} />
       {node !== undefined && node.children.length > 0 && <Subdomains parent={node} />}
       <DomainDatasets
         urn={domain.urn}

@@ -66,6 +66,11 @@ impl AccessCache {
         Ok(rights)
     }
 
+    /// All active policies.
+    pub(crate) async fn policies(&self, store: &dyn Store) -> Result<Arc<[Policy]>, Error> {
+        Ok(Arc::clone(&self.current(store).await?.policies))
+    }
+
     async fn current(&self, store: &dyn Store) -> Result<Arc<Compiled>, Error> {
         let stamp = store.commit_stamp_of(&TYPES)?;
         if let Some(compiled) = self.compiled().filter(|it| it.seen().0 == stamp) {
@@ -187,7 +192,7 @@ fn is_relevant(entry: &LogEntry) -> bool {
 }
 
 /// All active policies. One that cannot be read grants nothing.
-async fn read_policies(store: &dyn Store) -> Result<Vec<Policy>, Error> {
+pub(crate) async fn read_policies(store: &dyn Store) -> Result<Vec<Policy>, Error> {
     let mut policies = Vec::new();
     let mut after: Option<Urn> = None;
     loop {

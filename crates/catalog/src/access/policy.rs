@@ -10,6 +10,7 @@ use docent_model::Urn;
 use serde::Deserialize;
 
 use super::resource::{Field, Resource};
+use crate::privilege::EDIT_ENTITY;
 
 /// A policy, as far as it decides anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,6 +116,21 @@ impl Policy {
             constraints: constraints.map(criteria_of).unwrap_or_default(),
             criteria: resources.into_criteria(),
         }))
+    }
+
+    /// The domain of a policy whose actors may edit everything in one domain.
+    pub(crate) fn steward_domain(&self) -> Option<&str> {
+        let [criterion] = self.criteria.as_slice() else {
+            return None;
+        };
+        let [domain] = criterion.values.as_slice() else {
+            return None;
+        };
+        let is_of_stewards = criterion.field == Some(Field::Domain)
+            && criterion.condition == Condition::Equals
+            && self.constraints.is_empty()
+            && self.privileges.contains(EDIT_ENTITY.name());
+        is_of_stewards.then_some(domain.as_str())
     }
 
     /// Whether the resource meets the criteria. Without a resource only a policy for everything

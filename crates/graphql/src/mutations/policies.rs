@@ -1,6 +1,7 @@
 //! Policies.
 
 use docent_catalog::Error;
+use docent_catalog::groups::MemberChange;
 use docent_catalog::policies::{NewPolicy, PolicyActors, PolicyKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -60,6 +61,33 @@ pub(super) async fn delete_policy(context: &Context, arguments: Args<'_>) -> Res
     let urn = arguments.urn("urn")?;
     context.catalog.delete_policy(&context.caller, &urn).await?;
     Ok(json!(urn))
+}
+
+pub(super) async fn add_domain_steward(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    change_steward(context, arguments, MemberChange::Add).await
+}
+
+pub(super) async fn remove_domain_steward(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    change_steward(context, arguments, MemberChange::Remove).await
+}
+
+async fn change_steward(
+    context: &Context,
+    arguments: Args<'_>,
+    change: MemberChange,
+) -> Result<Value, Error> {
+    let (domain, actor) = (arguments.urn("domainUrn")?, arguments.urn("actorUrn")?);
+    context
+        .catalog
+        .change_steward(&context.caller, &domain, &actor, change)
+        .await?;
+    Ok(json!(true))
 }
 
 fn policy(input: Input) -> Result<NewPolicy, Error> {

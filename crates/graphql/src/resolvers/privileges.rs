@@ -274,3 +274,14 @@ pub(super) fn criterion_values(criterion: &EntityView<'_>) -> Value {
     };
     values.filter_map(Value::as_str).map(value).collect()
 }
+
+/// The stewards of domains.
+pub(super) async fn domain_stewards(
+    context: &Context,
+    domains: &[EntityView<'_>],
+    _: Args<'_>,
+) -> BatchResult {
+    let urns: Vec<Urn> = domains.iter().map(|domain| domain.urn().clone()).collect();
+    let stewards = context.catalog.stewards_of(&urns).await?;
+    Ok(stewards.into_iter().map(|urns| Ok(json!(urns))).collect())
+}

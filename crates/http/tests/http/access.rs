@@ -278,6 +278,16 @@ pub(crate) fn rows() -> Vec<(&'static str, String, &'static str)> {
         ),
         ("createPolicy", format!("(input: {policy})"), ADMINISTRATORS),
         (
+            "addDomainSteward",
+            format!(r#"(domainUrn: "{FINANCE}", actorUrn: "{GROUP}")"#),
+            ADMINISTRATORS,
+        ),
+        (
+            "removeDomainSteward",
+            format!(r#"(domainUrn: "{FINANCE}", actorUrn: "{GROUP}")"#),
+            ADMINISTRATORS,
+        ),
+        (
             "createGroup",
             input(r#"name: "New""#.to_owned()),
             ADMINISTRATORS,

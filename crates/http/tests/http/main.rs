@@ -48,6 +48,7 @@ mod search_errors;
 mod search_rest;
 mod sessions;
 mod sign_in;
+mod stewards;
 mod structured_properties;
 mod support;
 mod throttling;

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::support::{App, DATASET, USER, role, token_of};
 
-const FINANCE: &str = "urn:li:domain:finance";
-const RITA: &str = "urn:li:corpuser:rita";
+pub(crate) const FINANCE: &str = "urn:li:domain:finance";
+pub(crate) const RITA: &str = "urn:li:corpuser:rita";
 
 /// A steward of [`FINANCE`], as input of `createPolicy`.
-fn stewards(groups: &[&str]) -> Value {
+pub(crate) fn stewards(groups: &[&str]) -> Value {
     json!({
         "type": "METADATA", "state": "ACTIVE", "name": "Finance stewards", "description": "d",
         "privileges": ["EDIT_ENTITY"],
@@ -24,7 +24,7 @@ fn stewards(groups: &[&str]) -> Value {
 }
 
 /// [`DATASET`] in [`FINANCE`], and a token of the Reader Rita.
-async fn app() -> (App, String) {
+pub(crate) async fn app() -> (App, String) {
     let app = App::with_dataset().await;
     let domain = json!({"name": "Finance", "description": ""});
     app.ingest(FINANCE, "domainProperties", &domain).await;
@@ -42,7 +42,7 @@ async fn app() -> (App, String) {
 }
 
 /// Whether a user may change the description of [`DATASET`], according to the catalog.
-async fn may_describe(app: &App, token: &str) -> bool {
+pub(crate) async fn may_describe(app: &App, token: &str) -> bool {
     let query =
         format!(r#"{{ dataset(urn: "{DATASET}") {{ privileges {{ canEditDescription }} }} }}"#);
     let reply = app.graphql_as(token, &query).await;
@@ -56,7 +56,7 @@ async fn may_describe(app: &App, token: &str) -> bool {
     done
 }
 
-async fn names(app: &App) -> Vec<String> {
+pub(crate) async fn names(app: &App) -> Vec<String> {
     let reply = app
         .graphql("{ listPolicies(input: { count: 100 }) { total policies { name } } }")
         .await;

@@ -1,0 +1,19 @@
+// The part of texts.ts about the stewards of a domain.
+
+export const stewardTexts = {
+  heading: "Stewards",
+  intro: "Stewards can edit everything in this domain and its subdomains.",
+  none: "No stewards yet",
+  add: "Add steward",
+  addTitle: (domain: string) => `Add a steward to ${domain}`,
+  filter: "Search users and groups",
+  list: "Users and groups",
+  group: "Group",
+  isSteward: "Steward",
+  noMatch: (query: string) => `No users or groups match “${query}”`,
+  remove: "Remove",
+  removeLabel: (name: string) => `Remove steward ${name}`,
+  added: (name: string) => `${name} is now a steward.`,
+  removed: (name: string) => `${name} is no longer a steward.`,
+  undo: "Undo",
+};
