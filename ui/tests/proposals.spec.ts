@@ -159,6 +159,24 @@ test(
   },
 );
 
+test(
+  "a domain says that proposals for it are pending",
+  WRITES,
+  async ({ page, browser, docent }) => {
+    const urn = "urn:li:domain:proposal-domain";
+    await docent.graphql(
+      `mutation { createDomain(input: { id: "proposal-domain", name: "Proposed about" }) }`,
+    );
+    const proposer = await newProposer(browser, docent, "Ida");
+    await propose(proposer, UPDATE, { resourceUrn: urn, description: "All of it." });
+    await page.goto(`/domain/${urn}`);
+    await page.getByRole("link", { name: "1 proposed change" }).click();
+    const item = page.getByRole("listitem").filter({ hasText: "Proposed about" });
+    await expect(item.locator("ins")).toHaveText("All of it.");
+    await proposer.close();
+  },
+);
+
 test("an empty list of proposals explains what they are", async ({ page }) => {
   const unknown = "urn:li:domain:no-proposals-here";
   await page.goto(`/proposals?entity=${unknown}`);

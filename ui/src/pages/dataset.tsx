@@ -23,12 +23,12 @@ import { lastEditOf } from "../description/saved_description.ts";
 import {
   DatasetDocument,
   DatasetHistoryDocument,
-  ProposalsForDocument,
   type DatasetQuery,
 } from "../generated/operations.ts";
 import { ColumnHistory, DatasetHistory } from "../history/history.tsx";
 import { nameOf } from "../names.ts";
 import { canChange } from "../privileges.ts";
+import { PendingProposals } from "../proposals/pending.tsx";
 import { texts } from "../texts.ts";
 
 type Dataset = NonNullable<DatasetQuery["dataset"]>;
@@ -133,16 +133,6 @@ function DatasetHeader({ dataset }: { readonly dataset: Dataset }) {
       )}
       <PendingProposals urn={dataset.urn} />
     </header>
-  );
-}
-
-function PendingProposals({ urn }: { readonly urn: string }) {
-  const pending = useApiQuery(ProposalsForDocument, { urn }).data?.listActionRequests?.total ?? 0;
-  if (pending === 0) return null;
-  return (
-    <p>
-      <Link href={addresses.proposals({ entity: urn })}>{texts.proposedChanges(pending)}</Link>
-    </p>
   );
 }
 

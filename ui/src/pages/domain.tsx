@@ -30,6 +30,7 @@ import {
 import { DomainHistory } from "../history/history.tsx";
 import { nameOf } from "../names.ts";
 import { canChange } from "../privileges.ts";
+import { PendingProposals } from "../proposals/pending.tsx";
 import { texts } from "../texts.ts";
 
 type Domain = NonNullable<DomainQuery["domain"]>;
@@ -107,6 +108,7 @@ function DomainHeader({ domain }: { readonly domain: Domain }) {
           </>
         )}
       </p>
+      <PendingProposals urn={domain.urn} />
       {hierarchy !== undefined && (
         <DomainDialogs
           action={action}
