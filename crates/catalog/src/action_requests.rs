@@ -207,6 +207,9 @@ impl Catalog {
             self.pending_requests().await?
         };
         selected.retain(|(_, summary)| filter.selects(summary));
+        let urns = selected.iter().flat_map(|(_, summary)| &summary.urns);
+        let hidden = self.hidden_among(urns).await?;
+        selected.retain(|(_, summary)| !summary.urns.iter().any(|urn| hidden.contains(urn)));
         if let Some(caller) = &filter.concerning {
             let demands: Vec<&[Demand]> = selected.iter().map(|(_, it)| &*it.demands).collect();
             let mut decidable = self.all_granted(caller, &demands).await?.into_iter();
@@ -348,6 +351,8 @@ impl Catalog {
         }
     }
 
+    /// Reads requests, without those about entities that the caller may not see: they contain what
+    /// is stored.
     async fn read_requests(&self, urns: &[Urn]) -> Result<Vec<ActionRequest>, Error> {
         let aspects = [
             AspectName::ACTION_REQUEST_INFO,
@@ -358,7 +363,7 @@ impl Catalog {
             .flat_map(|urn| aspects.map(|aspect| AspectKey::new(urn, aspect)))
             .collect();
         let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
-        let mut requests = Vec::with_capacity(urns.len());
+        let mut requests: Vec<ActionRequest> = Vec::with_capacity(urns.len());
         for (urn, rows) in urns.iter().zip(rows.chunks(aspects.len())) {
             let info: Option<Info> = aspect_value(&rows[0]);
             let Some(info) = info else { continue };
@@ -370,6 +375,10 @@ impl Catalog {
                 decision: aspect_value(&rows[1]),
             });
         }
+        let changed = requests.iter().flat_map(|request| &request.changes);
+        let hidden = self.hidden_among(changed.map(|change| &change.urn)).await?;
+        let is_hidden = |change: &ProposedChange| hidden.contains(&change.urn);
+        requests.retain(|request| !request.changes.iter().any(is_hidden));
         Ok(requests)
     }
 

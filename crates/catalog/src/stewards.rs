@@ -72,7 +72,7 @@ impl Catalog {
             &format!("docent-stewards-{}", domain.key()),
         )?;
         let keys = [AspectKey::new(domain, AspectName::DOMAIN_PROPERTIES)];
-        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
+        let rows = self.reader().read(ReadRequest::rows(&keys)).await?.rows;
         let properties: Option<DomainProperties> = rows.first().and_then(aspect_value);
         let name = properties.map_or_else(|| domain.key().to_owned(), |it| it.name);
         let new = NewPolicy {

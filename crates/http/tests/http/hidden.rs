@@ -238,6 +238,21 @@ async fn lineage_shows_only_that_something_is_there() {
 }
 
 #[tokio::test]
+async fn a_proposal_about_it_cannot_be_found_or_decided() {
+    let (app, token) = app(true).await;
+    let query = "{ listActionRequests(input: {}) { actionRequests { urn } } }";
+    let listed = app.graphql(query).await;
+    let urn = &listed["data"]["listActionRequests"]["actionRequests"][0]["urn"];
+    assert!(urn.is_string(), "{listed}");
+    for field in ["acceptProposals", "rejectProposals"] {
+        let mutation = format!("mutation {{ {field}(proposalUrns: [{urn}]) }}");
+        let reply = app.graphql_as(&token, &mutation).await;
+        assert_eq!(reply["errors"][0]["extensions"]["code"], 404, "{reply}");
+        assert!(!reply.to_string().contains(WORD), "{reply}");
+    }
+}
+
+#[tokio::test]
 async fn an_assertion_is_seen_with_its_asset() {
     let (app, token) = app(true).await;
     let seen = "urn:li:assertion:seen";

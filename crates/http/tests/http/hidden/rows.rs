@@ -51,6 +51,7 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
     let all =
         "types: [DATASET, DOMAIN, CONTAINER, DASHBOARD, CHART, DATA_FLOW, DATA_JOB, DATA_PRODUCT,
         GLOSSARY_TERM, GLOSSARY_NODE, ASSERTION, TAG]";
+    let requests = "{ total actionRequests { changes { urn before after } } }";
     let more = |field: &'static str, text: String| (field, text);
     queries.extend([
         more("dataset", format!(
@@ -60,7 +61,7 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
                 glossaryTerms {{ terms {{ term {{ urn properties {{ name }} }} }} }} {edges} }}"#
         )),
         more("domain", format!(
-            r#"domain(urn: "{FINANCE}") {{ urn parentDomains {{ count }}
+            r#"domain(urn: "{FINANCE}") {{ urn parentDomains {{ count }} stewards {{ ... on CorpUser {{ urn }} }}
                 entities(input: {{ start: 0, count: 10 }}) {{ total searchResults {{ entity {{ urn }} }} }} {edges} }}"#
         )),
         more("tag", format!(r#"tag(urn: "{TAG}") {{ urn {edges} }}"#)),
@@ -82,7 +83,11 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         more("listOwnershipTypes", "listOwnershipTypes(input: {}) { total }".to_owned()),
         more("listIngestionSources", "listIngestionSources(input: {}) { total }".to_owned()),
         more("listPolicies", "listPolicies(input: {}) { total }".to_owned()),
-        more("listActionRequests", "listActionRequests(input: {}) { total }".to_owned()),
+        more("listActionRequests", format!("listActionRequests(input: {{}}) {requests}")),
+        more("listActionRequests", format!("listActionRequests(input: {{ status: COMPLETED }}) {requests}")),
+        more("listActionRequests", format!(
+            r#"listActionRequests(input: {{ resourceUrn: "{TABLE}", count: 0 }}) {requests}"#
+        )),
         more("listRoles", "listRoles(input: {}) { total }".to_owned()),
         more("listGroups", "listGroups(input: {}) { total }".to_owned()),
         more("listUsers", "listUsers(input: {}) { total }".to_owned()),

@@ -12,6 +12,9 @@ pub(super) const SEEN_TERM: &str = "urn:li:glossaryTerm:seen";
 /// Downstream of what is hidden.
 pub(super) const BEHIND: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,behind,PROD)";
 
+/// A Proposer.
+pub(super) const PAULA: &str = "urn:li:corpuser:paula";
+
 /// What the caller must not see. Every name and text of it has this word.
 pub(super) const WORD: &str = "hush";
 pub(super) const TABLE: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,hush.table,PROD)";
@@ -42,8 +45,11 @@ pub(super) async fn app(has_hidden: bool) -> (App, String) {
     app.ingest(SEEN_TERM, "glossaryTermInfo", &term).await;
     app.ingest(SEEN_TERM, "domains", &json!({"domains": [FINANCE]}))
         .await;
+    let paula = token_of(&app.catalog, PAULA, None).await;
+    assign(&app, PAULA, "Proposer").await;
     if has_hidden {
         add_hidden(&app, &audit).await;
+        propose_hidden(&app, &paula).await;
     }
     for urn in [DATASET, BEHIND] {
         app.add_dataset(urn).await;
@@ -73,13 +79,34 @@ pub(super) async fn app(has_hidden: bool) -> (App, String) {
     let policy = "urn:li:dataHubPolicy:vera";
     app.ingest(policy, "dataHubPolicyInfo", &steward).await;
     let token = token_of(&app.catalog, "urn:li:corpuser:vera", None).await;
-    let vera = Urn::parse("urn:li:corpuser:vera").unwrap();
+    assign(&app, "urn:li:corpuser:vera", "Reader").await;
+    (app, token)
+}
+
+async fn assign(app: &App, user: &str, role_name: &str) {
+    let user = Urn::parse(user).unwrap();
     let assigned = app
         .catalog
-        .assign_role(&Caller::system(), &[vera], Some(&role("Reader")))
+        .assign_role(&Caller::system(), &[user], Some(&role(role_name)))
         .await;
     assigned.unwrap();
-    (app, token)
+}
+
+/// Proposes two changes of [`TABLE`], of which one is decided.
+async fn propose_hidden(app: &App, paula: &str) {
+    for text in ["hush three", "hush four"] {
+        let mutation = format!(
+            r#"mutation {{ updateDescription(input: {{ resourceUrn: "{TABLE}", description: "{text}" }}) }}"#
+        );
+        let reply = app.graphql_as(paula, &mutation).await;
+        let proposal = &reply["extensions"]["proposals"][0];
+        assert!(proposal.is_string(), "{reply}");
+        if text == "hush four" {
+            let mutation = format!("mutation {{ rejectProposals(proposalUrns: [{proposal}]) }}");
+            let reply = app.graphql(&mutation).await;
+            assert_eq!(reply["data"]["rejectProposals"], true, "{reply}");
+        }
+    }
 }
 
 async fn add_hidden(app: &App, audit: &Value) {
