@@ -56,11 +56,18 @@ impl Bench {
 
     /// Creates a token for a store, and the store if it does not exist.
     pub(crate) fn create_token(&self, url: &str) -> Result<String> {
+        self.create_token_at(url, "datahub")
+    }
+
+    /// Creates a token of a user.
+    pub(crate) fn create_token_of(&self, user: &str, store: &Store) -> Result<String> {
+        self.create_token_at(&store_url(&store.path), user)
+    }
+
+    fn create_token_at(&self, url: &str, user: &str) -> Result<String> {
         let output = Command::new(&self.docent)
-            .args([
-                "token", "create", "--user", "datahub", "--name", "bench", "--store",
-            ])
-            .arg(url)
+            .args(["token", "create", "--name", "bench"])
+            .args(["--user", user, "--store", url])
             .output()
             .with_context(|| format!("cannot start {}", self.docent.display()))?;
         let message = String::from_utf8_lossy(&output.stderr);
@@ -74,6 +81,13 @@ impl Bench {
         if let Some(library) = preload {
             command.env("LD_PRELOAD", library);
         }
+        self.started(command, Cores::Server, &store.token)
+    }
+
+    /// Starts docent on a store, where users without a role see what policies let them view.
+    pub(crate) fn serve_with_view_policies(&self, store: &Store) -> Result<Docent> {
+        let mut command = self.serve_command(&store_url(&store.path));
+        command.args(["--view-policies", "on", "--default-role", "none"]);
         self.started(command, Cores::Server, &store.token)
     }
 
@@ -157,7 +171,7 @@ impl Store {
 #[derive(Debug)]
 pub(crate) struct Docent {
     pub(crate) server: Server,
-    token: String,
+    pub(crate) token: String,
 }
 
 impl Docent {

@@ -1,7 +1,7 @@
 //! The benchmarks: compare a release build of docent with its peers and print one table.
 //!
-//! docent is measured over HTTP like any client would use it; only search is also measured as a
-//! library, behind a small server ([`search_server`]). docs/PERFORMANCE.md describes the
+//! docent is measured over HTTP like any client would use it; search is also measured as a library,
+//! behind a small server ([`search_server`]), and so are decisions about rights. docs/PERFORMANCE.md describes the
 //! measurements. To add one, write a module in [`measure`] and call it in [`run_all`].
 
 #![expect(
@@ -75,7 +75,8 @@ struct Options {
     /// Write the results document to this file
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// Only these parts: start, reads, writes, memory, scale, postgres, search
+    /// Only these parts: start, reads, writes, memory, scale, postgres, rights,
+    /// search
     #[arg(long, value_delimiter = ',', value_name = "PARTS")]
     only: Vec<String>,
     #[command(flatten)]
@@ -236,8 +237,11 @@ async fn run_all(bench: &Bench, options: &Options, report: &mut Report) -> Resul
     if is_selected("postgres") {
         measure::postgres::measure(bench, report).await?;
     }
+    if is_selected("rights") {
+        measure::rights::measure(bench, report).await?;
+    }
     // The others share a store.
-    let is_separate = |only: &String| only == "search" || only == "postgres";
+    let is_separate = |only: &String| ["search", "postgres", "rights"].contains(&only.as_str());
     if !options.only.is_empty() && options.only.iter().all(is_separate) {
         return Ok(());
     }

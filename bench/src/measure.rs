@@ -8,6 +8,7 @@ pub(crate) mod compare;
 pub(crate) mod memory;
 pub(crate) mod postgres;
 pub(crate) mod reads;
+pub(crate) mod rights;
 pub(crate) mod scale;
 pub(crate) mod search;
 pub(crate) mod start;

@@ -11,6 +11,7 @@ mod load;
 mod peers;
 mod postgres;
 mod relevance;
+mod view;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -97,6 +98,7 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     after_writes(&server, &catalog, &words, amounts, report).await?;
     server.stop()?;
     graphql::measure(bench, &store, &words, &beginnings, report).await?;
+    view::measure(bench, &store, &catalog, &words, report).await?;
     restart(bench, &store, &index, &words, amounts, report).await?;
     writes(bench, &store, &index, &catalog, amounts, report).await?;
     if !bench.search.keep {

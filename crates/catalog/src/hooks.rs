@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::Error;
+use crate::{Error, redaction};
 
 /// Normalises a proposed value; `None` if nothing changes. `direct` distinguishes a whole aspect
 /// sent by a client from an edit of ours, which has its own rules.
@@ -46,7 +46,7 @@ pub(crate) fn normalise<'s>(
             }
             changed(&domains, &in_step)
         }
-        _ => Ok(None),
+        _ => Ok(redaction::with_stored_secret(aspect, stored, proposed)),
     }
 }
 

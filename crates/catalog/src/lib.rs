@@ -46,6 +46,7 @@ pub mod privilege;
 mod proposal;
 pub mod rate;
 pub mod read;
+mod redaction;
 pub mod references;
 pub mod runs;
 pub mod search;

@@ -9,7 +9,7 @@ use docent_store::{
     RowVersion, StoredAspect, TimeseriesRow, version,
 };
 
-use crate::{Catalog, Error, tokens};
+use crate::{Catalog, Error, redaction, tokens};
 
 /// Aspects that hold secrets, or the hashes that secrets are checked against.
 const SECRET_ASPECTS: [AspectName; 6] = [
@@ -50,9 +50,12 @@ impl Catalog {
     /// reads secret aspects as missing.
     pub async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, Error> {
         let mut reply = self.reader().read(request).await?;
-        remove_secret_rows(request.rows, &mut reply.rows);
+        remove_secrets(request.rows, &mut reply.rows);
         for aspects in &mut reply.entities {
             aspects.retain(|(aspect, _)| !Self::is_secret(*aspect));
+            for (aspect, row) in aspects {
+                redaction::redact(*aspect, row);
+            }
         }
         Ok(reply)
     }
@@ -60,7 +63,7 @@ impl Catalog {
     /// The latest version of each aspect; of a time series the newest point, which has no version.
     pub async fn read_current(&self, keys: &[AspectKey]) -> Result<Vec<AspectRow>, Error> {
         let mut rows = self.read_current_unfiltered(keys).await?;
-        remove_secret_rows(keys, &mut rows);
+        remove_secrets(keys, &mut rows);
         Ok(rows)
     }
 
@@ -106,7 +109,10 @@ impl Catalog {
         if Self::is_secret(key.aspect) {
             return Ok(None);
         }
-        let row = self.reader().aspect_read_version(key, version).await?;
+        let mut row = self.reader().aspect_read_version(key, version).await?;
+        if let Some(row) = &mut row {
+            redaction::redact(key.aspect, row);
+        }
         if row.is_some() || !version.is_history() {
             return Ok(row);
         }
@@ -308,11 +314,13 @@ impl Catalog {
     }
 }
 
-fn remove_secret_rows(keys: &[AspectKey], rows: &mut [AspectRow]) {
+/// Removes secret aspects, and secrets from others.
+fn remove_secrets(keys: &[AspectKey], rows: &mut [AspectRow]) {
     for (key, row) in keys.iter().zip(rows) {
         if Catalog::is_secret(key.aspect) {
             *row = None;
         }
+        redaction::redact_row(key.aspect, row);
     }
 }
 

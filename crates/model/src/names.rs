@@ -33,11 +33,14 @@ impl AspectName {
     pub const EDITABLE_CONTAINER_PROPERTIES: Self = Self("editableContainerProperties");
     pub const EDITABLE_DATASET_PROPERTIES: Self = Self("editableDatasetProperties");
     pub const EDITABLE_SCHEMA_METADATA: Self = Self("editableSchemaMetadata");
+    pub const EXECUTION_REQUEST_INPUT: Self = Self("dataHubExecutionRequestInput");
+    pub const GLOBAL_SETTINGS_INFO: Self = Self("globalSettingsInfo");
     pub const GLOBAL_TAGS: Self = Self("globalTags");
     pub const GLOSSARY_NODE_INFO: Self = Self("glossaryNodeInfo");
     pub const GLOSSARY_TERM_INFO: Self = Self("glossaryTermInfo");
     pub const GLOSSARY_TERMS: Self = Self("glossaryTerms");
     pub const GROUP_MEMBERSHIP: Self = Self("groupMembership");
+    pub const INGESTION_SOURCE_INFO: Self = Self("dataHubIngestionSourceInfo");
     pub const INSTITUTIONAL_MEMORY: Self = Self("institutionalMemory");
     pub const INVITE_TOKEN: Self = Self("inviteToken");
     pub const NATIVE_GROUP_MEMBERSHIP: Self = Self("nativeGroupMembership");

@@ -4,10 +4,11 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::ask::Asker;
-use crate::bench::{Bench, Docent, Store};
+use crate::bench::{Bench, Store};
+use crate::client;
 use crate::report::{Report, Target};
 
-const SEARCH: &str = "query search($query: String!) { searchAcrossEntities(input: {types: [], query: $query, start: 0, count: 10}) \
+pub(super) const SEARCH: &str = "query search($query: String!) { searchAcrossEntities(input: {types: [], query: $query, start: 0, count: 10}) \
      { total searchResults { entity { urn type ... on Dataset { name platform { name } properties { name description } \
      domain { domain { urn properties { name } } } } } matchedFields { name value } } \
      facets { field aggregations { value count } } } }";
@@ -27,7 +28,7 @@ pub(super) async fn measure(
     let mut asker = Asker::open(&docent.server).await?;
     let requests: Vec<Vec<u8>> = words
         .iter()
-        .map(|words| request(&docent, SEARCH, &words.join(" ")))
+        .map(|words| request(&docent.token, SEARCH, &words.join(" ")))
         .collect();
     for request in requests.iter().take(50) {
         asker.ask(request).await?;
@@ -44,7 +45,7 @@ pub(super) async fn measure(
     }
     let requests: Vec<Vec<u8>> = beginnings
         .iter()
-        .map(|typed| request(&docent, COMPLETE, typed))
+        .map(|typed| request(&docent.token, COMPLETE, typed))
         .collect();
     let times = asker.time(&docent.server, &requests, has_completed).await?;
     report.line(
@@ -57,9 +58,10 @@ pub(super) async fn measure(
     docent.server.stop().context("docent after searching")
 }
 
-fn request(docent: &Docent, query: &str, typed: &str) -> Vec<u8> {
+/// A query for what was typed, with a token.
+pub(super) fn request(token: &str, query: &str, typed: &str) -> Vec<u8> {
     let body = json!({"query": query, "variables": {"query": typed}});
-    docent.graphql(&body.to_string())
+    client::post("/api/graphql", token, &body.to_string())
 }
 
 fn has_found(reply: &Value) -> bool {

@@ -46,6 +46,7 @@ mod search;
 mod search_clients;
 mod search_errors;
 mod search_rest;
+mod secrets;
 mod sessions;
 mod sign_in;
 mod stewards;

@@ -1,0 +1,102 @@
+//! Secrets inside of readable aspects are not shown over any API, whoever asks.
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::support::{App, encoded};
+
+const SOURCE: &str = "urn:li:dataHubIngestionSource:warehouse";
+const REQUEST: &str = "urn:li:dataHubExecutionRequest:warehouse";
+const PASSWORD: &str = "hunter2-of-the-warehouse";
+
+fn source(name: &str, recipe: &str) -> Value {
+    json!({
+        "name": name, "type": "snowflake",
+        "config": {"recipe": recipe, "executorId": "default"},
+    })
+}
+
+async fn app() -> App {
+    let app = App::empty().await;
+    let recipe = json!({"source": {"config": {"password": PASSWORD}}}).to_string();
+    for name in ["Warehouse", "The warehouse"] {
+        let value = source(name, &recipe);
+        app.ingest(SOURCE, "dataHubIngestionSourceInfo", &value)
+            .await;
+    }
+    let input = json!({
+        "task": "RUN_INGEST", "args": {"recipe": recipe, "version": "1"}, "executorId": "default",
+        "source": {"type": "MANUAL", "ingestionSource": SOURCE}, "requestedAt": 0,
+    });
+    app.ingest(REQUEST, "dataHubExecutionRequestInput", &input)
+        .await;
+    app
+}
+
+/// The recipe that is really stored.
+async fn stored_recipe(app: &App) -> String {
+    let urn = docent_model::Urn::parse(SOURCE).unwrap();
+    let aspect = docent_model::Registry::get().aspect("dataHubIngestionSourceInfo");
+    let key = docent_store::AspectKey::new(&urn, aspect.unwrap());
+    let request = docent_store::ReadRequest::row(&key);
+    let row = app.store().read(request).await.unwrap().into_row();
+    let value: Value = serde_json::from_str(&row.unwrap().metadata).unwrap();
+    value["config"]["recipe"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn recipes_are_redacted_over_every_api() {
+    let app = app().await;
+    let (source, request) = (encoded(SOURCE), encoded(REQUEST));
+    let info = "dataHubIngestionSourceInfo";
+    let reads = [
+        format!("/aspects/{source}?aspect={info}&version=0"),
+        format!("/aspects/{source}?aspect={info}&version=1"),
+        format!("/entitiesV2/{source}"),
+        format!("/entities/{source}"),
+        format!("/openapi/v3/entity/dataHubIngestionSource/{source}"),
+        format!("/openapi/v3/entity/dataHubIngestionSource/{source}/{info}"),
+        format!("/openapi/v3/entity/dataHubIngestionSource/{source}/{info}?version=1"),
+        format!("/openapi/v3/entity/dataHubExecutionRequest/{request}"),
+        format!("/entitiesV2/{request}"),
+        "/openapi/v3/entity/dataHubIngestionSource?query=*".to_owned(),
+    ];
+    for path in reads {
+        let (status, reply) = app.get(&path).await;
+        assert_eq!(status, StatusCode::OK, "{path}: {reply}");
+        assert!(!reply.to_string().contains(PASSWORD), "{path}: {reply}");
+        if path.contains(info) {
+            assert!(reply.to_string().contains("********"), "{path}: {reply}");
+        }
+    }
+    let batch = json!([{"urn": SOURCE, info: {}}]);
+    let path = "/openapi/v3/entity/dataHubIngestionSource/batchGet";
+    let (_, reply) = app.post(path, &batch).await;
+    assert!(!reply.to_string().contains(PASSWORD), "{reply}");
+    let query =
+        "{ listIngestionSources(input: {}) { ingestionSources { name config { recipe } } } }";
+    let reply = app.graphql(query).await;
+    let listed = &reply["data"]["listIngestionSources"]["ingestionSources"][0];
+    assert_eq!(listed["config"]["recipe"], "********", "{reply}");
+    let found = app
+        .graphql(&format!(
+            r#"{{ searchAcrossEntities(input: {{ types: [INGESTION_SOURCE], query: "{PASSWORD}" }}) {{ total }} }}"#
+        ))
+        .await;
+    assert_eq!(found["data"]["searchAcrossEntities"]["total"], 0, "{found}");
+}
+
+#[tokio::test]
+async fn what_was_read_can_be_written_back() {
+    let app = app().await;
+    let info = "dataHubIngestionSourceInfo";
+    let mut read = app.aspect(SOURCE, info).await.unwrap();
+    assert_eq!(read["config"]["recipe"], "********");
+    read["name"] = json!("Renamed");
+    app.ingest(SOURCE, info, &read).await;
+    assert!(stored_recipe(&app).await.contains(PASSWORD));
+    assert_eq!(app.aspect(SOURCE, info).await.unwrap()["name"], "Renamed");
+    // Another recipe replaces it.
+    app.ingest(SOURCE, info, &source("Renamed", "{}")).await;
+    assert_eq!(stored_recipe(&app).await, "{}");
+}
