@@ -1,8 +1,9 @@
 //! The benchmarks: compare a release build of docent with its peers and print one table.
 //!
 //! docent is measured over HTTP like any client would use it; search is also measured as a library,
-//! behind a small server ([`search_server`]), and so are decisions about rights. docs/PERFORMANCE.md describes the
-//! measurements. To add one, write a module in [`measure`] and call it in [`run_all`].
+//! behind a small server ([`search_server`]), and so are decisions about rights.
+//! docs/PERFORMANCE.md describes the measurements. To add one, write a module in [`measure`] and
+//! call it in [`run_all`].
 
 #![expect(
     clippy::cast_precision_loss,

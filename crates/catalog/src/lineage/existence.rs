@@ -30,8 +30,8 @@ impl ExistenceMap {
 }
 
 impl Catalog {
-    /// The existence of entities, hidden ones included, in one call of the store. A column exists if
-    /// its table does: few columns are entities of their own.
+    /// The existence of entities, hidden ones included, in one call of the store. A column exists
+    /// if its table does: few columns are entities of their own.
     pub(super) async fn existence_of<'a>(
         &self,
         urns: impl Iterator<Item = &'a Urn>,
