@@ -18,7 +18,9 @@ const ASSERTION: &str = "urn:li:assertion:fresh";
 const POLICY: &str = "urn:li:dataHubPolicy:hr-stewards";
 
 /// The callers by letter: a Reader, an Editor, an administrator, the steward of the domain of
-/// [`DATASET`], the steward of another domain, and a Reader who owns [`DATASET`].
+/// [`DATASET`], the steward of another domain, and a Reader who owns [`DATASET`]. Mutations have
+/// more: a Proposer (P), and tokens of the administrator that read only (V) and that change what is
+/// in the domain of [`DATASET`] (D).
 pub(crate) const CALLERS: [(char, &str); 6] = [
     ('R', "rita"),
     ('E', "eddie"),
@@ -28,12 +30,16 @@ pub(crate) const CALLERS: [(char, &str); 6] = [
     ('O', "olga"),
 ];
 
-const EVERYONE: &str = "REASHO";
-/// Those who may edit [`DATASET`].
-const DATASET_EDITORS: &str = "EASO";
-/// Those who may edit the domain [`FINANCE`].
-const DOMAIN_EDITORS: &str = "EAS";
+const EVERYONE: &str = "REASHODP";
+/// Those who may edit [`DATASET`], or propose it.
+const DATASET_EDITORS: &str = "EASODP";
+/// Those who may edit assertions of [`DATASET`], which cannot be proposed.
+const ASSERTION_EDITORS: &str = "EASOD";
+/// Those who may edit the domain [`FINANCE`], or propose it.
+const DOMAIN_EDITORS: &str = "EASDP";
 const EDITORS: &str = "EA";
+/// Those who may edit what is in no domain, or propose it.
+const PROPOSERS: &str = "EAP";
 const ADMINISTRATORS: &str = "A";
 
 /// A mutation, its arguments and selection, and who may call it. What deletes something comes last.
@@ -77,7 +83,11 @@ pub(crate) fn rows() -> Vec<(&'static str, String, &'static str)> {
             format!(r##"(urn: "{FINANCE}", input: {{ colorHex: "#336699" }})"##),
             DOMAIN_EDITORS,
         ),
-        ("createDomain", input(r#"name: "New""#.to_owned()), EDITORS),
+        (
+            "createDomain",
+            input(r#"name: "New""#.to_owned()),
+            PROPOSERS,
+        ),
         (
             "moveDomain",
             input(format!(r#"resourceUrn: "{FINANCE}""#)),
@@ -196,26 +206,26 @@ pub(crate) fn rows() -> Vec<(&'static str, String, &'static str)> {
             )),
             DATASET_EDITORS,
         ),
-        ("createTag", input(r#"name: "New""#.to_owned()), EDITORS),
+        ("createTag", input(r#"name: "New""#.to_owned()), PROPOSERS),
         (
             "updateTag",
             format!(r#"(urn: "{TAG}", input: {{ urn: "{TAG}", name: "PII" }}) {{ urn }}"#),
-            EDITORS,
+            PROPOSERS,
         ),
         (
             "setTagColor",
             format!(r##"(urn: "{TAG}", colorHex: "#336699")"##),
-            EDITORS,
+            PROPOSERS,
         ),
         (
             "createGlossaryTerm",
             input(r#"name: "New""#.to_owned()),
-            EDITORS,
+            PROPOSERS,
         ),
         (
             "createGlossaryNode",
             input(r#"name: "New""#.to_owned()),
-            EDITORS,
+            PROPOSERS,
         ),
         (
             "updateDeprecation",
@@ -261,12 +271,12 @@ pub(crate) fn rows() -> Vec<(&'static str, String, &'static str)> {
             format!(
                 r#"(urn: "{ASSERTION}", input: {{ entityUrn: "{DATASET}", type: "t", description: "d", platform: {{ urn: "urn:li:dataPlatform:hive" }} }}) {{ urn }}"#
             ),
-            DATASET_EDITORS,
+            ASSERTION_EDITORS,
         ),
         (
             "reportAssertionResult",
             format!(r#"(urn: "{ASSERTION}", result: {{ timestampMillis: 1, type: SUCCESS }})"#),
-            DATASET_EDITORS,
+            ASSERTION_EDITORS,
         ),
         (
             "batchAssignRole",
@@ -351,14 +361,14 @@ pub(crate) fn rows() -> Vec<(&'static str, String, &'static str)> {
         (
             "unsetDomain",
             r#"(entityUrn: "urn:li:container:c")"#.to_owned(),
-            EDITORS,
+            PROPOSERS,
         ),
         (
             "removeDomain",
             r#"(entityUrn: "urn:li:container:c")"#.to_owned(),
-            EDITORS,
+            PROPOSERS,
         ),
-        ("deleteDomain", format!(r#"(urn: "{FINANCE}")"#), EDITORS),
+        ("deleteDomain", format!(r#"(urn: "{FINANCE}")"#), "EAD"),
         (
             "updatePolicy",
             format!(r#"(urn: "{POLICY}", input: {policy})"#),
@@ -475,6 +485,7 @@ fn steward(name: &str, domain: &str) -> Value {
 async fn every_mutation_is_denied_to_exactly_those_who_lack_the_privilege() {
     let app = app().await;
     let mut tokens = tokens(&app, &CALLERS).await;
+    tokens.extend(self::tokens(&app, &[('P', "paula")]).await);
     // A token of the administrator that changes nothing.
     let new = NewToken {
         name: "read-only".to_owned(),
@@ -486,8 +497,22 @@ async fn every_mutation_is_denied_to_exactly_those_who_lack_the_privilege() {
             ..TokenScope::default()
         }),
     };
-    let read_only = app.catalog.create_token(&Caller::system(), new).await;
+    let read_only = app
+        .catalog
+        .create_token(&Caller::system(), new.clone())
+        .await;
     tokens.push(('V', read_only.unwrap().secret));
+    // One that changes what is in the domain of the dataset.
+    let new = NewToken {
+        name: "finance".to_owned(),
+        scope: Some(TokenScope {
+            domain: Some(Urn::parse(FINANCE).unwrap()),
+            ..TokenScope::default()
+        }),
+        ..new
+    };
+    let scoped = app.catalog.create_token(&Caller::system(), new).await;
+    tokens.push(('D', scoped.unwrap().secret));
     let introspected = app
         .graphql("{ __schema { mutationType { fields { name } } } }")
         .await;
