@@ -473,6 +473,27 @@ pub(crate) async fn tokens(app: &App, callers: &[(char, &str)]) -> Vec<(char, St
     tokens
 }
 
+/// A token of the administrator for what is in the domain of [`DATASET`].
+pub(crate) async fn domain_token(app: &App) -> (char, String) {
+    let scope = TokenScope {
+        domain: Some(Urn::parse(FINANCE).unwrap()),
+        ..TokenScope::default()
+    };
+    ('D', scoped_token(app, scope).await)
+}
+
+async fn scoped_token(app: &App, scope: TokenScope) -> String {
+    let new = NewToken {
+        name: "scoped".to_owned(),
+        description: None,
+        actor: Urn::parse("urn:li:corpuser:ann").unwrap(),
+        ttl_ms: None,
+        scope: Some(scope),
+    };
+    let created = app.catalog.create_token(&Caller::system(), new).await;
+    created.unwrap().secret
+}
+
 fn steward(name: &str, domain: &str) -> Value {
     json!({
         "displayName": name, "description": "", "type": "METADATA", "state": "ACTIVE",
@@ -486,33 +507,13 @@ async fn every_mutation_is_denied_to_exactly_those_who_lack_the_privilege() {
     let app = app().await;
     let mut tokens = tokens(&app, &CALLERS).await;
     tokens.extend(self::tokens(&app, &[('P', "paula")]).await);
-    // A token of the administrator that changes nothing.
-    let new = NewToken {
-        name: "read-only".to_owned(),
-        description: None,
-        actor: Urn::parse("urn:li:corpuser:ann").unwrap(),
-        ttl_ms: None,
-        scope: Some(TokenScope {
-            read_only: true,
-            ..TokenScope::default()
-        }),
+    // Tokens of the administrator.
+    let read_only = TokenScope {
+        read_only: true,
+        ..TokenScope::default()
     };
-    let read_only = app
-        .catalog
-        .create_token(&Caller::system(), new.clone())
-        .await;
-    tokens.push(('V', read_only.unwrap().secret));
-    // One that changes what is in the domain of the dataset.
-    let new = NewToken {
-        name: "finance".to_owned(),
-        scope: Some(TokenScope {
-            domain: Some(Urn::parse(FINANCE).unwrap()),
-            ..TokenScope::default()
-        }),
-        ..new
-    };
-    let scoped = app.catalog.create_token(&Caller::system(), new).await;
-    tokens.push(('D', scoped.unwrap().secret));
+    tokens.push(('V', scoped_token(&app, read_only).await));
+    tokens.push(domain_token(&app).await);
     let introspected = app
         .graphql("{ __schema { mutationType { fields { name } } } }")
         .await;

@@ -9,18 +9,20 @@ use docent_catalog::Caller;
 use docent_model::Urn;
 use serde_json::{Value, json};
 
-use crate::access::{CALLERS, TAG, app, tokens};
+use crate::access::{CALLERS, TAG, app, domain_token, tokens};
 use crate::support::{App, DATASET, encoded, proposal, token_of};
 use crate::tokens::{PROTECTED, concrete};
 
 /// Those of `access.rs`, and one who may propose changes.
 const PROPOSER: (char, &str) = ('P', "paula");
 
-/// Those who may edit [`DATASET`]: an Editor, an administrator, the steward of its domain and its
-/// owner.
-const DATASET_EDITORS: &str = "EASO";
+/// Those who may edit [`DATASET`]: an Editor, an administrator, the steward of its domain, its owner
+/// and a token for its domain.
+const DATASET_EDITORS: &str = "EASOD";
 const EDITORS: &str = "EA";
-const EVERYONE: &str = "REASHOP";
+/// Those who may delete [`DATASET`].
+const DELETERS: &str = "EAD";
+const EVERYONE: &str = "REASHOPD";
 
 /// A method, a route, the rest of the address, the body, who may send it, and whether those who
 /// may not edit can propose it. What deletes something comes last.
@@ -199,7 +201,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "/entities",
             action("delete"),
             json!({"urn": DATASET}),
-            EDITORS,
+            DELETERS,
             No,
         ),
         (
@@ -207,7 +209,7 @@ pub(crate) fn rows() -> Vec<Row> {
             by_urn,
             format!("/dataset/{}", encoded(DATASET)),
             Value::Null,
-            EDITORS,
+            DELETERS,
             No,
         ),
     ]
@@ -269,7 +271,8 @@ async fn every_write_is_denied_to_exactly_those_who_lack_the_privilege() {
     let app = app().await;
     let mut callers = CALLERS.to_vec();
     callers.push(PROPOSER);
-    let tokens = tokens(&app, &callers).await;
+    let mut tokens = tokens(&app, &callers).await;
+    tokens.push(domain_token(&app).await);
     let rows = rows();
     let covered: BTreeSet<_> = rows
         .iter()
