@@ -2,7 +2,8 @@
 //!
 //! The peer writes exactly what the server wrote: the rows are read from the server's store, in
 //! change log order, and written to a copy of the store from before. So the peer has the same
-//! tables, rows and settings, and none of the server's other work.
+//! tables, rows and settings, and none of the server's other work. The audit log is such work: only
+//! the server writes it.
 //!
 //! A new table that the server fills must be added to [`AspectWrite`]; [`check_tables`] detects it.
 
@@ -22,8 +23,10 @@ const WRITER_SETTINGS: &str = "
     PRAGMA wal_autocheckpoint = 4000;
     PRAGMA journal_size_limit = 67108864;";
 
-/// Tables that [`AspectWrite`] covers, and tables without rows per write.
-const KNOWN_TABLES: [&str; 7] = [
+/// Tables that [`AspectWrite`] covers, the audit log, and tables without rows per write.
+const KNOWN_TABLES: [&str; 9] = [
+    "audit_event",
+    "audit_item",
     "change_log",
     "docent_migration",
     "edge",

@@ -17,8 +17,14 @@ REFUSED = {
     "corpUserCredentials": "holds a password",
     "dataHubAccessTokenInfo": "holds the hash of a token",
     "dataHubAccessTokenKey": "would make a token",
+    "dataHubPolicyInfo": "grants rights",
+    "dataHubPolicyKey": "would make a policy",
+    "globalSettingsInfo": "holds secrets of the server",
+    "globalSettingsKey": "would make settings",
     "inviteToken": "holds the hash of an invite link",
     "inviteTokenKey": "would make an invite link",
+    "nativeGroupMembership": "grants the rights of a group",
+    "roleMembership": "grants the rights of a role",
 }
 # Accepted, and never shown.
 SECRET = {
@@ -29,7 +35,6 @@ SECRET = {
 REDACTED = {
     "dataHubExecutionRequestInput": ["args", "recipe"],
     "dataHubIngestionSourceInfo": ["config", "recipe"],
-    "globalSettingsInfo": ["sso", "oidcSettings", "clientSecret"],
 }
 # Aspects in the model that no entity type has.
 NOWHERE = {"incidentSource", "mlHyperParam", "mlMetric"}

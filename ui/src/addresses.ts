@@ -60,6 +60,23 @@ export function users(query: string, page = 1): string {
   return text === "" ? settings("users") : `${settings("users")}?${text}`;
 }
 
+/** The filters of the audit log. */
+export interface AuditFilters {
+  readonly user: string;
+  readonly outcome: string;
+  readonly period: string;
+}
+
+/** A page of the audit log, starting after an event. */
+export function audit(filters: AuditFilters, scroll = ""): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries({ ...filters, scroll })) {
+    if (value !== "") parameters.set(name, value);
+  }
+  const text = parameters.toString();
+  return text === "" ? settings("audit") : `${settings("audit")}?${text}`;
+}
+
 /** A search with its filters. */
 export function search(
   query: string,

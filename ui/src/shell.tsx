@@ -149,6 +149,10 @@ function Account() {
             onSelect: () => navigate(addresses.settings("users")),
           },
           {
+            label: texts.settings.sections.audit,
+            onSelect: () => navigate(addresses.settings("audit")),
+          },
+          {
             label: texts.settings.sections.appearance,
             onSelect: () => navigate(addresses.settings("appearance")),
           },

@@ -5,6 +5,7 @@
 // a count lists its forms in `plural`. Server messages are shown as sent, in English.
 
 import { accountTexts, userTexts } from "./account_texts.ts";
+import { auditTexts } from "./audit_texts.ts";
 import { proposalTexts } from "./proposal_texts.ts";
 import { stewardTexts } from "./steward_texts.ts";
 
@@ -68,6 +69,7 @@ const english = {
   stewards: stewardTexts,
   proposedChanges: (number: number) =>
     plural(number, { one: "# proposed change", other: "# proposed changes" }),
+  audit: auditTexts,
 
   signIn: {
     title: "Sign in",
@@ -473,6 +475,7 @@ const english = {
       tokens: "Access tokens",
       account: accountTexts.section,
       users: "Users",
+      audit: "Audit log",
       appearance: "Preferences",
     },
     sectionsLabel: "Settings sections",

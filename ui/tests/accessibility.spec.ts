@@ -22,6 +22,7 @@ const PAGES: ReadonlyArray<readonly [string, string]> = [
   ["decided proposals", "/proposals?show=decided"],
   ["tokens", "/settings/tokens"],
   ["users", "/settings/users"],
+  ["audit log", "/settings/audit"],
   ["preferences", "/settings/appearance"],
   ["GraphQL", "/graphiql"],
   ["unknown page", "/no/such/page"],

@@ -32,17 +32,25 @@ use crate::privilege::{self, Privilege};
 use crate::{Caller, Catalog, Error};
 pub(crate) use cache::read_policies;
 pub use demand::managers as type_managers;
+pub(crate) use demand::use_case_of;
 pub(crate) use grants::is_grantable;
 pub(crate) use policy::Policy;
 use resource::Field;
 pub(crate) use resource_reader::{
     AspectSource, Prefetched, holder_of, read_resource, resource_keys,
 };
-use rights::Preliminary;
 use scope::CallerRights;
 
 /// The most privileges that an error message lists.
 const LISTED_PRIVILEGES: usize = 4;
+
+/// What gives a caller a privilege.
+enum Grant {
+    /// The caller may do everything.
+    Unrestricted,
+    Policy(Urn),
+    Missing,
+}
 
 impl Catalog {
     /// Turns access control on: from here on callers may do what policies grant. `default_role` is
@@ -60,10 +68,17 @@ impl Catalog {
         privileges: &[Privilege],
         urn: Option<&Urn>,
     ) -> Result<(), Error> {
-        if self.is_allowed(caller, privileges, urn).await? {
-            return Ok(());
+        match self.grant(caller, privileges, urn).await? {
+            Grant::Unrestricted => Ok(()),
+            Grant::Policy(policy) => {
+                caller.origin().allowed_by(&policy);
+                Ok(())
+            }
+            Grant::Missing => {
+                let denied = Err(denied(caller.actor(), privileges, urn));
+                self.audited(caller, denied).await
+            }
         }
-        Err(denied(caller.actor(), privileges, urn))
     }
 
     /// Whether the caller has one of the privileges, on the entity if there is one.
@@ -73,20 +88,30 @@ impl Catalog {
         privileges: &[Privilege],
         urn: Option<&Urn>,
     ) -> Result<bool, Error> {
+        let grant = self.grant(caller, privileges, urn).await?;
+        Ok(!matches!(grant, Grant::Missing))
+    }
+
+    /// What gives the caller one of the privileges, on the entity if there is one.
+    async fn grant(
+        &self,
+        caller: &Caller,
+        privileges: &[Privilege],
+        urn: Option<&Urn>,
+    ) -> Result<Grant, Error> {
         let Some(rights) = self.rights(caller).await? else {
-            return Ok(true);
+            return Ok(Grant::Unrestricted);
         };
-        match (rights.preliminary(privileges), urn) {
-            (Preliminary::Allowed, _) => Ok(true),
-            (Preliminary::Denied, _) | (Preliminary::Depends(_), None) => Ok(false),
-            (Preliminary::Depends(fields), Some(urn)) => {
-                let mut source = resource_reader::Stored(self.store());
-                let resource = read_resource(&mut source, urn, fields).await?;
-                Ok(rights
-                    .granted_by(privileges, &resource, Some(&[]))
-                    .is_some())
-            }
+        if let Some(policy) = rights.everywhere(privileges) {
+            return Ok(Grant::Policy(policy.urn.clone()));
         }
+        let (Some(fields), Some(urn)) = (rights.fields_of(privileges), urn) else {
+            return Ok(Grant::Missing);
+        };
+        let mut source = resource_reader::Stored(self.store());
+        let resource = read_resource(&mut source, urn, fields).await?;
+        let policy = rights.granted_by(privileges, &resource, Some(&[]));
+        Ok(policy.map_or(Grant::Missing, |policy| Grant::Policy(policy.urn.clone())))
     }
 
     /// Which of the privileges the caller has on each of the entities, with the stored data that

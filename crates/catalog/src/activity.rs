@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use docent_model::{AspectName, EpochMillis, Urn};
+use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::{LogEntryKind, LogPosition};
 
 use crate::{Catalog, Error};
@@ -54,6 +54,7 @@ impl Catalog {
             let urn = change.key.urn;
             let is_requested = types.iter().any(|name| name == urn.entity_type())
                 && change.kind == LogEntryKind::Put
+                && Registry::get().entity(urn.entity_type()).is_some()
                 && !Self::is_secret(change.key.aspect);
             if is_requested && seen.insert(urn.clone()) {
                 changes.push(RecentChange {
@@ -73,8 +74,9 @@ impl Catalog {
         Ok(changes)
     }
 
-    /// The number of changes in each of the last weeks, this one included, oldest first. Empty for
-    /// callers who do not see everything: the log cannot tell which changes they see.
+    /// The number of changes in each of the last weeks, this one included, oldest first, without
+    /// sessions. Empty for callers who do not see everything: the log cannot tell which changes
+    /// they see.
     pub async fn changes_by_week(&self, weeks: i64) -> Result<Vec<Week>, Error> {
         bounded("weeks", weeks, MAX_WEEKS)?;
         if self.view.is_some() {
@@ -89,9 +91,11 @@ impl Catalog {
         for back in 0..weeks {
             let begins_ms = this_week - back * WEEK_MS;
             let before = self.position_before(begins_ms, end).await?;
+            let ends_ms = begins_ms.saturating_add(WEEK_MS);
+            let sessions = self.store().log_count_sessions(begins_ms, ends_ms).await?;
             counted.push(Week {
                 begins_ms,
-                changes: end.since(before),
+                changes: end.since(before).saturating_sub(sessions),
             });
             end = before;
         }

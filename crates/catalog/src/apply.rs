@@ -78,6 +78,11 @@ impl Catalog {
         caller: &Caller,
         proposals: Vec<Proposal>,
     ) -> Result<Applied, Error> {
+        let applied = self.apply_all(caller, proposals).await;
+        self.audited(caller, applied).await
+    }
+
+    async fn apply_all(&self, caller: &Caller, proposals: Vec<Proposal>) -> Result<Applied, Error> {
         scope::check_writer(caller)?;
         if proposals.is_empty() {
             return Ok(Applied::default());
@@ -121,19 +126,21 @@ impl Catalog {
         for _ in 0..MAX_TRANSACTIONS {
             let (prepared, stamp) = (Arc::clone(prepared), stamp.clone());
             let authorization = authorization.clone();
+            let policies = authorization.as_ref().map(|it| it.policies.as_slice());
+            let event = self.audit_event(caller, stamp.time, policies.unwrap_or_default());
             let part: Applied = transact(self.store(), move |tx| {
                 let prepared = Arc::clone(&prepared);
                 let authorization = authorization.clone();
-                let stamp = stamp.clone();
-                Box::pin(
-                    async move { Batch::run(tx, &prepared, authorization.as_deref(), stamp).await },
-                )
+                let (stamp, event) = (stamp.clone(), event.clone());
+                Box::pin(async move {
+                    Batch::run(tx, &prepared, authorization.as_deref(), stamp, event).await
+                })
             })
             .await?;
             let unfinished = part.unfinished;
             applied.add(part);
             if !unfinished {
-                self.remove_grants_to(&deleted).await?;
+                self.remove_grants_to(caller, &deleted).await?;
                 return Ok(applied);
             }
         }

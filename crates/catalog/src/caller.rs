@@ -1,9 +1,17 @@
-//! The identity behind a request.
+//! The identity behind a request, and where the request came from.
 
+use std::borrow::Cow;
+use std::net::IpAddr;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use docent_model::aspects::{SYSTEM_ACTOR, TokenScope};
-use docent_model::{EpochMillis, Urn};
+use docent_model::{EpochMillis, Urn, hex};
+
+/// How many bytes of the id of a token or session the audit log has: as many as `docent token list`
+/// shows.
+const CREDENTIAL_BYTES: usize = 6;
+/// How many policies one event of the audit log names.
+const MAX_POLICIES: usize = 10;
 
 /// The identity behind a request. Every use case that writes takes one: it is the actor of the
 /// audit stamp, and decides what is allowed.
@@ -17,12 +25,75 @@ pub struct Caller {
     is_session: bool,
     /// The action requests that the request stored instead of changes. Clones share them.
     proposals: Arc<Mutex<Vec<Urn>>>,
+    origin: Arc<Origin>,
 }
 
-/// The same identity; what the request has stored so far is not part of it.
+/// The same identity; where the request came from and what it has stored is not part of it.
 impl PartialEq for Caller {
     fn eq(&self, other: &Self) -> bool {
         self.actor == other.actor && self.until_ms == other.until_ms && self.scope == other.scope
+    }
+}
+
+impl Eq for Caller {}
+
+/// What the audit log says about a request besides its caller.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    /// The network address of the client.
+    pub(crate) address: Option<IpAddr>,
+    pub(crate) credential: Option<Credential>,
+    /// A GraphQL field, a REST route or a command.
+    pub(crate) operation: Cow<'static, str>,
+    /// Whether the audit log has the changes.
+    pub(crate) is_audited: bool,
+    /// The policies that allowed it so far.
+    policies: Mutex<Vec<Urn>>,
+}
+
+impl Default for Origin {
+    fn default() -> Self {
+        Self {
+            address: None,
+            credential: None,
+            operation: Cow::Borrowed("server"),
+            is_audited: true,
+            policies: Mutex::default(),
+        }
+    }
+}
+
+/// A token or a session, by the start of its id. The id is a hash of the secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Credential {
+    kind: &'static str,
+    id: [u8; CREDENTIAL_BYTES],
+}
+
+impl Credential {
+    pub(crate) fn token(hash: &[u8; 32]) -> Self {
+        Self::new("token", hash)
+    }
+
+    /// A token of a trusted issuer.
+    pub(crate) fn bearer(hash: &[u8; 32]) -> Self {
+        Self::new("bearer", hash)
+    }
+
+    pub(crate) fn session(hash: &[u8; 32]) -> Self {
+        Self::new("session", hash)
+    }
+
+    fn new(kind: &'static str, hash: &[u8; 32]) -> Self {
+        let mut id = [0; CREDENTIAL_BYTES];
+        id.copy_from_slice(&hash[..CREDENTIAL_BYTES]);
+        Self { kind, id }
+    }
+}
+
+impl std::fmt::Display for Credential {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} {}", self.kind, hex(&self.id))
     }
 }
 
@@ -34,7 +105,55 @@ impl Caller {
             scope: None,
             is_session: false,
             proposals: Arc::default(),
+            origin: Arc::default(),
         }
+    }
+
+    /// The same caller at a network address.
+    #[must_use]
+    pub fn at(self, address: Option<IpAddr>) -> Self {
+        self.with_origin(|origin| origin.address = address)
+    }
+
+    /// The same caller in an operation: a GraphQL field, a REST route or a command.
+    #[must_use]
+    pub fn in_operation(self, operation: impl Into<Cow<'static, str>>) -> Self {
+        self.with_origin(|origin| origin.operation = operation.into())
+    }
+
+    /// The same caller, whose changes the audit log leaves out.
+    #[must_use]
+    pub fn unaudited(self) -> Self {
+        self.with_origin(|origin| origin.is_audited = false)
+    }
+
+    pub(crate) fn with_credential(self, credential: Credential) -> Self {
+        self.with_origin(|origin| origin.credential = Some(credential))
+    }
+
+    /// The system, in the operation of this caller: for changes that follow from it.
+    pub(crate) fn as_system(&self) -> Self {
+        Self {
+            origin: Arc::clone(&self.origin),
+            ..Self::system()
+        }
+    }
+
+    /// Changes the origin of this caller alone, and forgets the policies.
+    fn with_origin(mut self, change: impl FnOnce(&mut Origin)) -> Self {
+        if let Some(origin) = Arc::get_mut(&mut self.origin) {
+            change(origin);
+            origin.policies = Mutex::default();
+            return self;
+        }
+        let mut origin = Origin {
+            operation: self.origin.operation.clone(),
+            policies: Mutex::default(),
+            ..*self.origin
+        };
+        change(&mut origin);
+        self.origin = Arc::new(origin);
+        self
     }
 
     /// The server itself, and the operator at the command line.
@@ -100,8 +219,40 @@ impl Caller {
         self.is_session
     }
 
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
     pub(crate) fn until_ms(&self) -> Option<EpochMillis> {
         self.until_ms
+    }
+}
+
+impl Origin {
+    pub(crate) fn new(address: Option<IpAddr>, operation: Cow<'static, str>) -> Self {
+        Self {
+            address,
+            operation,
+            ..Self::default()
+        }
+    }
+
+    /// Records a policy that allowed the operation.
+    pub(crate) fn allowed_by(&self, policy: &Urn) {
+        let mut policies = self.policies.lock().unwrap_or_else(PoisonError::into_inner);
+        add_policy(&mut policies, policy);
+    }
+
+    pub(crate) fn policies(&self) -> Vec<Urn> {
+        let policies = self.policies.lock();
+        policies.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Adds a policy to those of an event.
+pub(crate) fn add_policy(policies: &mut Vec<Urn>, policy: &Urn) {
+    if policies.len() < MAX_POLICIES && !policies.contains(policy) {
+        policies.push(policy.clone());
     }
 }
 

@@ -9,6 +9,7 @@ use docent_model::aspects::{AuditStamp, CorpUserCredentials, Other};
 use docent_model::{AspectName, EpochMillis, Urn, hex};
 
 use crate::access::scope;
+use crate::caller::Origin;
 use crate::people::throttle::Attempt;
 use crate::people::{
     ADMINISTRATOR, Password, USER_MANAGERS, account_inactive, check_user, end_sessions,
@@ -30,22 +31,27 @@ impl Catalog {
         caller: &Caller,
         current: &str,
         new: &Password,
-        address: Option<IpAddr>,
     ) -> Result<SignIn, Error> {
-        scope::check_unscoped(caller)?;
+        self.audited(caller, scope::check_unscoped(caller)).await?;
         let user = caller.actor();
         new.check_for(user)?;
         let throttle = &self.inner.throttle;
         let attempt = Attempt {
             user: Some(user),
-            address,
+            address: caller.origin().address,
             device: None,
         };
+        let denied = async |reason| {
+            self.record_denial(Some(user), caller.origin(), reason, Vec::new())
+                .await;
+        };
         if let Err(milliseconds) = throttle.admit(&attempt, self.now_ms()) {
+            denied("too many wrong passwords").await;
             return Ok(SignIn::Wait { milliseconds });
         }
         let known = self.credentials_of(user).await?;
         if !self.inner.hashing.verify(known.as_ref(), current).await? {
+            denied("the current password is wrong").await;
             return Ok(SignIn::Rejected);
         }
         throttle.succeeded(&attempt);
@@ -63,7 +69,7 @@ impl Catalog {
                 "the password was changed just now: sign in again",
             ))
         };
-        self.replace_password(user, new, is_unchanged).await
+        self.replace_password(caller, new, is_unchanged).await
     }
 
     /// Creates the secret of a reset link for a user, which replaces an earlier one.
@@ -72,9 +78,10 @@ impl Catalog {
             .await?;
         check_user(user)?;
         if user.key() == ADMINISTRATOR && !Self::is_administrator(caller) {
-            return Err(Error::forbidden(format!(
+            let error = Error::forbidden(format!(
                 "only {ADMINISTRATOR} itself can have a reset link for {ADMINISTRATOR}, because it may do everything"
-            )));
+            ));
+            return self.audited(caller, Err(error)).await;
         }
         self.check_user_exists(user).await?;
         self.expect_person(user).await?;
@@ -106,12 +113,26 @@ impl Catalog {
     }
 
     /// Sets a password by the secret of a reset link, and begins a session. Errors do not tell
-    /// whether there is such a user.
+    /// whether there is such a user. `operation` is for the audit log.
     pub async fn reset_password(
         &self,
         username: &str,
         secret: &str,
         new: &Password,
+        address: Option<IpAddr>,
+        operation: &'static str,
+    ) -> Result<SignIn, Error> {
+        let origin = Origin::new(address, operation.into());
+        let reset = self.reset_by_link(username, secret, new, &origin).await;
+        self.audited_for(None, &origin, reset).await
+    }
+
+    async fn reset_by_link(
+        &self,
+        username: &str,
+        secret: &str,
+        new: &Password,
+        origin: &Origin,
     ) -> Result<SignIn, Error> {
         let user = Urn::new("corpuser", username).map_err(|_| invalid_link())?;
         check_user(&user).map_err(|_| invalid_link())?;
@@ -129,7 +150,10 @@ impl Catalog {
         // Before the hash, which is expensive.
         fits(known)?;
         new.check_for(&user)?;
-        match self.replace_password(&user, new, fits).await {
+        let caller = Caller::new(user)
+            .at(origin.address)
+            .in_operation(origin.operation.clone());
+        match self.replace_password(&caller, new, fits).await {
             Err(error) if error.kind() == ErrorKind::Conflict(ConflictReason::AccountInactive) => {
                 Err(invalid_link())
             }
@@ -140,10 +164,11 @@ impl Catalog {
     /// Stores a password if the credentials are still as expected, and begins a session.
     async fn replace_password(
         &self,
-        user: &Urn,
+        caller: &Caller,
         new: &Password,
         is_expected: impl Fn(Option<CorpUserCredentials>) -> Result<(), Error> + Send + Sync + 'static,
     ) -> Result<SignIn, Error> {
+        let user = caller.actor();
         let credentials = self.inner.hashing.credentials(new).await?;
         let aspect = AspectName::CORP_USER_CREDENTIALS;
         // Deleted first, so that the old hash does not stay in the history.
@@ -156,11 +181,10 @@ impl Catalog {
             Ok::<CorpUserCredentials, _>(stored.clone())
         });
         let proposals = vec![forget, remember, end_sessions(user)];
-        self.apply_authorized(&Caller::new(user.clone()), proposals)
-            .await?;
+        self.apply_authorized(caller, proposals).await?;
         tracing::info!(user = user.as_str(), "{user} has a new password");
         let proof = Proof::Password(Some(credentials));
-        let secret = self.begin_session(user, proof).await?;
+        let secret = self.begin_session(caller.clone(), proof).await?;
         Ok(SignIn::Welcome {
             user: user.clone(),
             secret,
@@ -178,7 +202,7 @@ impl Catalog {
     ) -> Result<(), Error> {
         check_user(user)?;
         if user == caller.actor() {
-            scope::check_unscoped(caller)?;
+            self.audited(caller, scope::check_unscoped(caller)).await?;
         } else {
             self.authorize(caller, USER_MANAGERS, None).await?;
         }

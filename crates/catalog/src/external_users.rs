@@ -11,6 +11,7 @@ use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::{AspectKey, ReadRequest};
 use serde_json::{Value, json};
 
+use crate::caller::{Credential, Origin};
 use crate::people::{ADMINISTRATOR, AccountStatus, active_user, with_active_status};
 use crate::proposal::Proposal;
 use crate::secret::hash_of;
@@ -35,25 +36,41 @@ pub struct ExternalUser {
 }
 
 impl Catalog {
-    /// Begins a session for a user that a provider has authenticated.
+    /// Begins a session for a user that a provider has authenticated. `operation` is for the audit
+    /// log.
     pub async fn sign_in_external(
         &self,
         external: &ExternalUser,
         address: Option<IpAddr>,
+        operation: &'static str,
     ) -> Result<SignIn, Error> {
-        let Some(user) = self.provision(external).await? else {
+        let origin = Origin::new(address, operation.into());
+        let system = Caller::system().at(address).in_operation(operation);
+        let provisioned = self.provision(&system, external).await;
+        let provisioned = self.audited_for(None, &origin, provisioned).await?;
+        let rejected = async || {
+            let user = Urn::new("corpuser", &external.name).ok();
+            let reason = "the user is unknown, suspended or removed";
+            self.record_denial(user.as_ref(), &origin, reason, Vec::new())
+                .await;
+            Ok(SignIn::Rejected)
+        };
+        let Some(user) = provisioned else {
             tracing::info!(
                 user = external.name,
                 address = address.map(tracing::field::display),
                 "sign-in rejected: the user is unknown, suspended or removed"
             );
-            return Ok(SignIn::Rejected);
+            return rejected().await;
         };
         let proof = Proof::Provider(external.provider.clone());
-        let secret = match self.begin_session(&user, proof).await {
+        let caller = Caller::new(user.clone())
+            .at(address)
+            .in_operation(operation);
+        let secret = match self.begin_session(caller, proof).await {
             // Suspended or removed just now.
             Err(error) if error.kind() == ErrorKind::Conflict(ConflictReason::AccountInactive) => {
-                return Ok(SignIn::Rejected);
+                return rejected().await;
             }
             begun => begun?,
         };
@@ -83,7 +100,8 @@ impl Catalog {
                 let Some((external, until_ms)) = verify().await? else {
                     return Ok(None);
                 };
-                let user = self.provision(&external).await?;
+                let system = Caller::system().in_operation("bearer token");
+                let user = self.provision(&system, &external).await?;
                 Ok(user.map(|actor| StoredSecret {
                     actor,
                     expires_at: Some(until_ms),
@@ -92,12 +110,19 @@ impl Catalog {
                 }))
             })
             .await?;
-        Ok(secret.map(|secret| Caller::of_token(secret.actor, secret.expires_at, None)))
+        let credential = Credential::bearer(&hash_of(token));
+        Ok(secret.map(|secret| {
+            Caller::of_token(secret.actor, secret.expires_at, None).with_credential(credential)
+        }))
     }
 
     /// Creates what the provider names for the first time, and sets the groups. Returns the user,
     /// or `None` if the account is not active.
-    async fn provision(&self, external: &ExternalUser) -> Result<Option<Urn>, Error> {
+    async fn provision(
+        &self,
+        system: &Caller,
+        external: &ExternalUser,
+    ) -> Result<Option<Urn>, Error> {
         let user = Urn::new("corpuser", &external.name)?;
         Registry::get().check_urn(&user)?;
         let is_reserved = user.as_str() == SYSTEM_ACTOR
@@ -125,7 +150,7 @@ impl Catalog {
             proposals.extend(self.with_groups(&user, groups, &external.provider).await?);
         }
         if !proposals.is_empty() {
-            self.apply_authorized(&Caller::system(), proposals).await?;
+            self.apply_authorized(system, proposals).await?;
         }
         Ok(Some(user))
     }

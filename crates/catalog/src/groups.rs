@@ -131,7 +131,7 @@ impl Catalog {
         self.authorize(caller, GROUP_MANAGERS, Some(group)).await?;
         let missing = format!("Failed to delete {group}. It does not exist.");
         self.expect_existing(group, missing).await?;
-        self.delete_references(&Caller::system(), group, false)
+        self.delete_references(&caller.as_system(), group, false)
             .await?;
         let delete = Proposal::new(group.clone(), Change::DeleteEntity);
         self.apply_authorized(caller, vec![delete]).await?;

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use docent_model::aspects::{DomainAssociation, Domains, InstitutionalMemory, Link};
+use docent_model::aspects::{AuditStamp, DomainAssociation, Domains, InstitutionalMemory, Link};
 use docent_model::{AspectName, Urn};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -48,6 +48,31 @@ pub(crate) fn normalise<'s>(
         }
         _ => Ok(redaction::with_stored_secret(aspect, stored, proposed)),
     }
+}
+
+/// Makes the caller the author of all links that are new or changed; `None` if nothing changes.
+pub(crate) fn sign_links(
+    stored: Option<&Value>,
+    proposed: &Value,
+    stamp: &AuditStamp,
+) -> Result<Option<Value>, Error> {
+    let links = parse::<InstitutionalMemory>(proposed)?;
+    let stored = stored.and_then(|value| InstitutionalMemory::deserialize(value).ok());
+    let stored = stored.unwrap_or_default().elements;
+    let mut signed = links.clone();
+    for link in &mut signed.elements {
+        let is_same = |it: &&Link| it.url == link.url && it.description == link.description;
+        if let Some(stored) = stored.iter().find(is_same) {
+            link.create_stamp.clone_from(&stored.create_stamp);
+            if link.update_stamp != stored.update_stamp {
+                link.update_stamp = Some(stamp.clone());
+            }
+        } else {
+            link.create_stamp = stamp.clone();
+            link.update_stamp = None;
+        }
+    }
+    changed(&links, &signed)
 }
 
 fn parse<T: DeserializeOwned>(proposed: &Value) -> Result<T, Error> {

@@ -2,6 +2,7 @@
 
 use docent_model::{AspectName, Registry, Urn};
 
+use crate::access::use_case_of;
 use crate::apply::{about_proposal, may_change_account_status};
 use crate::conditions::free_keys;
 use crate::people::USER_MANAGERS;
@@ -20,7 +21,10 @@ impl Catalog {
         let manages_users = self.is_allowed(caller, USER_MANAGERS, None).await?;
         for (at, proposal) in proposals.iter_mut().enumerate() {
             proposal.position = proposal.position.or(many.then_some(at));
-            check_not_reserved(proposal).map_err(|error| about_proposal(error, proposal))?;
+            if let Err(error) = check_not_reserved(caller, proposal) {
+                let error = about_proposal(error, proposal);
+                return self.audited(caller, Err(error)).await;
+            }
             if !manages_users && may_change_account_status(proposal) {
                 let unchanged = Requirement::AccountStatusUnchanged;
                 proposal.requirements.push(unchanged);
@@ -63,9 +67,16 @@ impl Catalog {
     }
 }
 
-fn check_not_reserved(proposal: &Proposal) -> Result<(), Error> {
-    match Catalog::reserved(&proposal.urn, proposal.change.aspect()) {
-        Some(reason) => Err(Error::forbidden(reason).naming(&proposal.urn)),
+fn check_not_reserved(caller: &Caller, proposal: &Proposal) -> Result<(), Error> {
+    let (urn, aspect) = (&proposal.urn, proposal.change.aspect());
+    let use_case = use_case_of(urn, aspect).filter(|_| !caller.is_system());
+    let reason = Catalog::reserved(urn, aspect).or_else(|| {
+        let aspect = aspect.map(|aspect| format!("the {aspect} of "));
+        let aspect = aspect.unwrap_or_default();
+        use_case.map(|it| format!("{aspect}{urn} cannot be written directly: use {it} instead"))
+    });
+    match reason {
+        Some(reason) => Err(Error::forbidden(reason).naming(urn)),
         None => Ok(()),
     }
 }

@@ -13,6 +13,7 @@ use docent_store::{AspectKey, ReadRequest};
 use serde_json::{Value, json};
 
 use crate::access::scope;
+use crate::caller::Origin;
 use crate::people::{NewUser, USER_CREATORS, active_user, check_new_user, with_active_status};
 use crate::privilege::{self as p, Privilege};
 use crate::proposal::{Change, Proposal, Requirement};
@@ -96,11 +97,12 @@ impl Catalog {
 
     /// Gives the caller the role of an invite link. A link without a role changes nothing.
     pub async fn accept_role(&self, caller: &Caller, invite_token: &str) -> Result<(), Error> {
-        let invitation = self.invitation(invite_token).await?;
+        let invitation = self.invitation(invite_token).await;
+        let invitation = self.audited(caller, invitation).await?;
         let Some(role) = &invitation.role else {
             return Ok(());
         };
-        scope::check_unscoped(caller)?;
+        self.audited(caller, scope::check_unscoped(caller)).await?;
         let user = caller.actor();
         let accept = with_role(user, role)
             .requires_existing(user, format!("the user {user} does not exist"));
@@ -109,8 +111,25 @@ impl Catalog {
         Ok(())
     }
 
-    /// Creates an account with the role of the invite link, and begins a session.
-    pub async fn sign_up(&self, sign_up: SignUp, address: Option<IpAddr>) -> Result<SignIn, Error> {
+    /// Creates an account with the role of the invite link, and begins a session. `operation` is
+    /// for the audit log.
+    pub async fn sign_up(
+        &self,
+        sign_up: SignUp,
+        address: Option<IpAddr>,
+        operation: &'static str,
+    ) -> Result<SignIn, Error> {
+        let origin = Origin::new(address, operation.into());
+        let signed_up = self.sign_up_by_link(sign_up, address, operation).await;
+        self.audited_for(None, &origin, signed_up).await
+    }
+
+    async fn sign_up_by_link(
+        &self,
+        sign_up: SignUp,
+        address: Option<IpAddr>,
+        operation: &'static str,
+    ) -> Result<SignIn, Error> {
         let invitation = self.invitation(&sign_up.invite_token).await?;
         let SignUp {
             user: new, title, ..
@@ -165,7 +184,9 @@ impl Catalog {
         if let Some(role) = &invitation.role {
             proposals.push(with_role(&user, role));
         }
-        let caller = Caller::new(user.clone());
+        let caller = Caller::new(user.clone())
+            .at(address)
+            .in_operation(operation);
         self.apply_authorized(&caller, proposals).await?;
         tracing::info!(
             user = user.as_str(),
@@ -173,7 +194,7 @@ impl Catalog {
             "{user} signed up"
         );
         let proof = Proof::Password(Some(credentials));
-        let secret = self.begin_session(&user, proof).await?;
+        let secret = self.begin_session(caller, proof).await?;
         Ok(SignIn::Welcome {
             user,
             secret,

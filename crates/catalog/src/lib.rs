@@ -8,7 +8,8 @@
 //! [`lifecycle`], [`links`], [`names`], [`owners`], [`people`], [`policies`], [`service_accounts`],
 //! [`sessions`], [`structured_properties`], [`tokens`], [`vocabulary`].
 //!
-//! Every use case that writes takes the [`Caller`], and [`access`] decides whether the caller may.
+//! Every use case that writes takes the [`Caller`], [`access`] decides whether the caller may, and
+//! [`audit`] records it.
 //!
 //! This crate must not know SQL, HTTP or GraphQL.
 //!
@@ -20,6 +21,7 @@ pub mod action_requests;
 pub mod activity;
 mod apply;
 pub mod assertions;
+pub mod audit;
 mod caller;
 mod conditions;
 pub mod credentials;
@@ -76,8 +78,9 @@ pub use caller::Caller;
 pub use conditions::Conditions;
 pub use docent_model::aspects::SYSTEM_ACTOR;
 pub use docent_store::{
-    AspectKey, AspectRow, EntityAspects, ListPage, LogicalVersion, PointRange, ReadReply,
-    ReadRequest, RelatedEntity, RowVersion, StoredAspect,
+    AspectKey, AspectRow, AuditEvent, AuditItem, AuditKey, AuditOutcome, AuditRecord,
+    EntityAspects, ListPage, LogicalVersion, PointRange, ReadReply, ReadRequest, RelatedEntity,
+    RowVersion, StoredAspect,
 };
 pub use error::{ConflictReason, Error, ErrorKind, ErrorSubject};
 pub use ids::{Ids, RandomIds};
@@ -111,6 +114,7 @@ struct Inner {
     access: OnceLock<access::cache::AccessCache>,
     /// Whether callers see only what policies let them view.
     has_view_policies: AtomicBool,
+    audit: audit::AuditLog,
 }
 
 impl Catalog {
@@ -128,6 +132,7 @@ impl Catalog {
                 throttle: people::throttle::Throttle::default(),
                 access: OnceLock::new(),
                 has_view_policies: AtomicBool::new(false),
+                audit: audit::AuditLog::default(),
             }),
             search: None,
             view: None,

@@ -252,9 +252,10 @@ impl Catalog {
         self.authorize(caller, USER_MANAGERS, None).await?;
         check_user(user)?;
         if user.key() == ADMINISTRATOR {
-            return Err(Error::forbidden(format!(
+            let error = Error::forbidden(format!(
                 "{ADMINISTRATOR} cannot be deleted over the network: it can always sign in and repair things"
-            )));
+            ));
+            return self.audited(caller, Err(error.naming(user))).await;
         }
         let proposal = Proposal::new(user.clone(), Change::DeleteEntity)
             .requires_existing(user, unknown(user));

@@ -12,6 +12,7 @@ use docent_model::aspects::{CorpUserCredentials, SessionInfo};
 use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
 use docent_store::{AspectKey, ReadRequest};
 
+use crate::caller::{Credential, Origin};
 use crate::people::password::{self, MAX_BYTES};
 use crate::people::throttle::Attempt;
 use crate::people::{account_inactive, device, requires_active};
@@ -38,6 +39,8 @@ pub struct SignInClient<'a> {
     pub address: Option<IpAddr>,
     /// The text that an earlier [`SignIn::Welcome`] gave to the browser.
     pub device: Option<&'a str>,
+    /// The name of the request in the audit log.
+    pub operation: &'static str,
 }
 
 /// How long sessions last.
@@ -117,6 +120,7 @@ impl Catalog {
         }
         let user = Urn::new("corpuser", username).ok();
         let user = user.filter(|user| Registry::get().check_urn(user).is_ok());
+        let origin = Origin::new(client.address, client.operation.into());
         let (credentials, active) = match &user {
             Some(user) => (
                 self.credentials_of(user).await?,
@@ -139,6 +143,10 @@ impl Catalog {
             device: known.map(|known| known.id),
         };
         if let Err(milliseconds) = throttle.admit(&attempt, self.now_ms()) {
+            // The log leaves out an unknown name: it may be a password typed into the wrong field.
+            let user = named.as_ref().filter(|_| credentials.is_some());
+            let reason = "too many attempts to sign in";
+            self.record_denial(user, &origin, reason, Vec::new()).await;
             return Ok(SignIn::Wait { milliseconds });
         }
         let right = self
@@ -146,18 +154,20 @@ impl Catalog {
             .hashing
             .verify(credentials.as_ref(), password)
             .await?;
-        let rejected = |user: Option<&Urn>| {
+        let rejected = async |user: Option<&Urn>| {
             tracing::info!(
                 user = user.map(Urn::as_str),
                 address = address.map(tracing::field::display),
                 "sign-in rejected"
             );
+            let reason = "the password is wrong, or the account is unknown or not active";
+            self.record_denial(user, &origin, reason, Vec::new()).await;
             Ok(SignIn::Rejected)
         };
         let user = match user {
             Some(user) if right && active => user,
             // The log leaves out an unknown name: it may be a password typed into the wrong field.
-            user => return rejected(user.filter(|_| credentials.is_some()).as_ref()),
+            user => return rejected(user.filter(|_| credentials.is_some()).as_ref()).await,
         };
         let device = match &credentials {
             Some(credentials) => {
@@ -172,13 +182,14 @@ impl Catalog {
             }
             None => None,
         };
-        let secret = match self
-            .begin_session(&user, Proof::Password(credentials))
-            .await
-        {
+        let caller = Caller::new(user.clone())
+            .at(address)
+            .in_operation(client.operation);
+        let proof = Proof::Password(credentials);
+        let secret = match self.begin_session(caller, proof).await {
             // Suspended or removed while the password was being checked.
             Err(error) if error.kind() == ErrorKind::Conflict(ConflictReason::AccountInactive) => {
-                return rejected(Some(&user));
+                return rejected(Some(&user)).await;
             }
             begun => begun?,
         };
@@ -213,7 +224,9 @@ impl Catalog {
         if self.session_limits.idle_ms.is_some() {
             self.record_use(&session, || Ok(urn));
         }
-        Ok(Some(Caller::of_session(session.actor)))
+        let credential = Credential::session(&hash_of(secret));
+        let caller = Caller::of_session(session.actor);
+        Ok(Some(caller.with_credential(credential)))
     }
 
     async fn known_session(&self, urn: &Urn, secret: &str) -> Result<Option<KnownSecret>, Error> {
@@ -244,11 +257,17 @@ impl Catalog {
     }
 
     /// Ends a session. One that does not exist has ended already. Returns the identity provider
-    /// that signed the user in.
-    pub async fn sign_out(&self, secret: &str) -> Result<Option<String>, Error> {
+    /// that signed the user in. `operation` is for the audit log.
+    pub async fn sign_out(
+        &self,
+        secret: &str,
+        address: Option<IpAddr>,
+        operation: &'static str,
+    ) -> Result<Option<String>, Error> {
         let Some(caller) = self.authenticate_session(secret).await? else {
             return Ok(None);
         };
+        let caller = caller.at(address).in_operation(operation);
         let Some(urn) = session_urn(secret) else {
             return Ok(None);
         };
@@ -262,12 +281,18 @@ impl Catalog {
 
     /// Begins a session if the user is active, and the credentials are still those that were
     /// checked.
-    pub(crate) async fn begin_session(&self, user: &Urn, proof: Proof) -> Result<String, Error> {
+    pub(crate) async fn begin_session(
+        &self,
+        caller: Caller,
+        proof: Proof,
+    ) -> Result<String, Error> {
+        let user = &caller.actor().clone();
         let (provider, checked) = match proof {
             Proof::Password(checked) => (None, Some(checked)),
             Proof::Provider(id) => (Some(id), None),
         };
         let secret = hex(&random::<{ SECRET_DIGITS / 2 }>()?);
+        let caller = caller.with_credential(Credential::session(&hash_of(&secret)));
         let urn = urn_of(&secret)?;
         let now_ms = self.now_ms();
         let info = SessionInfo {
@@ -292,8 +317,7 @@ impl Catalog {
         let mut proposals = vec![room, begin];
         let expired = self.expired_sessions(&urn).await?.into_iter();
         proposals.extend(expired.map(|urn| Proposal::new(urn, Change::DeleteEntity)));
-        self.apply_authorized(&Caller::new(user.clone()), proposals)
-            .await?;
+        self.apply_authorized(&caller, proposals).await?;
         Ok(secret)
     }
 

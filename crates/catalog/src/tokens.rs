@@ -19,6 +19,7 @@ use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 
 use crate::access::scope;
+use crate::caller::Credential;
 use crate::people::{AccountStatus, account_inactive, requires_active};
 use crate::privilege::{
     GENERATE_PERSONAL_ACCESS_TOKENS, MANAGE_ACCESS_TOKENS, MANAGE_SERVICE_ACCOUNTS, Privilege,
@@ -172,7 +173,10 @@ impl Catalog {
         if let Some(token) = &token {
             self.record_use(token, || token_urn(&hex(&hash)));
         }
-        Ok(token.map(|token| Caller::of_token(token.actor, token.expires_at, token.scope)))
+        let credential = Credential::token(&hash);
+        Ok(token.map(|token| {
+            Caller::of_token(token.actor, token.expires_at, token.scope).with_credential(credential)
+        }))
     }
 
     /// Looks a secret up: in the cache, or with `read` in the store if an entity of this type or a
@@ -237,10 +241,11 @@ impl Catalog {
     /// of its own. A token with a scope creates no others, which could be wider.
     pub async fn issue_token(&self, caller: &Caller, new: NewToken) -> Result<CreatedToken, Error> {
         if self.inner.access.get().is_none() {
-            return Err(Error::forbidden(
+            let error = Error::forbidden(
                 "authentication is off, so anyone could create tokens, which would stay valid when it is on again: have \
                  an operator run 'docent token create' on the server",
-            ));
+            );
+            return self.audited(caller, Err(error)).await;
         }
         if new.ttl_ms.is_none_or(|ttl_ms| ttl_ms > MAX_ISSUED_TTL_MS) {
             return Err(Error::invalid(
@@ -248,7 +253,7 @@ impl Catalog {
                  create it at the server",
             ));
         }
-        scope::check_unscoped(caller)?;
+        self.audited(caller, scope::check_unscoped(caller)).await?;
         let session_ttl_ms = self.token_limits.session_ttl_ms;
         if caller.is_session() && new.ttl_ms.is_some_and(|ttl_ms| ttl_ms > session_ttl_ms) {
             return Err(Error::invalid(format!(
@@ -261,10 +266,11 @@ impl Catalog {
         let outlives = |until_ms| new.ttl_ms.is_some_and(|ttl_ms| ends_at(ttl_ms) > until_ms);
         if let Some(until_ms) = caller.until_ms().filter(|until_ms| outlives(*until_ms)) {
             let until = Timestamp::from_millisecond(until_ms).unwrap_or(Timestamp::MAX);
-            return Err(Error::forbidden(format!(
+            let error = Error::forbidden(format!(
                 "a token cannot outlive the one that creates it, which expires at {until:.0}: choose a shorter lifetime, or \
                  sign in with a password"
-            )));
+            ));
+            return self.audited(caller, Err(error)).await;
         }
         let privileges: &[Privilege] = if new.actor == *caller.actor() {
             &[GENERATE_PERSONAL_ACCESS_TOKENS, MANAGE_ACCESS_TOKENS]
@@ -448,7 +454,7 @@ impl Catalog {
 
     /// Revokes a token at once.
     pub async fn revoke_token(&self, caller: &Caller, id: &str) -> Result<(), Error> {
-        scope::check_writer(caller)?;
+        self.audited(caller, scope::check_writer(caller)).await?;
         // An invalid id belongs to no token.
         let Ok(urn) = token_urn(id) else {
             return Err(unknown(id));

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod adopt;
+mod audit;
 mod maintenance;
 mod serve;
 mod token;
@@ -14,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand};
-use docent_catalog::Catalog;
+use docent_catalog::{Caller, Catalog};
 use docent_model::{SystemClock, Urn};
 use std::sync::Arc;
 
@@ -42,6 +43,8 @@ enum Command {
     /// Manage the accounts that can sign in
     #[command(subcommand)]
     User(user::UserCommand),
+    /// Show who did what, and what was denied
+    Audit(audit::AuditFlags),
     /// Recompute the data that is derived from the stored aspects
     Rebuild,
     /// Check the store for damage, without changing it
@@ -104,6 +107,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Serve(flags) => serve::serve(&cli.store, *flags),
         Command::Token(command) => token::run(&cli.store, command),
         Command::User(command) => user::run(&cli.store, command),
+        Command::Audit(flags) => audit::run(&cli.store, flags),
         Command::Rebuild => maintenance::rebuild(&cli.store),
         Command::Check => maintenance::check(&cli.store),
         Command::Backup { file } => maintenance::backup(&cli.store, &file),
@@ -123,6 +127,11 @@ async fn catalog(flags: &StoreFlags, mode: OpenMode) -> Result<Catalog> {
         note(format!("created a new store at {url}"));
     }
     Ok(Catalog::new(store, Arc::new(SystemClock)))
+}
+
+/// The operator at the command line, for the audit log.
+fn operator(command: &'static str) -> Caller {
+    Caller::system().in_operation(command)
 }
 
 /// A single-threaded runtime for commands.

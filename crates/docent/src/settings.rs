@@ -27,6 +27,7 @@ use identity::{IdentityFlags, IssuerTable, ProviderTable};
 pub(crate) use store_url::StoreUrl;
 
 const DEFAULT_ROLE: &str = "Editor";
+const DEFAULT_RETENTION_DAYS: u32 = 365;
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 
 /// The store; a global flag of every command.
@@ -117,6 +118,9 @@ pub(crate) struct ServeFlags {
     /// or docent-search]
     #[arg(long, env = "DOCENT_SEARCH_INDEX", value_name = "DIRECTORY")]
     search_index: Option<PathBuf>,
+    /// How many days the audit log is kept, or forever [default: 365]
+    #[arg(long, env = "DOCENT_AUDIT_RETENTION", value_name = "DAYS|forever")]
+    audit_retention: Option<String>,
     /// Log filter, for example info or docent=debug [default: info]
     #[arg(long, env = "DOCENT_LOG", value_name = "FILTER")]
     log: Option<String>,
@@ -166,8 +170,26 @@ struct File {
     admin_password_file: Option<PathBuf>,
     demo: Option<bool>,
     search_index: Option<PathBuf>,
+    audit_retention: Option<TextOrNumber>,
     log: Option<String>,
     log_format: Option<LogFormat>,
+}
+
+/// A value that users may write with or without quotes.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "a number or a text")]
+enum TextOrNumber {
+    Number(i64),
+    Text(String),
+}
+
+impl From<TextOrNumber> for String {
+    fn from(value: TextOrNumber) -> Self {
+        match value {
+            TextOrNumber::Number(number) => number.to_string(),
+            TextOrNumber::Text(text) => text,
+        }
+    }
 }
 
 /// The settings of `docent serve`.
@@ -191,6 +213,8 @@ pub(crate) struct Settings {
     pub(crate) admin_password_file: Option<PathBuf>,
     pub(crate) demo: bool,
     pub(crate) search_index: PathBuf,
+    /// `None` keeps the audit log forever.
+    pub(crate) audit_retention_days: Option<u32>,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
 }
@@ -249,6 +273,11 @@ impl Settings {
             )?,
             admin_password_file: serve.admin_password_file.or(file.admin_password_file),
             demo: serve.demo.or(file.demo).unwrap_or(false),
+            audit_retention_days: parse_retention(
+                serve
+                    .audit_retention
+                    .or(file.audit_retention.map(String::from)),
+            )?,
             log: serve.log.or(file.log).unwrap_or_else(|| "info".to_owned()),
             log_format: serve
                 .log_format
@@ -353,6 +382,22 @@ fn parse_host(name: String) -> Result<String> {
         bail!("'{name}' is not a host name: use for example docent.example.com, without a port");
     }
     Ok(name)
+}
+
+/// The days that the audit log is kept; `None` for the word `forever`.
+fn parse_retention(text: Option<String>) -> Result<Option<u32>> {
+    let Some(text) = text else {
+        return Ok(Some(DEFAULT_RETENTION_DAYS));
+    };
+    if text == "forever" {
+        return Ok(None);
+    }
+    let days = text.parse().ok().filter(|days| *days > 0);
+    days.map(Some).with_context(|| {
+        format!(
+            "'{text}' is not a number of days for --audit-retention: use for example 90, or forever"
+        )
+    })
 }
 
 /// Accepts host names, such as `localhost:8080`, as well as addresses.

@@ -63,7 +63,8 @@ pub(crate) async fn execute<'r>(
     out.extend_from_slice(HEAD);
     let mut errors = Vec::new();
     let budget = &mut budget;
-    let written = if scope.compiler.variant.operation.kind() == OperationType::Mutation {
+    let is_mutation = scope.compiler.variant.operation.kind() == OperationType::Mutation;
+    let written = if is_mutation {
         mutate(scope, root, &mut out, &mut errors, budget).await
     } else {
         query(scope, root, &mut out, &mut errors, budget).await
@@ -78,7 +79,11 @@ pub(crate) async fn execute<'r>(
     }
     if errors.is_empty() {
         out.extend_from_slice(b",\"extensions\":");
-        write_extensions(&mut out, scope.context);
+        if is_mutation {
+            write_extensions(&mut out, scope.context);
+        } else {
+            out.extend_from_slice(b"{}");
+        }
         out.push(b'}');
         return out;
     }
@@ -167,10 +172,11 @@ async fn resolve(scope: Scope<'_>, field: &FieldPlan) -> RootValue {
         Err(message) => return RootValue::Failed(Failure::of(&Error::invalid(message))),
     };
     let value = match resolver {
-        RootResolver::Function(function) => function
-            .resolve(scope.context, arguments)
-            .await
-            .map(RootValue::Json),
+        RootResolver::Function(function) => {
+            let context = scope.context.in_operation(&plan.field.name);
+            let value = function.resolve(&context, arguments).await;
+            value.map(RootValue::Json)
+        }
         RootResolver::ByUrn => arguments
             .text("urn")
             .and_then(|text| named_entity(plan, text))

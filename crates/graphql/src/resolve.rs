@@ -29,6 +29,14 @@ impl Context {
     pub fn new(catalog: Catalog, caller: Caller) -> Self {
         Self { catalog, caller }
     }
+
+    /// The context of a root field, which the audit log names.
+    pub(crate) fn in_operation(&self, field: &str) -> Self {
+        Self {
+            catalog: self.catalog.clone(),
+            caller: self.caller.clone().in_operation(field.to_owned()),
+        }
+    }
 }
 
 /// The arguments of a field, checked against the schema, with defaults. An argument without value

@@ -5,6 +5,7 @@
 //! with `@resolve(by: …)` or by the name of the root field. See docs/adding-a-field.md.
 
 mod accounts;
+mod audit;
 mod entities;
 mod hierarchy;
 mod history;
@@ -70,6 +71,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         )
         .query("browseV2", search::browse::browse_v2)
         .query("getQuickFilters", search::browse::get_quick_filters)
+        .query("auditLog", audit::audit_log)
         .query("history", history::history)
         .query("recentChanges", history::recent_changes)
         .query("changesByWeek", history::changes_by_week)

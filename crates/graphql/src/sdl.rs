@@ -10,6 +10,7 @@ macro_rules! sources {
 pub const SDL: &[(&str, &str)] = sources![
     "accounts.graphql",
     "assertion_kinds.graphql",
+    "audit.graphql",
     "common.graphql",
     "container.graphql",
     "dashboards.graphql",

@@ -73,7 +73,10 @@ pub(crate) async fn sign_up(
         title: body.title.filter(|title| !title.trim().is_empty()),
         invite_token: body.invite_token,
     };
-    let outcome = state.catalog().sign_up(sign_up, client.address()).await?;
+    let outcome = state
+        .catalog()
+        .sign_up(sign_up, client.address(), "POST /signUp")
+        .await?;
     respond(&state, &client, outcome, ErrorResponse::unauthenticated())
 }
 
@@ -89,7 +92,13 @@ pub(crate) async fn reset_password(
     let password = Password::new(body.password)?;
     let outcome = state
         .catalog()
-        .reset_password(body.email.trim(), &body.reset_token, &password)
+        .reset_password(
+            body.email.trim(),
+            &body.reset_token,
+            &password,
+            client.address(),
+            "POST /resetNativeUserCredentials",
+        )
         .await?;
     respond(&state, &client, outcome, ErrorResponse::unauthenticated())
 }
@@ -106,7 +115,7 @@ pub(crate) async fn change_password(
     let new = Password::new(body.new_password)?;
     let outcome = state
         .catalog()
-        .change_password(&caller, &body.current_password, &new, client.address())
+        .change_password(&caller, &body.current_password, &new)
         .await?;
     // Not 401, which would mean that the session has ended.
     let rejected = ErrorResponse::new(StatusCode::FORBIDDEN, "The current password is wrong.");

@@ -1,19 +1,20 @@
 //! Authenticates requests.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, MatchedPath};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use docent_catalog::{Caller, SYSTEM_ACTOR};
 use docent_model::Urn;
 
-use crate::AppState;
 use crate::client::Client;
 use crate::cookies;
 use crate::error::ErrorResponse;
 use crate::origin;
 use crate::sso;
+use crate::{AppState, BASES};
 
 /// Whether callers must authenticate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub(crate) struct Authenticated {
 pub(crate) struct KnownCaller(pub(crate) Arc<OnceLock<Caller>>);
 
 const ACTOR_HEADER: &str = "x-datahub-actor";
+/// No action has a longer name.
+const MAX_ACTION: usize = 40;
 
 impl FromRequestParts<AppState> for Authenticated {
     type Rejection = ErrorResponse;
@@ -47,7 +50,9 @@ impl FromRequestParts<AppState> for Authenticated {
         parts: &mut Parts,
         state: &AppState,
     ) -> Result<Self, ErrorResponse> {
-        let caller = authenticate(parts, state).await?;
+        let client = Client::of(parts);
+        let caller = authenticate(parts, state, &client).await?;
+        let caller = caller.at(client.address()).in_operation(operation(parts));
         if let Some(known) = parts.extensions.get::<KnownCaller>() {
             known.0.get_or_init(|| caller.clone());
         }
@@ -59,42 +64,66 @@ impl FromRequestParts<AppState> for Authenticated {
     }
 }
 
-async fn authenticate(parts: &Parts, state: &AppState) -> Result<Caller, ErrorResponse> {
-    let client = Client::of(parts);
-    let settings = state.settings();
-    match settings.auth {
-        AuthMode::Off => {
-            origin::check(parts, &client)?;
-            origin::check_host(&parts.headers, &client, &settings.allowed_hosts)?;
-            named_caller(parts)
-        }
-        AuthMode::On => {
-            let (catalog, rate_limits) = (state.catalog(), state.rate_limits());
-            // A token takes precedence: an invalid one fails even with a valid cookie.
-            let caller = if parts.headers.contains_key(AUTHORIZATION) {
-                let secret = bearer(parts).ok_or_else(ErrorResponse::unauthenticated)?;
-                let caller = match settings.identity.issuer_of(secret) {
-                    Some(issuer) => Box::pin(sso::authenticate(catalog, issuer, secret)).await?,
-                    None => catalog.authenticate(secret).await?,
-                };
-                if caller.is_some() {
-                    rate_limits.check_secret(secret, catalog.now_ms())?;
-                }
-                caller
-            } else {
-                let secret = cookies::SESSION
-                    .read(&parts.headers, &client)
-                    .ok_or_else(ErrorResponse::unauthenticated)?;
-                let caller = catalog.authenticate_session(&secret).await?;
-                if caller.is_some() {
-                    rate_limits.check_secret(&secret, catalog.now_ms())?;
-                    origin::check(parts, &client)?;
-                }
-                caller
-            };
-            caller.ok_or_else(ErrorResponse::unauthenticated)
-        }
+/// The route in the audit log: the method, the path without values, and the action of Rest.li.
+/// GraphQL has its own names.
+fn operation(parts: &Parts) -> Cow<'static, str> {
+    let path = parts.extensions.get::<MatchedPath>();
+    let path = path.map_or("", MatchedPath::as_str);
+    let path = BASES
+        .iter()
+        .find_map(|base| path.strip_prefix(base))
+        .unwrap_or(path);
+    if path.ends_with("/graphql") {
+        return Cow::Borrowed("GraphQL");
     }
+    let actions = parts.uri.query().unwrap_or_default().split('&');
+    let is_name = |name: &&str| {
+        name.len() <= MAX_ACTION && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    let mut actions = actions.filter_map(|pair| pair.strip_prefix("action="));
+    let action = actions.find(is_name);
+    let method = &parts.method;
+    Cow::Owned(match action {
+        Some(action) => format!("{method} {path}?action={action}"),
+        None => format!("{method} {path}"),
+    })
+}
+
+async fn authenticate(
+    parts: &Parts,
+    state: &AppState,
+    client: &Client,
+) -> Result<Caller, ErrorResponse> {
+    let settings = state.settings();
+    if settings.auth == AuthMode::Off {
+        origin::check(parts, client)?;
+        origin::check_host(&parts.headers, client, &settings.allowed_hosts)?;
+        return named_caller(parts);
+    }
+    let (catalog, rate_limits) = (state.catalog(), state.rate_limits());
+    // A token takes precedence: an invalid one fails even with a valid cookie.
+    let caller = if parts.headers.contains_key(AUTHORIZATION) {
+        let secret = bearer(parts).ok_or_else(ErrorResponse::unauthenticated)?;
+        let caller = match settings.identity.issuer_of(secret) {
+            Some(issuer) => Box::pin(sso::authenticate(catalog, issuer, secret)).await?,
+            None => catalog.authenticate(secret).await?,
+        };
+        if caller.is_some() {
+            rate_limits.check_secret(secret, catalog.now_ms())?;
+        }
+        caller
+    } else {
+        let secret = cookies::SESSION
+            .read(&parts.headers, client)
+            .ok_or_else(ErrorResponse::unauthenticated)?;
+        let caller = catalog.authenticate_session(&secret).await?;
+        if caller.is_some() {
+            rate_limits.check_secret(&secret, catalog.now_ms())?;
+            origin::check(parts, client)?;
+        }
+        caller
+    };
+    caller.ok_or_else(ErrorResponse::unauthenticated)
 }
 
 fn bearer(parts: &Parts) -> Option<&str> {

@@ -195,6 +195,10 @@ fn routes(state: &AppState) -> Router<AppState> {
             "/openapi/operations/kafka/{queue}/consumer/offsets",
             get(restli::operations::offsets),
         )
+        .route(
+            "/openapi/v1/events/audit/search",
+            post(openapi::audit::search),
+        )
         .route("/openapi/v1/trace/write/{trace}", post(trace::write_status))
         .route(
             "/openapi/v1/registry/models/entity/specifications",
@@ -248,6 +252,12 @@ fn routes(state: &AppState) -> Router<AppState> {
             "/openapi/swagger-ui/page.css",
             get(openapi::document::style),
         )
+        .merge(status_and_sign_in())
+}
+
+/// The routes that need no authentication, except for one's own password.
+fn status_and_sign_in() -> Router<AppState> {
+    Router::new()
         .route("/config", get(status::config))
         .route("/health", get(status::health))
         .route("/health/live", get(status::live))

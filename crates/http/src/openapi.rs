@@ -9,6 +9,7 @@
 //! [`crate::router`], and describe it in [`document`].
 
 mod address;
+pub(crate) mod audit;
 pub(crate) mod batch;
 pub(crate) mod document;
 mod edges;

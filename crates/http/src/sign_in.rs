@@ -21,6 +21,10 @@ use crate::sso;
 /// Unauthenticated callers may send this much; names and passwords are much smaller.
 pub(crate) const MAX_CREDENTIALS_BYTES: usize = 64 * 1024;
 
+/// The names in the audit log.
+pub(crate) const LOG_IN: &str = "POST /logIn";
+pub(crate) const LOG_OUT: &str = "POST /logOut";
+
 const EXPECTED_BODY: &str = "{\"username\": \"…\", \"password\": \"…\"}";
 
 #[derive(Deserialize)]
@@ -43,6 +47,7 @@ pub(crate) async fn log_in(
     let from = SignInClient {
         address: client.address(),
         device: device.as_deref(),
+        operation: LOG_IN,
     };
     let outcome = state.catalog().sign_in(&username, &password, from).await?;
     let rejected = "The user name or the password is wrong, or the account is suspended. \
@@ -143,7 +148,10 @@ async fn end_session(
 ) -> Result<(SessionCookies, Option<String>), ErrorResponse> {
     origin::check_headers(headers, client)?;
     let provider = match cookies::SESSION.read(headers, client) {
-        Some(secret) => state.catalog().sign_out(&secret).await?,
+        Some(secret) => {
+            let catalog = state.catalog();
+            catalog.sign_out(&secret, client.address(), LOG_OUT).await?
+        }
         None => None,
     };
     let expired = cookies::end_session(client);

@@ -24,6 +24,9 @@ use crate::error::ErrorResponse;
 /// Tokens that this server issues begin with it, and are no JSON Web Tokens.
 const OWN_TOKEN: &str = "docent_";
 
+/// The name in the audit log.
+pub(crate) const CALLBACK: &str = "GET /callback/{provider}";
+
 /// Who else authenticates users.
 #[derive(Debug, Default)]
 pub struct IdentityProviders {
@@ -149,7 +152,7 @@ pub(crate) async fn callback(
     let external = external(identity, &id, provider.settings().create_users);
     let outcome = match state
         .catalog()
-        .sign_in_external(&external, client.address())
+        .sign_in_external(&external, client.address(), CALLBACK)
         .await
     {
         Err(error) if is_name_error(&error) => {

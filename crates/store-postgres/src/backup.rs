@@ -26,12 +26,15 @@ use crate::serving;
 use crate::settings::Settings;
 use crate::values::count_at;
 
-const HEADER: &str = "docent backup of a PostgreSQL store, format 1";
+const HEADER: &str = "docent backup of a PostgreSQL store, format 2";
+/// Without the tables of the audit log.
+const HEADER_1: &str = "docent backup of a PostgreSQL store, format 1";
+const TABLES_1: usize = 8;
 /// The start of the header in all format versions.
 pub const BACKUP_START: &[u8] = b"docent backup of a PostgreSQL store,";
 
 /// Tables with their columns, in the order of the file.
-const TABLES: [(&str, &str); 8] = [
+const TABLES: [(&str, &str); 10] = [
     (
         "metadata_aspect_v2",
         "urn,aspect,version,metadata,systemmetadata,createdon,createdby,createdfor",
@@ -49,7 +52,21 @@ const TABLES: [(&str, &str); 8] = [
         "urn,aspect,time_ms,id,metadata,systemmetadata",
     ),
     ("retired_version", "urn,aspect,version"),
+    (
+        "audit_event",
+        "time_ms,id,actor,address,credential,operation,outcome,policies,reason,dropped,entities",
+    ),
+    ("audit_item", "time_ms,event,urn,changes"),
 ];
+
+/// The tables in a file with this first line; `None` if it is not a backup.
+fn tables(header: &str) -> Option<&'static [(&'static str, &'static str)]> {
+    match header.trim_end_matches('\n') {
+        HEADER => Some(&TABLES),
+        HEADER_1 => TABLES.get(..TABLES_1),
+        _ => None,
+    }
+}
 
 /// Rows between two progress reports.
 const PROGRESS_STEP: u64 = 1000;
@@ -284,7 +301,7 @@ fn read_file(path: &Path, chunks: &mpsc::Sender<Chunk>) -> Result<(), StoreError
     let failed = |error: std::io::Error| file_error(path, &error);
     let mut line = String::new();
     file.read_line(&mut line).map_err(failed)?;
-    for _ in TABLES {
+    for _ in tables(&line).unwrap_or_default() {
         line.clear();
         file.read_line(&mut line).map_err(failed)?;
         let Some((table, count)) = table_line(&line) else {
@@ -317,14 +334,17 @@ fn verify(path: &Path) -> Result<u64, StoreError> {
         Ok(())
     };
     next(&mut line)?;
-    if line.strip_suffix(b"\n") != Some(HEADER.as_bytes()) {
+    let Some(tables) = std::str::from_utf8(&line).ok().and_then(tables) else {
         return Err(StoreError::Rejected {
-            reason: format!("{} is not a backup of a PostgreSQL store", path.display()),
+            reason: format!(
+                "{} is not a backup of a PostgreSQL store, or one of a newer docent",
+                path.display()
+            ),
         });
-    }
+    };
     digest.update(&line);
     let mut total = 0;
-    for (expected, columns) in TABLES {
+    for (expected, columns) in tables {
         next(&mut line)?;
         digest.update(&line);
         let text = String::from_utf8_lossy(&line);

@@ -2,8 +2,9 @@
 //!
 //! Damage to database files is found by PostgreSQL's own tools (`pg_amcheck`, `pg_checksums`).
 
-use docent_store::RowVersion;
-use docent_store::audit::Audit;
+use docent_store::audit::{Audit, MAX_FINDINGS};
+use docent_store::audit_log::wrong_items;
+use docent_store::{AuditKey, RowVersion};
 
 use crate::derived::{Expected, TABLES, differ};
 use crate::error::EngineError;
@@ -20,6 +21,14 @@ const INCOMPLETE_LOG: &str = "SELECT c.transaction, c.changes, count(l.item) \
      FROM (SELECT transaction, changes FROM change_commit UNION ALL SELECT transaction, changes FROM change_pending) c \
      LEFT JOIN change_log l ON l.transaction = c.transaction \
      GROUP BY c.transaction, c.changes HAVING count(l.item) <> c.changes ORDER BY 1 LIMIT 100";
+
+/// Events with missing items, and items without an event.
+const WRONG_ITEMS: &str = "SELECT e.time_ms, e.id, e.entities, count(i.urn) \
+     FROM audit_event e LEFT JOIN audit_item i ON i.time_ms = e.time_ms AND i.event = e.id \
+     GROUP BY e.time_ms, e.id HAVING e.entities <> count(i.urn) \
+     UNION ALL SELECT i.time_ms, i.event, 0, count(*) FROM audit_item i WHERE NOT EXISTS \
+         (SELECT 1 FROM audit_event e WHERE e.time_ms = i.time_ms AND e.id = i.event) \
+     GROUP BY i.time_ms, i.event LIMIT 100";
 
 /// Returns one sentence per finding, at most a hundred.
 pub(crate) async fn check(connections: &Connections) -> Result<Vec<String>, EngineError> {
@@ -45,6 +54,14 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<String>, Engi
             "transaction {transaction} of the change log has {logged} changes instead of {changes}"
         ));
     }
+    for row in lease.query(WRONG_ITEMS, &[]).await? {
+        let key = AuditKey {
+            time_ms: row.try_get(0)?,
+            id: row.try_get(1)?,
+        };
+        findings.push(wrong_items(key, row.try_get(2)?, row.try_get(3)?));
+    }
+    findings.truncate(MAX_FINDINGS);
     lease.commit().await?;
     Ok(findings)
 }

@@ -11,6 +11,7 @@
 //! test in the conformance suite. To change the schema: see `migrations`.
 
 mod arrays;
+mod audit_log;
 mod backup;
 mod check;
 mod connect;
@@ -43,12 +44,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use docent_model::{AspectName, Urn};
+use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{
-    AspectKey, CommitStamp, EntityTexts, ListPage, LogEntry, LogPosition, PointRange, RawAspect,
-    RawPoint, RawRetiredVersion, ReadReply, ReadRequest, RebuildReport, RelatedEntity, RowVersion,
-    RunAspect, RunSummary, StoreError, StoreMaintenance, StoreReader, StoreWriter, StoredAspect,
-    TimeseriesRow, TransactionBody,
+    AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, AuditRecord, CommitStamp, EntityTexts,
+    ListPage, LogEntry, LogPosition, PointRange, RawAspect, RawPoint, RawRetiredVersion, ReadReply,
+    ReadRequest, RebuildReport, RelatedEntity, RowVersion, RunAspect, RunSummary, StoreError,
+    StoreMaintenance, StoreReader, StoreWriter, StoredAspect, TimeseriesRow, TransactionBody,
 };
 
 use crate::connect::Connector;
@@ -315,6 +316,31 @@ impl StoreReader for PostgresStore {
         Ok(log::newest(&self.connections).await?)
     }
 
+    async fn log_count_sessions(
+        &self,
+        from_ms: EpochMillis,
+        until_ms: EpochMillis,
+    ) -> Result<u64, StoreError> {
+        Ok(log::count_sessions(&self.connections, from_ms, until_ms).await?)
+    }
+
+    async fn audit_events(
+        &self,
+        range: AuditRange<'_>,
+        limit: usize,
+    ) -> Result<Vec<AuditEvent>, StoreError> {
+        Ok(audit_log::events(&self.connections, range, limit).await?)
+    }
+
+    async fn audit_items(
+        &self,
+        events: &[AuditKey],
+        entity: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Vec<AuditItem>>, StoreError> {
+        Ok(audit_log::items(&self.connections, events, entity, limit).await?)
+    }
+
     fn commit_stamp(&self) -> Result<CommitStamp, StoreError> {
         Ok(self.stamp.read())
     }
@@ -384,6 +410,22 @@ impl StoreMaintenance for PostgresStore {
         retired: Vec<RawRetiredVersion>,
     ) -> Result<(), StoreError> {
         Ok(transfer::import_retired(&self.connections, retired).await?)
+    }
+
+    async fn audit_export(
+        &self,
+        after: Option<AuditKey>,
+        limit: usize,
+    ) -> Result<Vec<AuditRecord>, StoreError> {
+        Ok(audit_log::export(&self.connections, after, limit).await?)
+    }
+
+    async fn audit_import(&self, records: Vec<AuditRecord>) -> Result<(), StoreError> {
+        Ok(audit_log::import(&self.connections, &records).await?)
+    }
+
+    async fn audit_prune(&self, before_ms: EpochMillis, limit: usize) -> Result<u64, StoreError> {
+        Ok(audit_log::prune(&self.connections, before_ms, limit).await?)
     }
 
     async fn import(

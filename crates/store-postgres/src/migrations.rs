@@ -62,6 +62,13 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         // A server that does not know the edges would write tokens without them.
         additive: false,
     },
+    Migration {
+        number: 5,
+        name: "audit",
+        sql: include_str!("../migrations/0005_audit.sql"),
+        // What a server does that does not know the tables is missing from the log.
+        additive: true,
+    },
 ];
 
 /// Serializes migrations.

@@ -12,14 +12,14 @@ use docent_test_store::postgres_database;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 use crate::settings::Settings;
-use crate::{log, points, read, runs, segment, transaction, trees};
+use crate::{audit_log, log, points, read, runs, segment, transaction, trees};
 
 /// The version that the file was written with.
 const VERSION: &str = "15";
 
 /// Every statement of a request, which must be as fast in a large catalog as in a small one.
 /// Statements of maintenance commands ([`COMMANDS`]) scan everything anyway.
-const HOT: [(&str, &str); 60] = [
+const HOT: [(&str, &str); 70] = [
     ("an aspect", read::LATEST),
     ("aspects", read::LATEST_OF),
     (
@@ -59,6 +59,7 @@ const HOT: [(&str, &str); 60] = [
     ("aspects in a transaction", transaction::GET),
     ("retired versions", transaction::RETIRED),
     ("names of aspects", transaction::NAMES),
+    ("versions of an entity", transaction::VERSIONS),
     ("how many rows an entity has", transaction::ROWS_COUNT),
     ("locks", transaction::LOCK),
     ("locks without waiting", transaction::LOCK_NOWAIT),
@@ -86,6 +87,15 @@ const HOT: [(&str, &str); 60] = [
     ("putting points", segment::PUT_POINTS),
     ("the number of a transaction", segment::NUMBER),
     ("logging", segment::LOG),
+    ("sessions in the log", log::SESSIONS),
+    ("adding audit events", audit_log::INSERT_EVENTS),
+    ("adding audit items", audit_log::INSERT_ITEMS),
+    ("audit events", audit_log::EVENTS),
+    ("audit events of an entity", audit_log::EVENTS_OF_ENTITY),
+    ("audit items", audit_log::ITEMS),
+    ("the oldest audit events", audit_log::OLDEST),
+    ("deleting audit items", audit_log::DELETE_ITEMS),
+    ("deleting audit events", audit_log::DELETE_EVENTS),
 ];
 
 /// Statements that count and therefore scan a whole index, within the statement timeout.
@@ -128,6 +138,8 @@ const FILL: &str = r#"
     FROM generate_series(1, 10000) e;
     INSERT INTO change_log SELECT e, 0, 'urn:li:dataset:' || e, 'status', 'put', 1, 1, 'urn:li:corpuser:x' FROM generate_series(1, 20000) e;
     INSERT INTO change_commit SELECT e, e, 1 FROM generate_series(1, 20000) e;
+    INSERT INTO audit_event SELECT e, e, 'urn:li:corpuser:x', NULL, NULL, 'x', 'ALLOWED', NULL, NULL, 0, 1 FROM generate_series(1, 20000) e;
+    INSERT INTO audit_item SELECT e, e, 'urn:li:dataset:' || e % 500, '[]' FROM generate_series(1, 20000) e;
     INSERT INTO retired_version SELECT 'urn:li:dataset:' || e, 'status', 1 FROM generate_series(1, 20000) e;
     VACUUM ANALYZE;
 "#;
@@ -166,7 +178,7 @@ async fn prepared(database: &Database) -> Client {
 async fn plans(client: &Client) -> String {
     let (mut plans, mut wrong) = (String::new(), Vec::new());
     for (number, (name, sql)) in HOT.iter().enumerate() {
-        let parameters = (1..=9)
+        let parameters = (1..=11)
             .take_while(|it| sql.contains(&format!("${it}")))
             .count();
         let nulls = vec!["NULL"; parameters].join(", ");

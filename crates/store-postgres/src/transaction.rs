@@ -34,12 +34,14 @@ use std::collections::{BTreeSet, HashSet};
 use async_trait::async_trait;
 use docent_model::{AspectName, Registry, Urn, has_hierarchy, is_hierarchy_aspect};
 use docent_store::audit::expected_rows;
+use docent_store::version::logical_version_in;
 use docent_store::{
-    AspectKey, AspectWrite, Effect, LogicalVersion, PointRange, RelatedEntity, StoreError,
-    StoredAspect, Transaction,
+    AspectKey, AspectWrite, AuditRecord, Effect, LogicalVersion, PointRange, RelatedEntity,
+    StoreError, StoredAspect, Transaction,
 };
 use tokio_postgres::Row;
 
+use crate::audit_log::AuditRows;
 use crate::error::EngineError;
 use crate::pool::{Lease, Step};
 use crate::read::{self, index_at, key_arrays};
@@ -51,7 +53,7 @@ use locks::{LockSet, LockStep, Strength};
 use reads::ReadSet;
 pub(crate) use statements::{
     EXPECT_UNCHANGED, GET, LOCK, LOCK_EXISTENCE, LOCK_FOR_DELETION, LOCK_NOWAIT, LOCK_TREE,
-    LOCK_TREE_NOWAIT, NAMES, RETIRED, ROWS_COUNT,
+    LOCK_TREE_NOWAIT, NAMES, RETIRED, ROWS_COUNT, VERSIONS,
 };
 use writes::PendingWrites;
 
@@ -78,6 +80,8 @@ pub(crate) struct PostgresTransaction<'l> {
     locks: LockSet,
     reads: ReadSet,
     writes: PendingWrites,
+    /// Sent with the commit.
+    audit: AuditRows,
     /// A statement failed. Such a transaction is rolled back, even if the work ignores the error.
     pub(crate) failure: Option<Failure>,
 }
@@ -91,6 +95,7 @@ impl<'l> PostgresTransaction<'l> {
             locks: LockSet::new(locks),
             reads: ReadSet::default(),
             writes: PendingWrites::default(),
+            audit: AuditRows::default(),
             failure: None,
         }
     }
@@ -102,7 +107,7 @@ impl<'l> PostgresTransaction<'l> {
 
     /// Sends the pending writes and commits.
     pub(crate) async fn commit(&mut self) -> Result<Committed, EngineError> {
-        if self.writes.is_empty() && !self.reads.has_written() {
+        if self.writes.is_empty() && self.audit.is_empty() && !self.reads.has_written() {
             if self.is_open {
                 // Releases the locks; a commit would wait for the disk.
                 self.lease.execute("ROLLBACK").await?;
@@ -112,6 +117,7 @@ impl<'l> PostgresTransaction<'l> {
         }
         let log = std::mem::take(&mut self.writes.log);
         let (mut steps, _) = self.flush_steps(|_| true);
+        std::mem::take(&mut self.audit).steps(&mut steps);
         let types = log.types();
         let number_step = (!log.is_empty()).then_some(steps.len());
         if number_step.is_some() {
@@ -343,6 +349,25 @@ impl Transaction for PostgresTransaction<'_> {
         self.check(names)
     }
 
+    async fn latest_versions(
+        &mut self,
+        urn: &Urn,
+    ) -> Result<Vec<(AspectName, LogicalVersion)>, StoreError> {
+        let versions = async {
+            self.flush().await?;
+            let rows = self.lease.query(VERSIONS, &[&urn.as_str()]).await?;
+            let mut versions = Vec::with_capacity(rows.len());
+            for row in &rows {
+                if let Some(aspect) = aspect_name(row, 0)? {
+                    versions.push((aspect, logical_version_in(row.try_get(1)?)));
+                }
+            }
+            Ok(versions)
+        }
+        .await;
+        self.check(versions)
+    }
+
     async fn rows_count(
         &mut self,
         urn: &Urn,
@@ -452,6 +477,10 @@ impl Transaction for PostgresTransaction<'_> {
             self.add(write);
         }
         Ok(())
+    }
+
+    async fn audit(&mut self, record: &AuditRecord) -> Result<(), StoreError> {
+        self.audit.push(record)
     }
 }
 

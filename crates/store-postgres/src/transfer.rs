@@ -25,7 +25,7 @@ const POINTS: &str = "SELECT urn, aspect, time_ms, id, metadata, systemmetadata 
      ) AS t WHERE before < $6 ORDER BY urn, aspect, time_ms, id";
 
 const COUNT: &str = "SELECT (SELECT count(*) FROM metadata_aspect_v2) + (SELECT count(*) FROM timeseries) \
-     + (SELECT count(*) FROM retired_version)";
+     + (SELECT count(*) FROM retired_version) + (SELECT count(*) FROM audit_event)";
 
 const RETIRED: &str = "SELECT urn, aspect, version FROM retired_version \
      WHERE (urn, aspect) > ($1, $2) ORDER BY urn, aspect LIMIT $3";

@@ -12,7 +12,7 @@ use crate::error::{EngineError, opening};
 use crate::lock::expect_server_uses_same_name;
 use crate::path::expect_file;
 use crate::readers::Snapshot;
-use crate::{derived, migrations, read};
+use crate::{audit_log, derived, migrations, read};
 
 /// Checks a database without opening a store, which would migrate the schema: a damaged file stays
 /// unchanged.
@@ -53,6 +53,8 @@ pub(crate) fn check(connection: &Connection) -> Result<Vec<String>, EngineError>
         rows(connection, &mut audit)?;
         orphans(connection, &mut audit)?;
         findings = audit.finish();
+        let room = MAX_FINDINGS.saturating_sub(findings.len());
+        findings.extend(audit_log::check(connection, room)?);
     }
     Ok(findings)
 }

@@ -10,6 +10,7 @@
 //! To add a query: its statement in `read`, its method in `store_reader`, its test in the
 //! conformance suite. To change the schema: `migrations`.
 
+mod audit_log;
 mod backup;
 mod check;
 mod connection;

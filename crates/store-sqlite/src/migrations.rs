@@ -46,6 +46,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "token_users",
         sql: include_str!("../migrations/0005_token_users.sql"),
     },
+    Migration {
+        number: 6,
+        name: "audit",
+        sql: include_str!("../migrations/0006_audit.sql"),
+    },
 ];
 
 const TABLE: &str = "

@@ -6,8 +6,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use docent_model::{AspectName, Registry, Urn};
+use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::fields::urn_range;
+use docent_store::version::logical_version_in;
 use docent_store::{
     AspectKey, AspectRow, EntityAspects, EntityTexts, ListPage, LogEntry, LogEntryKind,
     LogPosition, LogicalVersion, ReadReply, ReadRequest, RelatedEntity, RowVersion, StoreError,
@@ -527,6 +528,39 @@ pub(crate) fn count_at(row: &Row<'_>) -> rusqlite::Result<u64> {
 /// The first column of a statement that counts, as a length.
 pub(crate) fn length_at(row: &Row<'_>) -> rusqlite::Result<usize> {
     unsigned_at(row, 0)
+}
+
+/// The logical versions of all latest aspects of an entity.
+pub(crate) fn latest_versions(
+    connection: &Connection,
+    urn: &Urn,
+) -> Result<Vec<(AspectName, LogicalVersion)>, EngineError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT aspect,systemmetadata FROM metadata_aspect_v2 WHERE urn=?1 AND version=0",
+    )?;
+    let mut rows = statement.query([urn.as_str()])?;
+    let mut versions = Vec::new();
+    while let Some(row) = rows.next()? {
+        let aspect = text_at(row, 0, ASPECTS, "aspect", urn.as_str())?;
+        if let Some(aspect) = Registry::get().stored_aspect(aspect) {
+            let system_metadata: Option<String> = row.get(1)?;
+            versions.push((aspect, logical_version_in(system_metadata.as_deref())));
+        }
+    }
+    Ok(versions)
+}
+
+/// The entries of the change log about sessions in a period. The condition on the URN is that of
+/// the index.
+pub(crate) fn count_sessions(
+    connection: &Connection,
+    from_ms: EpochMillis,
+    until_ms: EpochMillis,
+) -> Result<u64, EngineError> {
+    let sql = "SELECT count(*) FROM change_log WHERE urn>='urn:li:docentSession:' \
+               AND urn<'urn:li:docentSession;' AND time_ms>=?1 AND time_ms<?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement.query_row([from_ms, until_ms], count_at)?)
 }
 
 /// A number that is never negative.

@@ -4,12 +4,14 @@
 use std::path::Path;
 
 use async_trait::async_trait;
+use docent_model::EpochMillis;
 use docent_store::{
-    RawAspect, RawPoint, RawRetiredVersion, RebuildReport, StoreError, StoreMaintenance,
+    AuditKey, AuditRecord, RawAspect, RawPoint, RawRetiredVersion, RebuildReport, StoreError,
+    StoreMaintenance,
 };
 
 use crate::connection::SMALL_CACHE_KIB;
-use crate::{SqliteStore, backup, blocking, check, connection, rebuild, transfer};
+use crate::{SqliteStore, audit_log, backup, blocking, check, connection, rebuild, transfer};
 
 #[async_trait]
 impl StoreMaintenance for SqliteStore {
@@ -59,6 +61,29 @@ impl StoreMaintenance for SqliteStore {
     ) -> Result<(), StoreError> {
         self.writer
             .run_exclusive(move |connection| transfer::import_retired(connection, &retired))
+            .await
+    }
+
+    async fn audit_export(
+        &self,
+        after: Option<AuditKey>,
+        limit: usize,
+    ) -> Result<Vec<AuditRecord>, StoreError> {
+        self.read_snapshot(true, move |connection| {
+            audit_log::export(connection, after, limit)
+        })
+        .await
+    }
+
+    async fn audit_import(&self, records: Vec<AuditRecord>) -> Result<(), StoreError> {
+        self.writer
+            .run_exclusive(move |connection| audit_log::import(connection, &records))
+            .await
+    }
+
+    async fn audit_prune(&self, before_ms: EpochMillis, limit: usize) -> Result<u64, StoreError> {
+        self.writer
+            .run_exclusive(move |connection| audit_log::prune(connection, before_ms, limit))
             .await
     }
 

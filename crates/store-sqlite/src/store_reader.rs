@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use docent_model::{AspectName, Urn};
+use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{
-    AspectKey, CommitStamp, EntityTexts, ListPage, LogEntry, LogPosition, PointRange, ReadReply,
-    ReadRequest, RelatedEntity, RowVersion, RunAspect, RunSummary, StoreError, StoreReader,
-    StoredAspect, TimeseriesRow,
+    AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, CommitStamp, EntityTexts, ListPage,
+    LogEntry, LogPosition, PointRange, ReadReply, ReadRequest, RelatedEntity, RowVersion,
+    RunAspect, RunSummary, StoreError, StoreReader, StoredAspect, TimeseriesRow,
 };
 use rusqlite::Connection;
 
 use crate::error::EngineError;
-use crate::{SqliteStore, blocking, placements, points, read, runs};
+use crate::{SqliteStore, audit_log, blocking, placements, points, read, runs};
 
 /// Reads of more rows than this leave the caller's thread.
 const IN_PLACE_ROWS: usize = 64;
@@ -279,6 +279,50 @@ impl StoreReader for SqliteStore {
 
     async fn log_newest(&self) -> Result<Option<LogEntry>, StoreError> {
         self.read_snapshot(false, read::newest_entry).await
+    }
+
+    async fn log_count_sessions(
+        &self,
+        from_ms: EpochMillis,
+        until_ms: EpochMillis,
+    ) -> Result<u64, StoreError> {
+        self.read_snapshot(true, move |connection| {
+            read::count_sessions(connection, from_ms, until_ms)
+        })
+        .await
+    }
+
+    async fn audit_events(
+        &self,
+        range: AuditRange<'_>,
+        limit: usize,
+    ) -> Result<Vec<AuditEvent>, StoreError> {
+        let (range, entity) = (
+            AuditRange {
+                entity: None,
+                ..range
+            },
+            range.entity,
+        );
+        let entity = entity.map(ToOwned::to_owned);
+        self.read_snapshot(true, move |connection| {
+            let entity = entity.as_deref();
+            audit_log::events(connection, AuditRange { entity, ..range }, limit)
+        })
+        .await
+    }
+
+    async fn audit_items(
+        &self,
+        events: &[AuditKey],
+        entity: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Vec<AuditItem>>, StoreError> {
+        let (events, entity) = (events.to_vec(), entity.map(ToOwned::to_owned));
+        self.read_snapshot(true, move |connection| {
+            audit_log::items(connection, &events, entity.as_deref(), limit)
+        })
+        .await
     }
 
     fn commit_stamp(&self) -> Result<CommitStamp, StoreError> {

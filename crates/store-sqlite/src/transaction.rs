@@ -3,13 +3,13 @@
 use async_trait::async_trait;
 use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{
-    AspectKey, AspectWrite, Effect, LogicalVersion, PointRange, RelatedEntity, RowVersion,
-    StoreError, StoredAspect, TimeseriesRow, Transaction,
+    AspectKey, AspectWrite, AuditRecord, Effect, LogicalVersion, PointRange, RelatedEntity,
+    RowVersion, StoreError, StoredAspect, TimeseriesRow, Transaction,
 };
 use rusqlite::{Connection, params};
 
 use crate::error::EngineError;
-use crate::{derived, placements, points, read};
+use crate::{audit_log, derived, placements, points, read};
 
 macro_rules! insert_row {
     () => {
@@ -48,6 +48,13 @@ impl Transaction for SqliteTransaction<'_> {
 
     async fn aspect_names(&mut self, urn: &Urn) -> Result<Vec<AspectName>, StoreError> {
         Ok(read::aspect_names(self.connection, urn)?)
+    }
+
+    async fn latest_versions(
+        &mut self,
+        urn: &Urn,
+    ) -> Result<Vec<(AspectName, LogicalVersion)>, StoreError> {
+        Ok(read::latest_versions(self.connection, urn)?)
     }
 
     async fn rows_count(
@@ -122,6 +129,13 @@ impl Transaction for SqliteTransaction<'_> {
             }
         }
         Ok(())
+    }
+
+    async fn audit(&mut self, record: &AuditRecord) -> Result<(), StoreError> {
+        audit_log::insert(self.connection, record).map_err(|error| {
+            self.failed = true;
+            error.into()
+        })
     }
 }
 

@@ -90,7 +90,7 @@ fn bounded<T>(
 
 pub(crate) fn count(connection: &Connection) -> Result<u64, EngineError> {
     let count = "SELECT (SELECT count(*) FROM metadata_aspect_v2)+(SELECT count(*) FROM timeseries)\
-                 +(SELECT count(*) FROM retired_version)";
+                 +(SELECT count(*) FROM retired_version)+(SELECT count(*) FROM audit_event)";
     Ok(connection.query_row(count, [], count_at)?)
 }
 

@@ -19,6 +19,7 @@
 //! methods, so that the compiler finds every implementation.
 
 pub mod audit;
+pub mod audit_log;
 mod error;
 pub mod fields;
 mod maintenance;
@@ -33,9 +34,14 @@ mod writer;
 
 use std::fmt::Debug;
 
+pub use audit_log::{
+    AspectChange, AuditEvent, AuditItem, AuditKey, AuditOutcome, AuditRange, AuditRecord,
+};
 pub use docent_model::LogicalVersion;
 pub use error::StoreError;
-pub use maintenance::{EXPORT_PAGE_BYTES, RebuildReport, StoreMaintenance};
+pub use maintenance::{
+    EXPORT_PAGE_BYTES, EXPORT_PAGE_ITEMS, PRUNED_ITEMS, RebuildReport, StoreMaintenance,
+};
 pub use numbers::{CommitStamp, LogPosition, RowVersion};
 pub use reader::{EntityAspects, ReadReply, ReadRequest, StoreReader};
 pub use rows::{

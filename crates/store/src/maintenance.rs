@@ -3,16 +3,21 @@
 use std::path::Path;
 
 use async_trait::async_trait;
+use docent_model::EpochMillis;
 
-use crate::{RawAspect, RawPoint, RawRetiredVersion, StoreError};
+use crate::{AuditKey, AuditRecord, RawAspect, RawPoint, RawRetiredVersion, StoreError};
 
 /// A page of an export ends with the row that brings its values to this size: single aspects may
 /// have megabytes.
 pub const EXPORT_PAGE_BYTES: usize = 32 * 1024 * 1024;
+/// A page of exported audit events has at most this many items, unless it is a single event.
+pub const EXPORT_PAGE_ITEMS: u64 = 50_000;
+/// How many items of audit events one call deletes, unless they are those of a single event.
+pub const PRUNED_ITEMS: u64 = 20_000;
 
 #[async_trait]
 pub trait StoreMaintenance: Send + Sync {
-    /// Counts the rows of the three exports. Takes time linear in the number of rows.
+    /// Counts the rows of the exports. Takes time linear in the number of rows.
     async fn export_count(&self) -> Result<u64, StoreError>;
 
     /// Exports the aspect table after a row, ordered by URN, aspect and version, including aspects
@@ -45,6 +50,21 @@ pub trait StoreMaintenance: Send + Sync {
         &self,
         retired: Vec<RawRetiredVersion>,
     ) -> Result<(), StoreError>;
+
+    /// Exports audit events after one, oldest first; a page of large events has fewer than `limit`
+    /// ([`EXPORT_PAGE_ITEMS`]).
+    async fn audit_export(
+        &self,
+        after: Option<AuditKey>,
+        limit: usize,
+    ) -> Result<Vec<AuditRecord>, StoreError>;
+
+    /// Imports audit events, in one transaction.
+    async fn audit_import(&self, records: Vec<AuditRecord>) -> Result<(), StoreError>;
+
+    /// Deletes up to `limit` audit events from before a time, the oldest first, in one transaction;
+    /// fewer if they are large ([`PRUNED_ITEMS`]). Returns how many.
+    async fn audit_prune(&self, before_ms: EpochMillis, limit: usize) -> Result<u64, StoreError>;
 
     /// Imports rows unchanged, in one transaction. Latest versions are logged; their derived rows
     /// are made by [`StoreMaintenance::rebuild`].

@@ -3,11 +3,12 @@
 use std::slice;
 
 use async_trait::async_trait;
-use docent_model::{AspectName, Urn};
+use docent_model::{AspectName, EpochMillis, Urn};
 
 use crate::{
-    AspectKey, AspectRow, CommitStamp, EntityTexts, ListPage, LogEntry, LogPosition, PointRange,
-    RelatedEntity, RowVersion, RunAspect, RunSummary, StoreError, StoredAspect, TimeseriesRow,
+    AspectKey, AspectRow, AuditEvent, AuditItem, AuditKey, AuditRange, CommitStamp, EntityTexts,
+    ListPage, LogEntry, LogPosition, PointRange, RelatedEntity, RowVersion, RunAspect, RunSummary,
+    StoreError, StoredAspect, TimeseriesRow,
 };
 
 /// The input of [`StoreReader::read`].
@@ -201,6 +202,28 @@ pub trait StoreReader: Send + Sync {
 
     /// Returns the newest entry of the change log.
     async fn log_newest(&self) -> Result<Option<LogEntry>, StoreError>;
+
+    /// Counts the entries of the change log about sessions, from one time until before another.
+    async fn log_count_sessions(
+        &self,
+        from_ms: EpochMillis,
+        until_ms: EpochMillis,
+    ) -> Result<u64, StoreError>;
+
+    /// Lists up to `limit` events of the audit log, newest first.
+    async fn audit_events(
+        &self,
+        range: AuditRange<'_>,
+        limit: usize,
+    ) -> Result<Vec<AuditEvent>, StoreError>;
+
+    /// Lists up to `limit` items of each event, in URN order; only that of `entity`, if given.
+    async fn audit_items(
+        &self,
+        events: &[AuditKey],
+        entity: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Vec<AuditItem>>, StoreError>;
 
     /// Returns a stamp that changes with every commit, by this process or another. Cheap enough for
     /// every request. Commits of other servers may show up to a second late.

@@ -13,6 +13,7 @@
 )]
 
 mod aspects;
+mod audit_log;
 mod changes;
 mod derived;
 mod edges;
@@ -130,6 +131,13 @@ cases! { $
         touches_and_aborted_transactions_are_not_logged,
         positions_grow_under_concurrent_writers,
         the_commit_stamp_changes_with_every_commit,
+    }
+    audit_log {
+        events_are_read_newest_first_exactly_as_written,
+        events_are_found_by_time_and_entity_in_pages,
+        an_event_is_committed_with_its_change_or_not_at_all,
+        old_events_are_deleted_with_their_items,
+        events_are_exported_imported_and_backed_up,
     }
     transactions {
         an_aborted_transaction_leaves_no_trace,

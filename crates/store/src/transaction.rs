@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use docent_model::{AspectName, LogicalVersion, Urn};
 
-use crate::{AspectKey, AspectWrite, PointRange, RelatedEntity, StoreError, StoredAspect};
+use crate::{
+    AspectKey, AspectWrite, AuditRecord, PointRange, RelatedEntity, StoreError, StoredAspect,
+};
 
 /// The database inside a transaction. Reads see the rows of earlier calls of
 /// [`Transaction::write`].
@@ -27,6 +29,12 @@ pub trait Transaction: Send {
 
     /// Lists the names of all aspects of an entity, time series included, in order.
     async fn aspect_names(&mut self, urn: &Urn) -> Result<Vec<AspectName>, StoreError>;
+
+    /// Returns the logical version of each latest aspect of an entity.
+    async fn latest_versions(
+        &mut self,
+        urn: &Urn,
+    ) -> Result<Vec<(AspectName, LogicalVersion)>, StoreError>;
 
     /// Counts the rows of an entity, of one aspect or of all, history included: (versioned, time
     /// series).
@@ -83,6 +91,9 @@ pub trait Transaction: Send {
 
     /// Executes the writes, with history, derived rows and log.
     async fn write(&mut self, writes: &[AspectWrite]) -> Result<(), StoreError>;
+
+    /// Adds an event to the audit log.
+    async fn audit(&mut self, record: &AuditRecord) -> Result<(), StoreError>;
 }
 
 /// The body of a transaction. The engine may retry it from the start.

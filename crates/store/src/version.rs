@@ -172,11 +172,18 @@ pub fn logical_version_of(row: &StoredAspect) -> LogicalVersion {
     logical_version(&system_metadata_of(row))
 }
 
+/// The logical version in the text of system metadata.
+pub fn logical_version_in(system_metadata: Option<&str>) -> LogicalVersion {
+    logical_version(&parse_system_metadata(system_metadata))
+}
+
 /// The system metadata of a row; in rows of old servers it may be missing or invalid.
 pub fn system_metadata_of(row: &StoredAspect) -> SystemMetadata {
-    row.system_metadata
-        .as_deref()
-        .and_then(|text| serde_json::from_str(text).ok())
+    parse_system_metadata(row.system_metadata.as_deref())
+}
+
+fn parse_system_metadata(text: Option<&str>) -> SystemMetadata {
+    text.and_then(|text| serde_json::from_str(text).ok())
         .unwrap_or_default()
 }
 

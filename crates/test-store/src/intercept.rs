@@ -8,12 +8,13 @@ use std::ops::Deref;
 use std::path::Path;
 
 use async_trait::async_trait;
-use docent_model::{AspectName, Urn};
+use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{
-    AspectKey, CommitStamp, EntityTexts, ListPage, LogEntry, LogPosition, PointRange, RawAspect,
-    RawPoint, RawRetiredVersion, ReadReply, ReadRequest, RebuildReport, RelatedEntity, RowVersion,
-    RunAspect, RunSummary, Store, StoreError, StoreMaintenance, StoreReader, StoreWriter,
-    StoredAspect, TimeseriesRow, TransactionBody,
+    AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, AuditRecord, CommitStamp, EntityTexts,
+    ListPage, LogEntry, LogPosition, PointRange, RawAspect, RawPoint, RawRetiredVersion, ReadReply,
+    ReadRequest, RebuildReport, RelatedEntity, RowVersion, RunAspect, RunSummary, Store,
+    StoreError, StoreMaintenance, StoreReader, StoreWriter, StoredAspect, TimeseriesRow,
+    TransactionBody,
 };
 
 /// The calls that a test may intercept; the default is to forward them.
@@ -225,6 +226,32 @@ impl<I: Intercept> StoreReader for InterceptedStore<I> {
         self.0.log_newest().await
     }
 
+    async fn log_count_sessions(
+        &self,
+        from_ms: EpochMillis,
+        until_ms: EpochMillis,
+    ) -> Result<u64, StoreError> {
+        let inner = self.0.inner();
+        inner.log_count_sessions(from_ms, until_ms).await
+    }
+
+    async fn audit_events(
+        &self,
+        range: AuditRange<'_>,
+        limit: usize,
+    ) -> Result<Vec<AuditEvent>, StoreError> {
+        self.0.inner().audit_events(range, limit).await
+    }
+
+    async fn audit_items(
+        &self,
+        events: &[AuditKey],
+        entity: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Vec<AuditItem>>, StoreError> {
+        self.0.inner().audit_items(events, entity, limit).await
+    }
+
     fn commit_stamp(&self) -> Result<CommitStamp, StoreError> {
         self.0.inner().commit_stamp()
     }
@@ -284,6 +311,22 @@ impl<I: Intercept> StoreMaintenance for InterceptedStore<I> {
         retired: Vec<RawRetiredVersion>,
     ) -> Result<(), StoreError> {
         self.0.inner().retired_versions_import(retired).await
+    }
+
+    async fn audit_export(
+        &self,
+        after: Option<AuditKey>,
+        limit: usize,
+    ) -> Result<Vec<AuditRecord>, StoreError> {
+        self.0.inner().audit_export(after, limit).await
+    }
+
+    async fn audit_import(&self, records: Vec<AuditRecord>) -> Result<(), StoreError> {
+        self.0.inner().audit_import(records).await
+    }
+
+    async fn audit_prune(&self, before_ms: EpochMillis, limit: usize) -> Result<u64, StoreError> {
+        self.0.inner().audit_prune(before_ms, limit).await
     }
 
     async fn import(

@@ -9,7 +9,7 @@ use docent_e2e::{CommandOutput, docent_command, repository_root, temporary_direc
 /// The flags of every command but `move`.
 const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
 /// The settings of `docent serve`, besides the common ones.
-const SERVE: [&str; 32] = [
+const SERVE: [&str; 33] = [
     "--listen",
     "--ui-listen",
     "--tls-cert",
@@ -40,6 +40,7 @@ const SERVE: [&str; 32] = [
     "--admin-password-file",
     "--demo",
     "--search-index",
+    "--audit-retention",
     "--log",
     "--log-format",
 ];
@@ -48,7 +49,7 @@ const SERVE: [&str; 32] = [
 fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Result<()> {
     let whole = help(&[])?;
     for command in [
-        "serve", "token", "user", "rebuild", "check", "backup", "move", "adopt", "restore",
+        "serve", "token", "user", "audit", "rebuild", "check", "backup", "move", "adopt", "restore",
     ] {
         let listed = whole
             .lines()
@@ -74,6 +75,17 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
     expect(&["user", "list"], &["--all"])?;
     expect(&["user", "suspend"], &[])?;
     expect(&["user", "resume"], &[])?;
+    let audit = [
+        "--since",
+        "--until",
+        "--user",
+        "--entity",
+        "--operation",
+        "--outcome",
+        "--count",
+        "--json",
+    ];
+    expect(&["audit"], &audit)?;
     expect(&["restore"], &["--replace"])?;
     expect(&["adopt"], &["--from", "--report"])?;
     let own = ["--from", "--to", "--help", "--version"];

@@ -349,6 +349,12 @@ fn other_settings_have_the_same_precedence() -> anyhow::Result<()> {
             .without_authentication(),
     )?;
     ensure!(status(&server)? == 200, "the flag overrides the variable");
+    let variables = from_file().variable("DOCENT_AUDIT_RETENTION", "none");
+    let error = Server::start(variables).err().context("no error")?;
+    ensure!(
+        format!("{error:#}").contains("'none' is not a number of days"),
+        "{error:#}"
+    );
     Ok(())
 }
 

@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import * as addresses from "../addresses.ts";
 import { useTitle } from "../components/states.tsx";
 import { Account } from "../settings/account.tsx";
+import { AuditLog } from "../settings/audit.tsx";
 import { Preferences } from "../settings/preferences.tsx";
 import { Tokens } from "../settings/tokens.tsx";
 import { Users } from "../settings/users.tsx";
@@ -14,6 +15,7 @@ const SECTIONS: Readonly<Record<keyof typeof texts.settings.sections, () => Reac
   tokens: Tokens,
   account: Account,
   users: Users,
+  audit: AuditLog,
   appearance: Preferences,
 };
 

@@ -38,6 +38,18 @@ pub(crate) fn is_managed(entity_type: &str, aspect: Option<AspectName>) -> bool 
     }
 }
 
+/// The use case that alone writes an aspect that rights depend on, if there is one: it checks more
+/// than the aspect's shape. The operator at the server may write them directly.
+pub(crate) fn use_case_of(urn: &Urn, aspect: Option<AspectName>) -> Option<&'static str> {
+    match (urn.entity_type(), aspect.map(AspectName::as_str)) {
+        ("dataHubPolicy", _) => Some("createPolicy, updatePolicy or deletePolicy"),
+        ("globalSettings", _) => Some("the settings of the server"),
+        (_, Some("roleMembership")) => Some("batchAssignRole"),
+        (_, Some("nativeGroupMembership")) => Some("addGroupMembers or removeGroupMembers"),
+        _ => None,
+    }
+}
+
 /// Whether the change takes rights from the members of a group.
 fn is_group_deletion(urn: &Urn, change: &Change) -> bool {
     urn.entity_type() == "corpGroup"

@@ -30,7 +30,11 @@ pub(crate) fn is_grantable(urn: &Urn) -> bool {
 impl Catalog {
     /// Removes entities that were deleted from all policies. A criterion without values matches
     /// nothing, so a policy never covers more than before.
-    pub(crate) async fn remove_grants_to(&self, deleted: &[Urn]) -> Result<(), Error> {
+    pub(crate) async fn remove_grants_to(
+        &self,
+        caller: &Caller,
+        deleted: &[Urn],
+    ) -> Result<(), Error> {
         if deleted.is_empty() {
             return Ok(());
         }
@@ -58,7 +62,7 @@ impl Catalog {
                 .map(|(urn, _)| without(urn, deleted))
                 .collect();
             if !edits.is_empty() {
-                Box::pin(self.apply(&Caller::system(), edits)).await?;
+                Box::pin(self.apply(&caller.as_system(), edits)).await?;
             }
             if urns.len() < PAGE {
                 return Ok(());

@@ -131,7 +131,7 @@ impl Rights {
     }
 
     /// The policy that allows one of the privileges on everything.
-    fn everywhere(&self, privileges: &[Privilege]) -> Option<&Policy> {
+    pub(crate) fn everywhere(&self, privileges: &[Privilege]) -> Option<&Policy> {
         let mut granted = privileges.iter();
         let index = granted.find_map(|it| self.everywhere.get(it.name()))?;
         self.policies.get(*index)

@@ -61,6 +61,14 @@ impl CallerRights {
         }
     }
 
+    /// The policy that allows one of the privileges on everything.
+    pub(crate) fn everywhere(&self, privileges: &[Privilege]) -> Option<&Policy> {
+        if !self.is_named(privileges) || self.domain(privileges).is_some() {
+            return None;
+        }
+        self.rights.everywhere(privileges)
+    }
+
     /// The policy that grants one of the privileges on the resource.
     pub(crate) fn granted_by(
         &self,

@@ -20,6 +20,7 @@ use crate::access::resource::{Fields, Resource};
 use crate::access::rights::Preliminary;
 use crate::access::scope::CallerRights;
 use crate::access::{demand, denied, resource_keys};
+use crate::caller::add_policy;
 use crate::privilege::{CREATE_ENTITY, Privilege};
 use crate::proposal::{Change, Privileges, Proposal};
 
@@ -33,6 +34,8 @@ pub(super) struct Authorization {
     /// Entities that the list names, and that the caller may not see: for the caller they do not
     /// exist.
     pub(super) hidden: Arc<HashSet<Urn>>,
+    /// The policies that allowed the others.
+    pub(super) policies: Vec<Urn>,
 }
 
 /// A decision that depends on stored data.
@@ -54,10 +57,11 @@ impl Authorization {
         prepared: &[Prepared],
         hidden: Arc<HashSet<Urn>>,
     ) -> Result<Self, Error> {
+        let mut policies = Vec::new();
         let checks = prepared
             .iter()
             .map(|item| {
-                check_of(actor, &rights, &item.proposal)
+                check_of(actor, &rights, &item.proposal, &mut policies)
                     .map_err(|error| about_proposal(error, &item.proposal))
             })
             .collect::<Result<Vec<_>, _>>()?;
@@ -66,6 +70,7 @@ impl Authorization {
             rights,
             checks,
             hidden,
+            policies,
         })
     }
 
@@ -78,21 +83,21 @@ impl Authorization {
             .collect()
     }
 
-    /// Fails unless a policy grants one of the privileges on the resource.
+    /// The policy that grants one of the privileges on the resource; fails if none does.
     pub(super) fn decide(
         &self,
         urn: &Urn,
         privileges: &[Privilege],
         resource: &Resource,
         references: Option<&[Urn]>,
-    ) -> Result<(), Error> {
+    ) -> Result<&Urn, Error> {
         let references: Option<Vec<Resource>> =
             references.map(|urns| urns.iter().map(Resource::new).collect());
         match self
             .rights
             .granted_by(privileges, resource, references.as_deref())
         {
-            Some(_) => Ok(()),
+            Some(policy) => Ok(&policy.urn),
             None => Err(denied(&self.actor, privileges, Some(urn))),
         }
     }
@@ -102,6 +107,7 @@ fn check_of(
     actor: &Urn,
     rights: &CallerRights,
     proposal: &Proposal,
+    policies: &mut Vec<Urn>,
 ) -> Result<Option<Check>, Error> {
     let Proposal { urn, change, .. } = proposal;
     if *urn == *actor && demand::is_profile(change.aspect()) && !rights.is_narrowed() {
@@ -111,7 +117,8 @@ fn check_of(
         return Ok(None);
     }
     let privileges = privileges_of(proposal);
-    if rights.preliminary(&privileges) == Preliminary::Allowed {
+    if let Some(policy) = rights.everywhere(&privileges) {
+        add_policy(policies, &policy.urn);
         return Ok(None);
     }
     let mut privileges_if_new = privileges.clone();

@@ -19,6 +19,7 @@ mod load;
 mod release;
 mod revert;
 mod rollback;
+mod trail;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -32,12 +33,13 @@ use docent_model::patch::Patch;
 use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, point_id};
 use docent_store::version::{self, NewAspect};
 use docent_store::{
-    AspectKey, AspectWrite, Effect, LogicalVersion, RowVersion, StoredAspect, TimeseriesRow,
-    Transaction,
+    AspectKey, AspectWrite, AuditEvent, Effect, LogicalVersion, RowVersion, StoredAspect,
+    TimeseriesRow, Transaction,
 };
 use serde_json::Value;
 
 use load::touched_keys;
+use trail::Trail;
 
 use super::Applied;
 use super::authorization::Authorization;
@@ -67,6 +69,9 @@ pub(super) struct Batch<'t> {
     /// Entities that a dry run would delete.
     would_delete: HashSet<Urn>,
     stamp: AuditStamp,
+    /// Whether the caller is the author of the links that the current item writes.
+    signs_links: bool,
+    trail: Trail,
     applied: Applied,
     /// Whether the writes are only computed.
     discards_writes: bool,
@@ -80,11 +85,18 @@ impl<'t> Batch<'t> {
         prepared: &[Prepared],
         authorization: Option<&Authorization>,
         stamp: AuditStamp,
+        event: Option<AuditEvent>,
     ) -> Result<Applied, Error> {
         let mut batch = Self::new(tx, prepared, stamp);
         batch.items(prepared, authorization).await?;
         batch.flush().await?;
-        Ok(batch.applied)
+        let Self {
+            tx, trail, applied, ..
+        } = batch;
+        if let Some(record) = event.and_then(|event| trail.record(event)) {
+            tx.audit(&record).await?;
+        }
+        Ok(applied)
     }
 
     pub(super) fn new(
@@ -111,6 +123,8 @@ impl<'t> Batch<'t> {
             released: 0,
             would_delete: HashSet::new(),
             stamp,
+            signs_links: false,
+            trail: Trail::default(),
             applied: Applied::default(),
             discards_writes: false,
             hidden: Arc::default(),
@@ -171,6 +185,9 @@ impl<'t> Batch<'t> {
                     }
                 }
             }
+            if let Some(authorization) = authorization {
+                self.signs_links = self.signs_links(authorization, item).await?;
+            }
             self.item(item).await.map_err(about)?;
         }
         if let Some(authorization) = authorization {
@@ -193,6 +210,21 @@ impl<'t> Batch<'t> {
 
     /// Adds a write to the pending ones, and flushes them if they have become large.
     async fn push(&mut self, write: AspectWrite) -> Result<(), Error> {
+        self.trail.push(&write, None);
+        self.send(write).await
+    }
+
+    /// Adds a deletion of this version, like [`Batch::push`].
+    async fn push_deletion(
+        &mut self,
+        write: AspectWrite,
+        version: Option<LogicalVersion>,
+    ) -> Result<(), Error> {
+        self.trail.push(&write, version);
+        self.send(write).await
+    }
+
+    async fn send(&mut self, write: AspectWrite) -> Result<(), Error> {
         let is_full = self.budget.produce(&write)?;
         self.writes.push(write);
         if is_full {
@@ -421,6 +453,13 @@ impl<'t> Batch<'t> {
         let normalised = hooks::normalise(urn, aspect, direct, stored, &payload.value)?;
         let normalised = normalised.map(Payload::of);
         let payload = normalised.as_ref().unwrap_or(payload);
+        let signed = if direct && self.signs_links && aspect == AspectName::INSTITUTIONAL_MEMORY {
+            hooks::sign_links(current.readable(), &payload.value, &self.stamp)?
+        } else {
+            None
+        };
+        let signed = signed.map(Payload::of);
+        let payload = signed.as_ref().unwrap_or(payload);
         if aspect == AspectName::DOMAIN_PROPERTIES {
             self.check_domain(proposal, current.readable(), &payload.value)
                 .await?;

@@ -41,9 +41,11 @@ impl Catalog {
         let request = self.new_action_request(caller).await?;
         let stamp = AuditStamp::new(caller.actor(), self.now_ms());
         let stored = request.clone();
+        let event = self.audit_event(caller, stamp.time, &[]);
         let is_change = transact(self.store(), move |tx| {
             let (prepared, stamp) = (Arc::clone(&prepared), stamp.clone());
-            let (request, hidden) = (stored.clone(), Arc::clone(&hidden));
+            let (request, event) = (stored.clone(), event.clone());
+            let hidden = Arc::clone(&hidden);
             Box::pin(async move {
                 let changes = Batch::dry_run(tx, &prepared, &hidden, &stamp).await?;
                 if changes.is_empty() {
@@ -54,7 +56,7 @@ impl Catalog {
                     .into_iter()
                     .map(Prepared::check)
                     .collect::<Result<_, Error>>()?;
-                Batch::run(tx, &items, None, stamp).await?;
+                Batch::run(tx, &items, None, stamp, event).await?;
                 Ok::<_, Error>(true)
             })
         })

@@ -36,7 +36,12 @@ async fn value(fixture: &Fixture, urn: &str, aspect: AspectName) -> Option<Value
 
 /// The secret of the session, if the user is signed in.
 async fn sign_in(fixture: &Fixture, user: &ExternalUser) -> Option<String> {
-    match fixture.catalog.sign_in_external(user, None).await.unwrap() {
+    match fixture
+        .catalog
+        .sign_in_external(user, None, "test")
+        .await
+        .unwrap()
+    {
         SignIn::Welcome { secret, .. } => Some(secret),
         _ => None,
     }
@@ -69,10 +74,22 @@ async fn the_first_sign_in_creates_the_user_and_later_ones_keep_the_profile() {
         .unwrap();
     assert_eq!(info["displayName"], "Ada");
     assert_eq!(
-        fixture.catalog.sign_out(&secret).await.unwrap().as_deref(),
+        fixture
+            .catalog
+            .sign_out(&secret, None, "test")
+            .await
+            .unwrap()
+            .as_deref(),
         Some("example")
     );
-    assert_eq!(fixture.catalog.sign_out(&secret).await.unwrap(), None);
+    assert_eq!(
+        fixture
+            .catalog
+            .sign_out(&secret, None, "test")
+            .await
+            .unwrap(),
+        None
+    );
 }
 
 #[tokio::test]
@@ -141,7 +158,7 @@ async fn the_administrator_and_service_accounts_are_nobodys_users() {
         };
         let error = fixture
             .catalog
-            .sign_in_external(&user, None)
+            .sign_in_external(&user, None, "test")
             .await
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Forbidden, "{name}");

@@ -14,13 +14,14 @@ use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
 use docent_http::server::tls::Certificate;
 use docent_http::{AppState, AuthMode, HttpSettings, IdentityProviders, server};
-use docent_model::{SystemClock, Urn};
+use docent_model::{Clock as _, EpochMillis, SystemClock, Urn};
 use docent_oidc::{Provider, TrustedIssuer};
 use docent_search::Search;
 use docent_store::Store;
 use futures_util::FutureExt as _;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -37,6 +38,9 @@ use crate::settings::{
 /// How often the last use of tokens is stored. Each time is a commit, which invalidates caches.
 const TOKEN_USE_INTERVAL: Duration = Duration::from_mins(1);
 const FINAL_TOKEN_USE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How often old events of the audit log are deleted.
+const PRUNE_INTERVAL: Duration = Duration::from_hours(1);
+const DAY_MS: EpochMillis = 24 * 60 * 60 * 1000;
 
 /// The connection pool logs every lost connection; `store-postgres` logs an outage once.
 const POOL: &str = "deadpool";
@@ -105,8 +109,12 @@ async fn run(settings: Settings) -> Result<()> {
     } else {
         None
     };
-    let index_task = tokio::spawn(maintain_index(search));
-    let token_use_task = tokio::spawn(store_token_uses(catalog.clone(), Caller::system()));
+    let mut background = JoinSet::new();
+    background.spawn(maintain_index(search));
+    background.spawn(store_token_uses(catalog.clone(), Caller::system()));
+    if let Some(days) = settings.audit_retention_days {
+        background.spawn(prune_audit_log(catalog.clone(), days));
+    }
     let http = HttpSettings {
         auth,
         trusted_proxies: settings.trusted_proxies.clone(),
@@ -127,7 +135,9 @@ async fn run(settings: Settings) -> Result<()> {
         settings.store
     );
     let stop = stop.shared();
-    let certificate_task = certificate.clone().map(|it| tokio::spawn(it.watch()));
+    if let Some(certificate) = certificate.clone() {
+        background.spawn(certificate.watch());
+    }
     let serve = async |listener| match &certificate {
         Some(certificate) => {
             let certificate = Arc::clone(certificate);
@@ -141,15 +151,11 @@ async fn run(settings: Settings) -> Result<()> {
         }
         None => serve(listener).await?,
     }
-    if let Some(task) = certificate_task {
-        task.abort();
-    }
-    index_task.abort();
-    token_use_task.abort();
+    background.abort_all();
     // Best effort: it must not delay the shutdown.
     let operator = Caller::system();
-    let last_uses = catalog.store_token_uses(&operator);
-    let _ = tokio::time::timeout(FINAL_TOKEN_USE_TIMEOUT, last_uses).await;
+    let last_rows = store_periodic_rows(&catalog, &operator);
+    let _ = tokio::time::timeout(FINAL_TOKEN_USE_TIMEOUT, last_rows).await;
     tracing::info!("stopped");
     Ok(())
 }
@@ -225,11 +231,32 @@ async fn maintain_index(search: Arc<Search>) {
     search.maintainer().run().await;
 }
 
-/// Stores the last use of tokens periodically.
+/// Stores the last use of tokens periodically, and what else is collected in memory.
 async fn store_token_uses(catalog: Catalog, caller: Caller) {
     loop {
         tokio::time::sleep(TOKEN_USE_INTERVAL).await;
-        catalog.store_token_uses(&caller).await;
+        store_periodic_rows(&catalog, &caller).await;
+    }
+}
+
+/// Stores when tokens were last used, and how many denials the audit log left out.
+async fn store_periodic_rows(catalog: &Catalog, caller: &Caller) {
+    catalog.store_token_uses(caller).await;
+    catalog.store_dropped_denials().await;
+}
+
+/// Deletes events of the audit log periodically, starting now.
+async fn prune_audit_log(catalog: Catalog, days: u32) {
+    loop {
+        let before_ms = SystemClock.now_ms() - EpochMillis::from(days) * DAY_MS;
+        match catalog.prune_audit_log(before_ms).await {
+            Ok(0) => {}
+            Ok(deleted) => tracing::info!("deleted {deleted} old events of the audit log"),
+            Err(error) => {
+                tracing::warn!(%error, "cannot delete old events of the audit log ({error}); it is retried");
+            }
+        }
+        tokio::time::sleep(PRUNE_INTERVAL).await;
     }
 }
 

@@ -4,10 +4,10 @@ use anyhow::{Result, anyhow, bail};
 use clap::Subcommand;
 use comfy_table::{Table, presets};
 use docent_catalog::tokens::{MAX_LISTED, NewToken, TokenFilter, TokenScope};
-use docent_catalog::{Caller, ConflictReason, ErrorKind};
+use docent_catalog::{ConflictReason, ErrorKind};
 use docent_model::{Clock as _, EpochMillis, SystemClock, Urn, parse_duration_ms};
 
-use super::{catalog, note, printable, runtime, say, user_urn};
+use super::{catalog, note, operator, printable, runtime, say, user_urn};
 use crate::engine::OpenMode;
 use crate::settings::StoreFlags;
 
@@ -66,7 +66,7 @@ fn create(store: &StoreFlags, user: &str, name: String, ttl: &str, scope: &[Stri
     };
     let runtime = runtime()?;
     let catalog = runtime.block_on(catalog(store, OpenMode::SharedCreate))?;
-    let created = runtime.block_on(catalog.create_token(&Caller::system(), new));
+    let created = runtime.block_on(catalog.create_token(&operator("docent token create"), new));
     let created = created.map_err(|error| match error.kind() {
         ErrorKind::Conflict(ConflictReason::AccountInactive) => anyhow!(
             "{error} ('docent user resume {user}', or 'docent user add {user}' for a removed user)"
@@ -88,7 +88,7 @@ fn list(store: &StoreFlags) -> Result<()> {
     let runtime = runtime()?;
     let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
     let tokens = runtime.block_on(catalog.list_tokens(
-        &Caller::system(),
+        &operator("docent token list"),
         &TokenFilter::default(),
         0,
         MAX_LISTED,
@@ -134,7 +134,7 @@ fn list(store: &StoreFlags) -> Result<()> {
 fn revoke(store: &StoreFlags, id: &str) -> Result<()> {
     let runtime = runtime()?;
     let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
-    runtime.block_on(catalog.revoke_token_by_prefix(&Caller::system(), id))?;
+    runtime.block_on(catalog.revoke_token_by_prefix(&operator("docent token revoke"), id))?;
     say("revoked");
     Ok(())
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Arg, Args};
 use docent_catalog::Catalog;
 use docent_model::SystemClock;
-use docent_store::{RawAspect, RawPoint, RawRetiredVersion, Store};
+use docent_store::{AuditRecord, RawAspect, RawPoint, RawRetiredVersion, Store};
 use sha2::{Digest as _, Sha256};
 
 use super::maintenance::progress;
@@ -98,6 +98,7 @@ async fn copy_all(source: &dyn Store, target: &dyn Store, total: u64) -> Result<
     let aspects = copy_rows::<RawAspect>(source, target, &mut progress).await?;
     let points = copy_rows::<RawPoint>(source, target, &mut progress).await?;
     copy_rows::<RawRetiredVersion>(source, target, &mut progress).await?;
+    copy_rows::<AuditRecord>(source, target, &mut progress).await?;
     Ok((aspects, points))
 }
 
@@ -133,7 +134,8 @@ async fn compare(source: &dyn Store, target: &dyn Store, total: u64) -> Result<(
     let mut progress = RowProgress::new("comparing", total);
     compare_rows::<RawAspect>(source, target, &mut progress).await?;
     compare_rows::<RawPoint>(source, target, &mut progress).await?;
-    compare_rows::<RawRetiredVersion>(source, target, &mut progress).await
+    compare_rows::<RawRetiredVersion>(source, target, &mut progress).await?;
+    compare_rows::<AuditRecord>(source, target, &mut progress).await
 }
 
 async fn compare_rows<R: Row>(
@@ -190,7 +192,8 @@ trait Row: Clone {
     /// The next rows.
     async fn page(store: &dyn Store, after: Option<&Self>) -> Result<Vec<Self>>;
     async fn import(target: &dyn Store, rows: Vec<Self>) -> Result<()>;
-    fn urn(&self) -> &str;
+    /// The entity of the row; `None` if it belongs to none.
+    fn urn(&self) -> Option<&str>;
     fn digest(&self) -> [u8; 32];
     /// The row in an error message.
     fn name(&self) -> String;
@@ -205,8 +208,8 @@ impl Row for RawAspect {
         Ok(target.import(rows, Vec::new()).await?)
     }
 
-    fn urn(&self) -> &str {
-        &self.urn
+    fn urn(&self) -> Option<&str> {
+        Some(&self.urn)
     }
 
     fn digest(&self) -> [u8; 32] {
@@ -238,8 +241,8 @@ impl Row for RawPoint {
         Ok(target.import(Vec::new(), rows).await?)
     }
 
-    fn urn(&self) -> &str {
-        &self.urn
+    fn urn(&self) -> Option<&str> {
+        Some(&self.urn)
     }
 
     fn digest(&self) -> [u8; 32] {
@@ -270,8 +273,8 @@ impl Row for RawRetiredVersion {
         Ok(target.retired_versions_import(rows).await?)
     }
 
-    fn urn(&self) -> &str {
-        &self.urn
+    fn urn(&self) -> Option<&str> {
+        Some(&self.urn)
     }
 
     fn digest(&self) -> [u8; 32] {
@@ -282,6 +285,30 @@ impl Row for RawRetiredVersion {
     fn name(&self) -> String {
         let Self { urn, aspect, .. } = self;
         format!("the last version of {aspect} of {urn}, which was rolled back,")
+    }
+}
+
+impl Row for AuditRecord {
+    async fn page(store: &dyn Store, after: Option<&Self>) -> Result<Vec<Self>> {
+        let after = after.map(|record| record.event.key);
+        Ok(store.audit_export(after, PAGE).await?)
+    }
+
+    async fn import(target: &dyn Store, rows: Vec<Self>) -> Result<()> {
+        Ok(target.audit_import(rows).await?)
+    }
+
+    fn urn(&self) -> Option<&str> {
+        None
+    }
+
+    fn digest(&self) -> [u8; 32] {
+        // The form for debugging has all members.
+        digest([Some(&format!("{self:?}"))])
+    }
+
+    fn name(&self) -> String {
+        format!("the audit event {}", self.event.key)
     }
 }
 
@@ -335,7 +362,7 @@ impl<R: Row> Rows<R> {
     async fn next(&mut self, store: &dyn Store) -> Result<Option<R>> {
         while !self.is_over {
             match self.page.next() {
-                Some(row) if row.urn() == Import::Move.urn() => {}
+                Some(row) if row.urn() == Some(Import::Move.urn()) => {}
                 Some(row) => return Ok(Some(row)),
                 None => match self.pages.next(store).await? {
                     Some(page) => self.page = page.into_iter(),

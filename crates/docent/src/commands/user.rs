@@ -9,9 +9,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use comfy_table::{Table, presets};
 use docent_catalog::people::{NewUser, Password, User};
-use docent_catalog::{Caller, ConflictReason, ErrorKind};
+use docent_catalog::{ConflictReason, ErrorKind};
 
-use super::{catalog, printable, runtime, say, user_urn};
+use super::{catalog, operator, printable, runtime, say, user_urn};
 use crate::engine::OpenMode;
 use crate::settings::StoreFlags;
 
@@ -85,7 +85,7 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
             let name = new.user.key().to_owned();
             let runtime = runtime()?;
             let catalog = runtime.block_on(catalog(store, OpenMode::SharedCreate))?;
-            let added = runtime.block_on(catalog.add_user(&Caller::system(), new));
+            let added = runtime.block_on(catalog.add_user(&operator("docent user add"), new));
             added.map_err(|error| match error.kind() {
                 ErrorKind::Conflict(ConflictReason::PasswordExists) => {
                     anyhow!("{error} ('docent user passwd {name}')")
@@ -103,14 +103,19 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
             let exists = runtime.block_on(catalog.check_user_exists(&user));
             exists.map_err(hint_at_list)?;
             let password = password.read()?;
-            runtime.block_on(catalog.set_password(&Caller::system(), &user, &password))?;
+            runtime.block_on(catalog.set_password(
+                &operator("docent user passwd"),
+                &user,
+                &password,
+            ))?;
             say(format!("{} has a new password", user.key()));
         }
         UserCommand::Suspend { user } => {
             let user = user_urn(&user)?;
             let runtime = runtime()?;
             let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
-            let suspended = runtime.block_on(catalog.suspend_user(&Caller::system(), &user));
+            let suspended =
+                runtime.block_on(catalog.suspend_user(&operator("docent user suspend"), &user));
             suspended.map_err(hint_at_list)?;
             say(format!("{} is suspended", user.key()));
         }
@@ -118,7 +123,8 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
             let user = user_urn(&user)?;
             let runtime = runtime()?;
             let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
-            let resumed = runtime.block_on(catalog.resume_user(&Caller::system(), &user));
+            let resumed =
+                runtime.block_on(catalog.resume_user(&operator("docent user resume"), &user));
             resumed.map_err(hint_at_list)?;
             say(format!("{} is active again", user.key()));
         }

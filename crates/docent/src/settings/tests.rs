@@ -150,6 +150,32 @@ fn trusted_proxies_and_allowed_hosts_are_lists() {
 }
 
 #[test]
+fn the_audit_log_is_kept_for_days_or_forever() {
+    for (text, expected) in [
+        ("", Some(365)),
+        ("audit-retention = 90", Some(90)),
+        ("audit-retention = '7'", Some(7)),
+        ("audit-retention = 'forever'", None),
+    ] {
+        let (_directory, store) = file(text);
+        let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+        assert_eq!(settings.audit_retention_days, expected, "{text}");
+        let flags = ServeFlags {
+            audit_retention: Some("30".to_owned()),
+            ..ServeFlags::default()
+        };
+        let settings = Settings::resolve(&store, flags).unwrap();
+        assert_eq!(settings.audit_retention_days, Some(30));
+    }
+    for wrong in ["0", "-1", "soon"] {
+        let (_directory, store) = file(&format!("audit-retention = '{wrong}'"));
+        let error = Settings::resolve(&store, ServeFlags::default()).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("use for example 90, or forever"), "{error}");
+    }
+}
+
+#[test]
 fn the_search_index_is_next_to_the_target_of_a_symlink() {
     let (directory, mut store) = file("");
     let directory = directory.path().canonicalize().unwrap();

@@ -100,7 +100,7 @@ pub(super) async fn changes_by_week(
 }
 
 /// The actor, if it is a user or a group; programs may write other URNs.
-fn actor(text: &str) -> Option<Urn> {
+pub(super) fn actor(text: &str) -> Option<Urn> {
     let urn = Registry::get().parse_urn(text).ok()?;
     matches!(urn.entity_type(), "corpuser" | "corpGroup").then_some(urn)
 }

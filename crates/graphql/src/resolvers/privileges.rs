@@ -3,6 +3,7 @@
 use docent_catalog::Error;
 use docent_catalog::access::type_managers;
 use docent_catalog::action_requests::is_proposable_type;
+use docent_catalog::audit::AUDIT_PRIVILEGES;
 use docent_catalog::privilege::{self as p, Privilege};
 use docent_model::{Registry, Urn};
 use serde::Deserialize;
@@ -11,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::{Args, BatchResult, Context, EntityView};
 
 /// The fields of `PlatformPrivileges`, and the privileges of which one suffices.
-const PLATFORM: [(&str, &[Privilege]); 30] = [
+const PLATFORM: [(&str, &[Privilege]); 31] = [
     ("viewAnalytics", &[p::VIEW_ANALYTICS]),
     ("managePolicies", &[p::MANAGE_POLICIES]),
     ("manageIdentities", &[p::MANAGE_USERS_AND_GROUPS]),
@@ -58,6 +59,7 @@ const PLATFORM: [(&str, &[Privilege]); 30] = [
     ),
     ("manageApplications", &[p::MANAGE_FEATURES]),
     ("manageFeatures", &[p::MANAGE_FEATURES]),
+    ("viewAuditLog", AUDIT_PRIVILEGES),
     ("manageHomePageTemplates", &[p::MANAGE_HOME_PAGE_TEMPLATES]),
     ("manageServiceAccounts", &[p::MANAGE_SERVICE_ACCOUNTS]),
 ];

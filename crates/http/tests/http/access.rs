@@ -434,18 +434,17 @@ pub(crate) async fn app() -> App {
             "containerProperties",
             json!({"name": "c"}),
         ),
-        (
-            "urn:li:dataHubPolicy:finance-stewards",
-            "dataHubPolicyInfo",
-            steward("sam", FINANCE),
-        ),
-        (
-            POLICY,
-            "dataHubPolicyInfo",
-            steward("hugo", "urn:li:domain:hr"),
-        ),
     ] {
         app.ingest(urn, aspect, &value).await;
+    }
+    for (urn, value) in [
+        (
+            "urn:li:dataHubPolicy:finance-stewards",
+            steward("sam", FINANCE),
+        ),
+        (POLICY, steward("hugo", "urn:li:domain:hr")),
+    ] {
+        app.write_policy(urn, &value).await;
     }
     app
 }

@@ -16,8 +16,8 @@ use crate::tokens::{PROTECTED, concrete};
 /// Those of `access.rs`, and one who may propose changes.
 const PROPOSER: (char, &str) = ('P', "paula");
 
-/// Those who may edit [`DATASET`]: an Editor, an administrator, the steward of its domain, its owner
-/// and a token for its domain.
+/// Those who may edit [`DATASET`]: an Editor, an administrator, the steward of its domain, its
+/// owner and a token for its domain.
 const DATASET_EDITORS: &str = "EASOD";
 const EDITORS: &str = "EA";
 /// Those who may delete [`DATASET`].
@@ -42,9 +42,11 @@ pub(crate) enum Proposable {
 }
 
 /// Routes that only read, whatever their method. GraphQL has its own test.
-const READING: [(&str, &str); 9] = [
+const READING: [(&str, &str); 10] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
+    // For administrators: `audit.rs` tests who may.
+    ("POST", "/openapi/v1/events/audit/search"),
     ("POST", "/openapi/v1/trace/write/{trace}"),
     ("POST", "/openapi/v2/entity/batch/{type}"),
     ("POST", "/openapi/v3/entity/scroll"),

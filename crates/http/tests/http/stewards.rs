@@ -126,7 +126,7 @@ async fn former_stewards_do_not_come_back_with_a_new_one() {
     // An administrator has paused the policy.
     let mut policy = app.aspect(POLICY, "dataHubPolicyInfo").await.unwrap();
     policy["state"] = json!("INACTIVE");
-    app.ingest(POLICY, "dataHubPolicyInfo", &policy).await;
+    app.write_policy(POLICY, &policy).await;
     assert_eq!(listed(&app).await, [""; 0]);
     add(&app, TEAM).await;
     assert_eq!(listed(&app).await, [TEAM]);

@@ -7,10 +7,10 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use docent_catalog::sessions::SessionLimits;
 use docent_catalog::tokens::NewToken;
-use docent_catalog::{Caller, Catalog};
+use docent_catalog::{Caller, Catalog, Proposal};
 use docent_graphql::Engine;
 use docent_http::{AppState, AuthMode, HttpSettings};
-use docent_model::{FixedClock, Urn};
+use docent_model::{AspectName, FixedClock, Urn};
 use docent_search::Search;
 use docent_store::Store;
 use docent_test_store::TestStore;
@@ -134,6 +134,14 @@ impl App {
     pub(crate) async fn ingest(&self, urn: &str, aspect: &str, value: &Value) {
         let (status, body) = self.propose("UPSERT", urn, aspect, value).await;
         assert_eq!(status, StatusCode::OK, "{urn} {aspect}: {body}");
+    }
+
+    /// Writes a policy without its mutation, as the operator may.
+    pub(crate) async fn write_policy(&self, urn: &str, value: &Value) {
+        let urn = Urn::parse(urn).unwrap();
+        let policy = Proposal::upsert(urn, AspectName::POLICY_INFO, value.to_string());
+        let written = self.catalog.ingest(&Caller::system(), vec![policy]).await;
+        written.unwrap();
     }
 
     /// Sends one change proposal.

@@ -14,7 +14,7 @@ use docent_store::{RawAspect, RowVersion, StoredAspect};
 use serde_json::{Value, json};
 
 /// Every route with its method. These lists and the router must agree.
-pub(crate) const PROTECTED: [(&str, &str); 30] = [
+pub(crate) const PROTECTED: [(&str, &str); 31] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
     ("POST", "/aspects"),
@@ -29,6 +29,7 @@ pub(crate) const PROTECTED: [(&str, &str); 30] = [
     ("POST", "/operations"),
     ("GET", "/openapi/operations/messaging/{queue}/consumer/lag"),
     ("GET", "/openapi/operations/kafka/{queue}/consumer/offsets"),
+    ("POST", "/openapi/v1/events/audit/search"),
     ("POST", "/openapi/v1/trace/write/{trace}"),
     ("GET", "/openapi/v1/registry/models/entity/specifications"),
     ("GET", "/openapi/v2/timeline/v1/{*urn}"),

@@ -66,6 +66,9 @@ pub(crate) const EXPECT_UNCHANGED: &str = concat!(
 pub(crate) const NAMES: &str = "SELECT aspect FROM metadata_aspect_v2 WHERE urn = $1 \
      UNION SELECT aspect FROM timeseries WHERE urn = $1 ORDER BY 1";
 
+pub(crate) const VERSIONS: &str =
+    "SELECT aspect, systemmetadata FROM metadata_aspect_v2 WHERE urn = $1 AND version = 0";
+
 pub(crate) const ROWS_COUNT: &str = "SELECT \
      (SELECT count(*) FROM metadata_aspect_v2 WHERE urn = $1 AND ($2::text IS NULL OR aspect = $2)), \
      (SELECT count(*) FROM timeseries WHERE urn = $1 AND ($2::text IS NULL OR aspect = $2))";

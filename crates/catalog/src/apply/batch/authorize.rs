@@ -1,12 +1,13 @@
 //! The decisions about a list that depend on stored data.
 
-use docent_model::Urn;
+use docent_model::{AspectName, Urn};
 use docent_store::{AspectKey, AspectRow};
 
 use super::{Batch, Prepared};
 use crate::access::{AspectSource, denied, read_resource};
 use crate::apply::authorization::{Authorization, Check, may_move};
 use crate::apply::prepare::about_proposal;
+use crate::privilege::EDIT_ENTITY;
 use crate::proposal::{Change, Proposal, Requirement};
 use crate::{Error, ErrorSubject};
 
@@ -85,7 +86,7 @@ impl Batch<'_> {
                     .then(|| denied(&authorization.actor, &check.privileges_if_new, Some(urn)));
                 return Ok(Decision::Hidden(denial));
             }
-            decision?;
+            self.trail.allowed_by(decision?);
         }
         if !is_new && !may_move(&item.proposal.change) {
             return Ok(Decision::Allowed);
@@ -95,6 +96,30 @@ impl Batch<'_> {
             check,
             is_new,
         }))
+    }
+
+    /// Whether the caller is the author of the links in a direct write: one who may only edit links
+    /// cannot add them in the name of others.
+    pub(super) async fn signs_links(
+        &mut self,
+        authorization: &Authorization,
+        item: &Prepared,
+    ) -> Result<bool, Error> {
+        let Proposal { urn, change, .. } = &item.proposal;
+        if change.aspect() != Some(AspectName::INSTITUTIONAL_MEMORY) {
+            return Ok(false);
+        }
+        let rights = &authorization.rights;
+        let privileges = [EDIT_ENTITY];
+        if rights.everywhere(&privileges).is_some() {
+            return Ok(false);
+        }
+        let Some(fields) = rights.fields_of(&privileges) else {
+            return Ok(true);
+        };
+        let resource = read_resource(self, urn, fields).await?;
+        let granted = rights.granted_by(&privileges, &resource, Some(&[]));
+        Ok(granted.is_none())
     }
 
     /// Decides about new and moved entities, after the whole list.
@@ -122,14 +147,11 @@ impl Batch<'_> {
             } else {
                 &check.privileges
             };
-            authorization
-                .decide(
-                    urn,
-                    privileges,
-                    &resource,
-                    item.proposal.references.as_deref(),
-                )
+            let references = item.proposal.references.as_deref();
+            let policy = authorization
+                .decide(urn, privileges, &resource, references)
                 .map_err(|error| about_proposal(error, &item.proposal))?;
+            self.trail.allowed_by(policy);
         }
         Ok(())
     }

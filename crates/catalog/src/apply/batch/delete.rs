@@ -4,6 +4,7 @@ use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, AspectWrite, Effect, version};
 
 use super::{Batch, Prepared};
+use crate::access::use_case_of;
 use crate::labels::LabelKind;
 use crate::proposal::Change;
 use crate::{Catalog, Error};
@@ -25,11 +26,17 @@ impl Batch<'_> {
         self.delete_aspects(urn, &[aspect], false).await
     }
 
-    /// The aspects that [`Change::Clear`] deletes. Secrets have their own use cases.
+    /// The aspects that [`Change::Clear`] deletes. Secrets and aspects that rights depend on have
+    /// their own use cases.
     pub(super) async fn cleared(&mut self, item: &Prepared) -> Result<Vec<AspectName>, Error> {
         self.flush().await?;
         let mut names = self.tx.aspect_names(&item.proposal.urn).await?;
-        names.retain(|name| *name != item.entity.key_aspect && !Catalog::is_secret(*name));
+        let urn = &item.proposal.urn;
+        names.retain(|name| {
+            *name != item.entity.key_aspect
+                && !Catalog::is_secret(*name)
+                && use_case_of(urn, Some(*name)).is_none()
+        });
         Ok(names)
     }
 
@@ -52,6 +59,13 @@ impl Batch<'_> {
         aspects: &[AspectName],
         retire: bool,
     ) -> Result<(), Error> {
+        let is_listed = Registry::get().entity(urn.entity_type()).is_some();
+        // Rows that are retired are read anyway.
+        let versions = if is_listed && !retire {
+            self.tx.latest_versions(urn).await?
+        } else {
+            Vec::new()
+        };
         for aspect in aspects {
             let key = AspectKey::new(urn, *aspect);
             let row = if retire {
@@ -59,9 +73,12 @@ impl Batch<'_> {
             } else {
                 None
             };
+            let known = versions.iter().find(|(name, _)| name == aspect);
+            let known = known.map(|(_, version)| *version);
+            let deleted = row.as_deref().map(version::logical_version_of).or(known);
             let write = version::delete(key, row.as_deref(), &self.stamp);
             self.forget(&write);
-            self.push(write).await?;
+            self.push_deletion(write, deleted).await?;
         }
         Ok(())
     }

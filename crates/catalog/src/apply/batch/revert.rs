@@ -32,6 +32,7 @@ impl Batch<'_> {
             return Ok(());
         };
         let is_domain = aspect == AspectName::DOMAIN_PROPERTIES;
+        let deleted = version::logical_version_of(&latest);
         if let Effect::Revert { row, .. } = &write.effect {
             if is_domain {
                 let value: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
@@ -47,7 +48,7 @@ impl Batch<'_> {
             self.count_deleted(urn, Some(aspect)).await?;
             self.forget(&write);
         }
-        self.push(write).await
+        self.push_deletion(write, Some(deleted)).await
     }
 
     pub(super) async fn remove_references(

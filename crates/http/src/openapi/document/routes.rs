@@ -163,6 +163,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     call("post", "/openapi/v3/entity/scroll", ALL_TYPES, "Scroll through entities", PAGE, Body::Example(r#"{"entities": ["dataset"], "aspects": ["status"]}"#)),
     call("post", "/openapi/v3/relationship/scroll", ALL_TYPES, "Scroll through relationships", EDGES, Body::Example("{}")),
     call("post", "/openapi/v3/lineage/scroll", ALL_TYPES, "Scroll through lineage", LINEAGE, Body::Example(r#"{"urns": ["urn:li:dataset:(urn:li:dataPlatform:hive,d,PROD)"]}"#)),
+    call("post", "/openapi/v1/events/audit/search", ALL_TYPES, "Search the audit log", &[("startTime", "integer"), ("endTime", "integer"), ("size", "integer"), ("scrollId", "string"), ("includeRaw", "boolean")], Body::Example(r#"{"eventTypes": ["LogInEvent"], "actorUrns": []}"#)),
     call("post", "/openapi/v1/trace/write/{trace}", ALL_TYPES, "The status of a write", &[("onlyIncludeErrors", "boolean"), ("detailed", "boolean")], Body::Example(r#"{"urn:li:domain:d": ["domainProperties"]}"#)),
     call("get", "/openapi/v2/timeline/v1/{urn}", ALL_TYPES, "The change history of an entity", &[("categories", "string"), ("start", "integer"), ("end", "integer")], Body::None),
     call("get", "/openapi/v1/registry/models/entity/specifications", ALL_TYPES, "The aspects of each entity type", &[("start", "integer"), ("count", "integer")], Body::None),

@@ -95,6 +95,7 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
             r#"getGrantedPrivileges(input: {{ actorUrn: "urn:li:corpuser:vera",
                 resourceSpec: {{ resourceType: DATASET, resourceUrn: "{TABLE}" }} }}) {{ privileges }}"#
         )),
+        more("auditLog", format!(r#"auditLog(input: {{ entity: "{TABLE}" }}) {{ events {{ id }} }}"#)),
         more("appConfig", "appConfig { appVersion }".to_owned()),
         more("globalViewsSettings", "globalViewsSettings { defaultView }".to_owned()),
         more("me", "me { corpUser { urn } platformPrivileges { managePolicies } }".to_owned()),
@@ -176,6 +177,12 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
             "/openapi/v2/timeline/v1/",
             format!("{table}?categories=DOCUMENTATION"),
             Value::Null,
+        ),
+        (
+            "POST",
+            "/openapi/v1/events/audit/search",
+            query(""),
+            json!({}),
         ),
         (
             "POST",

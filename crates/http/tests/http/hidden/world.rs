@@ -77,7 +77,7 @@ pub(super) async fn app(has_hidden: bool) -> (App, String) {
         "resources": {"filter": {"criteria": [{"field": "DOMAIN", "values": [FINANCE]}]}},
     });
     let policy = "urn:li:dataHubPolicy:vera";
-    app.ingest(policy, "dataHubPolicyInfo", &steward).await;
+    app.write_policy(policy, &steward).await;
     let token = token_of(&app.catalog, "urn:li:corpuser:vera", None).await;
     assign(&app, "urn:li:corpuser:vera", "Reader").await;
     (app, token)
@@ -217,7 +217,7 @@ async fn hide_by_default(app: &App) {
         let is_general = actors["allUsers"] == true || actors["roles"] == json!([role("Reader")]);
         if is_general && policy["type"] == "METADATA" {
             policy["state"] = json!("INACTIVE");
-            app.ingest(urn.as_str(), "dataHubPolicyInfo", &policy).await;
+            app.write_policy(urn.as_str(), &policy).await;
         }
     }
 }

@@ -1,0 +1,84 @@
+//! The audit log.
+
+use docent_catalog::audit::AuditQuery;
+use docent_catalog::{AuditItem, AuditKey, AuditOutcome, AuditRecord, Error, LogicalVersion};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::history::actor;
+use crate::{Args, Context};
+
+const DEFAULT_COUNT: i64 = 50;
+
+pub(super) async fn audit_log(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Input {
+        since: Option<i64>,
+        until: Option<i64>,
+        actor: Option<String>,
+        entity: Option<String>,
+        operation: Option<String>,
+        outcome: Option<String>,
+        count: Option<i64>,
+        max_entities: Option<i64>,
+        scroll: Option<String>,
+    }
+    let input: Input = arguments.input()?;
+    let after = input.scroll.map(|scroll| {
+        let after = AuditKey::parse(&scroll);
+        after.ok_or_else(|| {
+            Error::invalid(format!(
+                "scroll is '{scroll}': use the nextScroll of the previous page"
+            ))
+        })
+    });
+    // The catalog names the limits.
+    let number = |number: i64| usize::try_from(number).unwrap_or_default();
+    let query = AuditQuery {
+        since_ms: input.since,
+        until_ms: input.until,
+        actors: input.actor.into_iter().collect(),
+        entity: input.entity,
+        operation: input.operation,
+        outcome: input.outcome.as_deref().and_then(AuditOutcome::parse),
+        max_items: input.max_entities.map(number),
+        after: after.transpose()?,
+    };
+    let count = number(input.count.unwrap_or(DEFAULT_COUNT));
+    let catalog = &context.catalog;
+    let page = catalog.audit_log(&context.caller, &query, count).await?;
+    Ok(json!({
+        "events": page.records.iter().map(event).collect::<Vec<_>>(),
+        "nextScroll": page.next.map(|next| next.to_string()),
+    }))
+}
+
+fn event(AuditRecord { event, items }: &AuditRecord) -> Value {
+    json!({
+        "id": event.key.to_string(),
+        "time": event.key.time_ms,
+        "actorUrn": event.actor,
+        "actor": event.actor.as_deref().and_then(actor),
+        "address": event.address,
+        "credential": event.credential,
+        "operation": event.operation,
+        "outcome": event.outcome.name(),
+        "policies": event.policies,
+        "reason": event.reason,
+        "dropped": event.dropped,
+        "entityCount": event.entities,
+        "entities": items.iter().map(entity).collect::<Vec<_>>(),
+    })
+}
+
+fn entity(item: &AuditItem) -> Value {
+    let changes = item.changes.iter().map(|change| {
+        json!({
+            "aspectName": change.aspect,
+            "before": change.before.map(LogicalVersion::get),
+            "after": change.after.map(LogicalVersion::get),
+        })
+    });
+    json!({"urn": item.urn, "changes": changes.collect::<Vec<_>>()})
+}

@@ -1,0 +1,212 @@
+//! Aspects that only their use cases write, and links in the name of others.
+
+use axum::http::{Method, StatusCode, header};
+use docent_catalog::Caller;
+use docent_model::Urn;
+use serde_json::{Value, json};
+
+use crate::support::{App, DATASET, USER, encoded, proposal, role, token_of};
+
+const ADA: &str = "urn:li:corpuser:ada";
+const POLICY: &str = "urn:li:dataHubPolicy:0";
+
+/// Sends a request with another token.
+async fn send_as(
+    app: &App,
+    token: &str,
+    method: &Method,
+    path: &str,
+    body: &Value,
+) -> (StatusCode, Value) {
+    let mut request = app.request(method.clone(), path, body.to_string());
+    let bearer = format!("Bearer {token}").parse().unwrap();
+    request.headers_mut().insert(header::AUTHORIZATION, bearer);
+    app.send(request).await
+}
+
+/// Not even administrators write them directly, over any API.
+#[tokio::test]
+async fn only_their_use_cases_write_what_rights_depend_on() {
+    let app = App::empty().await;
+    let admins = token_of(&app.catalog, ADA, None).await;
+    let admin = role("Admin");
+    let ada = Urn::parse(ADA).unwrap();
+    let assigned = app
+        .catalog
+        .assign_role(&Caller::system(), &[ada], Some(&admin))
+        .await;
+    assigned.unwrap();
+    let policy = app.aspect(POLICY, "dataHubPolicyInfo").await.unwrap();
+    let mut inactive = policy.clone();
+    inactive["state"] = json!("INACTIVE");
+    for (urn, aspect, value, hint) in [
+        (POLICY, "dataHubPolicyInfo", &inactive, "updatePolicy"),
+        (
+            "urn:li:dataHubPolicy:new",
+            "dataHubPolicyInfo",
+            &policy,
+            "createPolicy",
+        ),
+        (
+            ADA,
+            "roleMembership",
+            &json!({"roles": []}),
+            "batchAssignRole",
+        ),
+        (
+            "urn:li:corpGroup:g",
+            "roleMembership",
+            &json!({"roles": ["urn:li:dataHubRole:Admin"]}),
+            "batchAssignRole",
+        ),
+        (
+            ADA,
+            "nativeGroupMembership",
+            &json!({"nativeGroups": ["urn:li:corpGroup:g"]}),
+            "addGroupMembers",
+        ),
+        (
+            "urn:li:inviteToken:t",
+            "inviteToken",
+            &json!({"token": "t"}),
+            "createInviteToken",
+        ),
+        (
+            "urn:li:globalSettings:0",
+            "globalSettingsInfo",
+            &json!({}),
+            "the settings of the server",
+        ),
+    ] {
+        // Secrets cannot be read either.
+        let read = async || match aspect {
+            "inviteToken" => None,
+            _ => app.aspect(urn, aspect).await,
+        };
+        let before = read().await;
+        let kind = urn.split(':').nth(2).unwrap();
+        let one = format!("/openapi/v3/entity/{kind}/{}", encoded(urn));
+        let patch = json!([{"op": "add", "path": "/x", "value": "y"}]);
+        let single = |change: &str| json!({"proposal": proposal(change, urn, aspect, value)});
+        let ingest = "/aspects?action=ingestProposal".to_owned();
+        let list = json!({"proposals": [proposal("UPSERT", urn, aspect, value)]});
+        let mut of_list = json!({"urn": urn});
+        of_list[aspect] = json!({"value": value});
+        for (method, path, body) in [
+            (Method::POST, ingest.clone(), single("UPSERT")),
+            (Method::POST, ingest.clone(), single("CREATE")),
+            (Method::POST, ingest.clone(), single("DELETE")),
+            (Method::POST, format!("{ingest}Batch"), list),
+            (
+                Method::POST,
+                format!("/openapi/v3/entity/{kind}?async=false"),
+                json!([of_list]),
+            ),
+            (
+                Method::POST,
+                format!("{one}/{aspect}"),
+                json!({"value": value}),
+            ),
+            (Method::PATCH, format!("{one}/{aspect}"), patch),
+            (Method::DELETE, format!("{one}/{aspect}"), Value::Null),
+        ] {
+            for token in [&app.token, &admins] {
+                let (status, reply) = send_as(&app, token, &method, &path, &body).await;
+                let what = format!("{method} {path} {urn}: {reply}");
+                assert_eq!(status, StatusCode::FORBIDDEN, "{what}");
+                assert!(reply["message"].as_str().unwrap().contains(hint), "{what}");
+            }
+        }
+        let patch = format!(
+            r#"mutation {{ patchEntity(input: {{ urn: "{urn}", aspectName: "{aspect}",
+                patch: [{{ op: ADD, path: "/x", value: "1" }}] }}) {{ success error }} }}"#
+        );
+        let reply = app.graphql(&patch).await;
+        assert!(reply.to_string().contains(hint), "{reply}");
+        assert_eq!(read().await, before);
+    }
+    // Nor by deleting the entity, or everything about it.
+    let path = format!("/openapi/v3/entity/dataHubPolicy/{}", encoded(POLICY));
+    let (status, _) = send_as(&app, &admins, &Method::DELETE, &path, &Value::Null).await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    let body = json!({"urn": POLICY});
+    let path = "/entities?action=delete";
+    let (status, _) = send_as(&app, &admins, &Method::POST, path, &body).await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    let path = format!("/openapi/v3/entity/corpuser/{}?clear=true", encoded(ADA));
+    let (status, _) = send_as(&app, &app.token, &Method::DELETE, &path, &Value::Null).await;
+    assert_eq!(status, StatusCode::OK);
+    let roles = app.aspect(ADA, "roleMembership").await;
+    assert_eq!(roles, Some(json!({"roles": ["urn:li:dataHubRole:Admin"]})));
+}
+
+#[tokio::test]
+async fn profiles_are_written_by_their_users_and_administrators() {
+    let app = App::empty().await;
+    let adas = token_of(&app.catalog, ADA, None).await;
+    let about = |text: &str| json!({"aboutMe": text});
+    let write = async |token: &str, urn: &str, aspect: &str, value: &Value| {
+        let path = "/aspects?action=ingestProposal";
+        let body = json!({"proposal": proposal("UPSERT", urn, aspect, value)});
+        send_as(&app, token, &Method::POST, path, &body).await.0
+    };
+    let settings = json!({"appearance": {"showSimplifiedHomepage": true}});
+    for (aspect, value) in [
+        ("corpUserEditableInfo", about("x")),
+        ("corpUserSettings", settings),
+    ] {
+        let denied = write(&adas, USER, aspect, &value).await;
+        assert_eq!(denied, StatusCode::FORBIDDEN, "{aspect}");
+        let allowed = write(&adas, ADA, aspect, &value).await;
+        assert_eq!(allowed, StatusCode::OK, "{aspect}");
+        let allowed = write(&app.token, ADA, aspect, &value).await;
+        assert_eq!(allowed, StatusCode::OK, "{aspect}");
+    }
+}
+
+/// A reader who may edit the links of the dataset, and nothing else about it.
+#[tokio::test]
+async fn links_have_the_caller_as_author_unless_the_caller_may_ingest() {
+    let app = App::with_dataset().await;
+    let adas = token_of(&app.catalog, ADA, None).await;
+    let ada = Urn::parse(ADA).unwrap();
+    let assigned = app
+        .catalog
+        .assign_role(&Caller::system(), &[ada], Some(&role("Reader")))
+        .await;
+    assigned.unwrap();
+    let policy = json!({
+        "type": "METADATA", "state": "ACTIVE", "name": "links", "privileges": ["EDIT_ENTITY_DOC_LINKS"],
+        "actors": {"users": [ADA], "resourceOwners": false, "allUsers": false, "allGroups": false},
+    });
+    app.mutate("createPolicy", "PolicyUpdateInput", policy)
+        .await;
+    let link = |url: &str, author: &str| json!({"url": url, "description": "d", "createStamp": {"time": 1, "actor": author}});
+    let authors = async || -> Vec<Value> {
+        let links = app.aspect(DATASET, "institutionalMemory").await.unwrap();
+        let links = links["elements"].as_array().unwrap().clone();
+        links
+            .iter()
+            .map(|it| it["createStamp"]["actor"].clone())
+            .collect()
+    };
+    let other = "urn:li:corpuser:grace";
+    // The user datahub may ingest.
+    let elements = json!({"elements": [link("https://a", other)]});
+    app.ingest(DATASET, "institutionalMemory", &elements).await;
+    assert_eq!(authors().await, [other]);
+    let elements = json!({"elements": [link("https://a", ADA), link("https://b", other)]});
+    let body = json!({"proposal": proposal("UPSERT", DATASET, "institutionalMemory", &elements)});
+    let path = "/aspects?action=ingestProposal";
+    let (status, reply) = send_as(&app, &adas, &Method::POST, path, &body).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert_eq!(authors().await, [other, ADA]);
+    let added = json!([{"op": "add", "path": "/elements/2", "value": link("https://c", other)}]);
+    let path = format!(
+        "/openapi/v3/entity/dataset/{}/institutionalMemory",
+        encoded(DATASET)
+    );
+    let (status, reply) = send_as(&app, &adas, &Method::PATCH, &path, &added).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert!(!authors().await[1..].contains(&json!(other)), "{reply}");
+}

@@ -1,0 +1,53 @@
+import { WRITES, expect, test } from "./fixtures.ts";
+
+const rows = "tbody tr";
+
+test(
+  "the audit log shows a change and a failed sign-in, and filters them",
+  WRITES,
+  async ({ page, docent }) => {
+    await docent.ingest("urn:li:tag:audited", "tagProperties", { name: "Audited" });
+    const reply = await fetch(`${docent.address}/logIn`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ username: "datahub", password: "a wrong password" }),
+    });
+    expect(reply.status).toBe(401);
+    await page.goto("/settings/audit");
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Settings");
+    const denied = page.locator(rows, { hasText: "POST /logIn" }).first();
+    await expect(denied).toContainText("Denied");
+    await expect(denied).toContainText("the password is wrong");
+    await expect(denied).toContainText("127.0.0.1");
+    await expect(denied).not.toContainText("a wrong password");
+    const change = page.locator(rows, { hasText: "urn:li:tag:audited" }).first();
+    await expect(change).toContainText("Allowed");
+    await expect(change).toContainText("tagProperties created");
+    await expect(change).toContainText("by policy 1");
+    await page.getByLabel("Outcome").selectOption("Denied");
+    await expect(page).toHaveURL(/outcome=DENIED/);
+    await expect(change).toBeHidden();
+    await expect(denied).toBeVisible();
+    await page.getByLabel("Period").selectOption("Last 24 hours");
+    await expect(denied).toBeVisible();
+    await page.getByLabel("Username").fill("nobody");
+    await expect(page.getByText("No event matches the filters.")).toBeVisible();
+    await page.getByRole("link", { name: "Show all events" }).click();
+    await expect(change).toBeVisible();
+    await expect(page.getByLabel("Username")).toHaveValue("");
+  },
+);
+
+test("the audit log is paginated", WRITES, async ({ page, docent }) => {
+  for (let index = 0; index < 60; index += 1) {
+    const urn = `urn:li:tag:audited-${index}`;
+    await docent.ingest(urn, "tagProperties", { name: `Audited ${index}` });
+  }
+  await page.goto("/settings/audit");
+  await expect(page.locator(rows)).toHaveCount(50);
+  await expect(page.locator(rows).first()).toContainText("urn:li:tag:audited-59");
+  await page.getByRole("link", { name: "Older" }).click();
+  await expect(page.locator(rows, { hasText: "urn:li:tag:audited-9 " })).toHaveCount(1);
+  await page.getByRole("link", { name: "Newest" }).click();
+  await expect(page.locator(rows).first()).toContainText("urn:li:tag:audited-59");
+});
