@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
-use docent_store::{AspectKey, ReadRequest};
+use docent_store::{AspectKey, AspectRow, ReadRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -295,7 +295,10 @@ impl Catalog {
             }
         }
         self.apply(caller, proposals).await?;
-        self.delete_outdated().await
+        if let Err(error) = self.delete_outdated().await {
+            tracing::warn!(%error, "outdated proposals could not be deleted");
+        }
+        Ok(())
     }
 
     /// The URN of a new request; later ones come first. Fails if too many wait.
@@ -388,8 +391,19 @@ impl Catalog {
         let outdated = self
             .store()
             .urns_list(ENTITY, aspect, Some(&oldest_kept), DELETED_AT_ONCE);
-        let delete = |urn| Proposal::new(urn, Change::DeleteEntity);
-        let proposals = outdated.await?.into_iter().map(delete).collect();
+        let urns = outdated.await?;
+        let keys: Vec<AspectKey> = urns.iter().map(|urn| AspectKey::new(urn, aspect)).collect();
+        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
+        // Those that waited for long were decided later.
+        let is_outdated = |row: &AspectRow| {
+            let decision: Option<Decision> = aspect_value(row);
+            decision.is_some_and(|it| it.decided_at < self.now_ms() - KEPT_MS)
+        };
+        let outdated = urns.into_iter().zip(&rows);
+        let proposals = outdated
+            .filter(|(_, row)| is_outdated(row))
+            .map(|(urn, _)| Proposal::new(urn, Change::DeleteEntity))
+            .collect();
         self.apply(&Caller::system(), proposals).await?;
         Ok(())
     }

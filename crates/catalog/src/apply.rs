@@ -120,7 +120,11 @@ impl Catalog {
             None => None,
         };
         let authorization = authorization.map(Arc::new);
-        let deleted = deleted_entities(prepared);
+        let mut deleted = deleted_entities(prepared);
+        let is_dry_run = prepared.iter().any(|item| {
+            let change = &item.proposal.change;
+            matches!(change, Change::RollbackRun { dry_run: true, .. })
+        });
         let stamp = AuditStamp::new(caller.actor(), self.now_ms());
         let mut applied = Applied::default();
         for _ in 0..MAX_TRANSACTIONS {
@@ -140,6 +144,9 @@ impl Catalog {
             let unfinished = part.unfinished;
             applied.add(part);
             if !unfinished {
+                if !is_dry_run {
+                    deleted.extend(rolled_back_entities(&applied));
+                }
                 self.remove_grants_to(caller, &deleted).await?;
                 return Ok(applied);
             }
@@ -155,6 +162,12 @@ fn named_entities(prepared: &[Prepared]) -> impl Iterator<Item = &Urn> + Send {
     let changed = prepared.iter().map(|item| &item.proposal.urn);
     let requirements = prepared.iter().flat_map(|item| &item.proposal.requirements);
     changed.chain(requirements.filter_map(Requirement::entity))
+}
+
+/// The entities that a rollback deleted and that policies may refer to.
+fn rolled_back_entities(applied: &Applied) -> impl Iterator<Item = Urn> {
+    let deleted = applied.rolled_back.iter().filter(|it| it.deleted);
+    deleted.map(|it| it.urn.clone()).filter(is_grantable)
 }
 
 /// The entities that the list deletes and that policies may refer to.

@@ -8,8 +8,10 @@ use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::{AspectKey, ReadRequest};
 use serde_json::{Map, Value, json};
 
+use crate::access::denied;
 use crate::privilege::{EDIT_ENTITY, EDIT_ENTITY_ASSERTIONS, Privilege};
 use crate::proposal::Proposal;
+use crate::stored::aspect_value;
 use crate::target::column_urn;
 use crate::{Caller, Catalog, ConflictReason, Error};
 
@@ -54,12 +56,20 @@ impl Catalog {
         let urn = urn.map_or_else(|| self.new_urn("assertion", None), Ok)?;
         urn.expect_type("assertion")?;
         let entity = assertion.entity.clone();
+        let stored_asset = self.authorize_stored(caller, &urn).await?;
         let missing = format!("Failed to update {urn}. The entity {entity} does not exist.");
         let platform = assertion.platform.clone();
         let custom = custom(&assertion)?;
         let info = Proposal::edit(urn.clone(), AspectName::ASSERTION_INFO, {
             let urn = urn.clone();
             move |current: Option<Value>, stamp: &AuditStamp| {
+                let asset = current.as_ref().and_then(asset_of);
+                if asset != stored_asset {
+                    return Err(Error::conflict(
+                        ConflictReason::UnexpectedValue,
+                        format!("{urn} was changed meanwhile: send the request again"),
+                    ));
+                }
                 let mut info = current.unwrap_or_else(
                     || json!({"type": "CUSTOM", "source": {"type": "EXTERNAL", "created": stamp}}),
                 );
@@ -97,6 +107,28 @@ impl Catalog {
         Ok(urn)
     }
 
+    /// Fails unless the caller may edit an assertion that is stored, by its asset, which is
+    /// returned.
+    async fn authorize_stored(
+        &self,
+        caller: &Caller,
+        assertion: &Urn,
+    ) -> Result<Option<String>, Error> {
+        let key = AspectKey::new(assertion, AspectName::ASSERTION_INFO);
+        let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
+        let Some(asset) = aspect_value(&row).as_ref().and_then(asset_of) else {
+            return Ok(None);
+        };
+        if !self.hidden_among([assertion]).await?.is_empty() {
+            return Err(denied(caller.actor(), ASSERTION_EDITORS, Some(assertion)));
+        }
+        if let Ok(urn) = Urn::parse(&asset) {
+            self.authorize(caller, ASSERTION_EDITORS, Some(&urn))
+                .await?;
+        }
+        Ok(Some(asset))
+    }
+
     /// Stores the result of an assertion run, in the form of the aspect's `result`.
     pub async fn report_assertion_result(
         &self,
@@ -107,14 +139,13 @@ impl Catalog {
     ) -> Result<(), Error> {
         assertion.expect_type("assertion")?;
         let key = AspectKey::new(assertion, AspectName::ASSERTION_INFO);
-        let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
+        let row = self.reader().read(ReadRequest::row(&key)).await?.into_row();
         let missing = format!("Failed to report a result of {assertion}. It does not exist.");
         let Some(row) = row else {
             return Err(Error::no_entity(missing));
         };
         let info: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
-        let about = ABOUT.iter().find_map(|path| info.pointer(path)?.as_str());
-        let about = about.ok_or_else(|| {
+        let about = asset_of(&info).ok_or_else(|| {
             Error::conflict(
                 ConflictReason::UnexpectedValue,
                 format!("{assertion} does not name the asset that it checks"),
@@ -131,13 +162,19 @@ impl Catalog {
         let aspect = AspectName::ASSERTION_RUN_EVENT;
         let proposal = Proposal::upsert(assertion.clone(), aspect, event.to_string());
         let proposal = proposal.requires_existing(assertion, missing);
-        if let Ok(asset) = Urn::parse(about) {
+        if let Ok(asset) = Urn::parse(&about) {
             self.authorize(caller, ASSERTION_EDITORS, Some(&asset))
                 .await?;
         }
         self.apply_authorized(caller, vec![proposal]).await?;
         Ok(())
     }
+}
+
+/// The asset that an assertion checks.
+fn asset_of(info: &Value) -> Option<String> {
+    let about = ABOUT.iter().find_map(|path| info.pointer(path)?.as_str());
+    about.map(str::to_owned)
 }
 
 /// The part of the aspect that belongs to the tool.

@@ -46,7 +46,7 @@ pub(crate) fn normalise<'s>(
             }
             changed(&domains, &in_step)
         }
-        _ => Ok(redaction::with_stored_secret(aspect, stored, proposed)),
+        _ => Ok(redaction::with_stored_secrets(aspect, stored, proposed)),
     }
 }
 

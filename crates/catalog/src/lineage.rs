@@ -110,22 +110,26 @@ impl Catalog {
         let neighbors = lists.iter().flatten().map(|related| &related.urn);
         let hidden = self.hidden_among(neighbors.clone().chain(urns)).await?;
         let existence = self.existence_of(neighbors).await?;
-        let is_shown = |urn: &Urn| query.include_ghosts || existence.is_live(urn);
+        // Whether a hidden one exists must not be told either.
+        let is_shown =
+            |urn: &Urn| query.include_ghosts || hidden.contains(urn) || existence.is_live(urn);
         let mut pages = Vec::with_capacity(urns.len());
         for (urn, list) in urns.iter().zip(lists) {
             let mut page = Neighbors::default();
             if !hidden.contains(urn) {
                 let all = list.len();
-                let shown: Vec<RelatedEntity> =
-                    list.into_iter().filter(|it| is_shown(&it.urn)).collect();
-                page.total = shown.len();
-                page.filtered = all - shown.len();
-                for related in shown.into_iter().skip(query.start).take(query.count) {
-                    page.items.push(Neighbor {
+                let mut shown = Vec::new();
+                for related in list.into_iter().filter(|it| is_shown(&it.urn)) {
+                    shown.push(Neighbor {
                         urn: shown_as(related.urn, &hidden)?,
                         relationship: related.relationship,
                     });
                 }
+                shown.sort_by(|one, other| one.urn.cmp(&other.urn));
+                page.total = shown.len();
+                page.filtered = all - shown.len();
+                let items = shown.into_iter().skip(query.start).take(query.count);
+                page.items = items.collect();
             }
             pages.push(page);
         }

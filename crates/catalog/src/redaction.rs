@@ -12,62 +12,105 @@ use serde_json::Value;
 /// What is shown instead of a secret.
 pub(crate) const REDACTED: &str = "********";
 
-/// Aspects, and the path of the secret in each.
-const SECRETS: [(AspectName, &[&str]); 3] = [
-    (AspectName::INGESTION_SOURCE_INFO, &["config", "recipe"]),
-    (AspectName::EXECUTION_REQUEST_INPUT, &["args", "recipe"]),
+/// Aspects, and the paths of the secrets in each. A path may lead to a map, all texts of which are
+/// secret.
+const SECRETS: [(AspectName, &[&[&str]]); 3] = [
+    (
+        AspectName::INGESTION_SOURCE_INFO,
+        &[&["config", "recipe"], &["config", "extraArgs"]],
+    ),
+    (
+        AspectName::EXECUTION_REQUEST_INPUT,
+        &[&["args", "recipe"], &["args", "extra_env_vars"]],
+    ),
     (
         AspectName::GLOBAL_SETTINGS_INFO,
-        &["sso", "oidcSettings", "clientSecret"],
+        &[&["sso", "oidcSettings", "clientSecret"]],
     ),
 ];
 
-/// The path of the secret in an aspect.
-fn secret_in(aspect: AspectName) -> Option<&'static [&'static str]> {
-    let secret = SECRETS.iter().find(|(known, _)| *known == aspect);
-    secret.map(|(_, path)| *path)
+/// The paths of the secrets in an aspect.
+fn secrets_in(aspect: AspectName) -> &'static [&'static [&'static str]] {
+    let secrets = SECRETS.iter().find(|(known, _)| *known == aspect);
+    secrets.map_or(&[], |(_, paths)| *paths)
 }
 
-fn member_mut<'v>(value: &'v mut Value, path: &[&str]) -> Option<&'v mut Value> {
-    path.iter()
-        .try_fold(value, |value, name| value.get_mut(name))
+/// Whether an aspect has members that are not shown.
+pub(crate) fn has_secret(aspect: AspectName) -> bool {
+    !secrets_in(aspect).is_empty()
 }
 
-/// Replaces the secret of a row that is read. A row that is not JSON is not shown.
+/// Replaces the secrets of a row that is read.
 pub(crate) fn redact_row(aspect: AspectName, row: &mut AspectRow) {
-    if secret_in(aspect).is_some()
+    if has_secret(aspect)
         && let Some(found) = row
     {
         redact(aspect, Arc::make_mut(found));
     }
 }
 
-/// Replaces the secret of an aspect that is read.
+/// Replaces the secrets of an aspect that is read. A text that is not JSON becomes null.
 pub(crate) fn redact(aspect: AspectName, row: &mut StoredAspect) {
-    let Some(path) = secret_in(aspect) else {
+    if !has_secret(aspect) {
         return;
-    };
+    }
     let mut value: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
-    if let Some(secret) = member_mut(&mut value, path) {
-        *secret = Value::String(REDACTED.to_owned());
+    for path in secrets_in(aspect) {
+        let member = path
+            .iter()
+            .try_fold(&mut value, |value, name| value.get_mut(name));
+        if let Some(member) = member {
+            for_each_text(member, None, |text, _| REDACTED.clone_into(text));
+        }
     }
     row.metadata = value.to_string();
 }
 
-/// The proposed value with the stored secret, if it has a redacted one.
-pub(crate) fn with_stored_secret<'s>(
+/// The proposed value with the stored secrets in the place of redacted ones; `None` if it has none.
+pub(crate) fn with_stored_secrets<'s>(
     aspect: AspectName,
     stored: impl FnOnce() -> Option<&'s Value>,
     proposed: &Value,
 ) -> Option<Value> {
-    let path = secret_in(aspect)?;
+    if !has_secret(aspect) {
+        return None;
+    }
+    let stored = stored()?;
     let mut restored = proposed.clone();
-    let secret = member_mut(&mut restored, path).filter(|it| **it == REDACTED)?;
-    let stored = path
-        .iter()
-        .try_fold(stored()?, |value, name| value.get(name));
-    *secret = stored?.clone();
-    Some(restored)
+    for path in secrets_in(aspect) {
+        let known = path.iter().try_fold(stored, |value, name| value.get(name));
+        let member = path
+            .iter()
+            .try_fold(&mut restored, |value, name| value.get_mut(name));
+        if let Some(member) = member {
+            for_each_text(member, known, |text, known| {
+                if let Some(known) = known.filter(|_| text == REDACTED) {
+                    known.clone_into(text);
+                }
+            });
+        }
+    }
+    (restored != *proposed).then_some(restored)
+}
+
+/// Visits a text or the texts of a map, each with the text in the same place of another value.
+fn for_each_text(
+    value: &mut Value,
+    other: Option<&Value>,
+    mut visit: impl FnMut(&mut String, Option<&str>),
+) {
+    match value {
+        Value::String(text) => visit(text, other.and_then(Value::as_str)),
+        Value::Object(members) => {
+            for (name, member) in members {
+                let other = other.and_then(|other| other.get(name)?.as_str());
+                if let Value::String(text) = member {
+                    visit(text, other);
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 #[cfg(test)]

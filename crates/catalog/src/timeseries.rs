@@ -91,7 +91,8 @@ fn check(filter: &Filter) -> Result<(), Error> {
             Operator::DescendantsIncluded
                 | Operator::AncestorsIncluded
                 | Operator::RelatedIncluded
-                | Operator::DescendantsOfPrefix
+                | Operator::InTree
+                | Operator::InTreeOfPrefix
         )
     };
     match filter.any.iter().flatten().find(hierarchy) {
@@ -191,7 +192,8 @@ fn criterion_holds(criterion: &Criterion, found: &[String]) -> bool {
         Operator::DescendantsIncluded
         | Operator::AncestorsIncluded
         | Operator::RelatedIncluded
-        | Operator::DescendantsOfPrefix => false,
+        | Operator::InTree
+        | Operator::InTreeOfPrefix => false,
     }
 }
 

@@ -6,6 +6,7 @@
 //! user changes: a revocation by this server takes effect with the next request, one by another
 //! server within a second (`Store::commit_stamp_of`). [`uses`] records when a token was last used.
 
+mod list;
 mod uses;
 
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 pub use docent_model::aspects::TokenScope;
 use docent_model::aspects::{AccessTokenInfo, Other};
 use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
-use docent_store::{AspectKey, CommitStamp, ListPage, ReadRequest, StoredAspect};
+use docent_store::{AspectKey, CommitStamp, ReadRequest, StoredAspect};
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
@@ -21,9 +22,7 @@ use sha2::{Digest, Sha256};
 use crate::access::scope;
 use crate::caller::Credential;
 use crate::people::{AccountStatus, account_inactive, requires_active};
-use crate::privilege::{
-    GENERATE_PERSONAL_ACCESS_TOKENS, MANAGE_ACCESS_TOKENS, MANAGE_SERVICE_ACCOUNTS, Privilege,
-};
+use crate::privilege::{GENERATE_PERSONAL_ACCESS_TOKENS, MANAGE_ACCESS_TOKENS, Privilege};
 use crate::proposal::{Change, Proposal};
 use crate::secret::{hash_of, random};
 use crate::{Caller, Catalog, Error, SYSTEM_ACTOR};
@@ -382,71 +381,6 @@ impl Catalog {
         Ok(())
     }
 
-    /// The matching tokens, those that expire last first. Callers that do not manage tokens see
-    /// their own.
-    pub async fn list_tokens(
-        &self,
-        caller: &Caller,
-        filter: &TokenFilter,
-        start: usize,
-        count: usize,
-    ) -> Result<ListPage<Token>, Error> {
-        let own = TokenFilter {
-            actor: None,
-            owner: Some(caller.actor().clone()),
-        };
-        let is_own = |user: &Option<Urn>| user.as_ref() == Some(caller.actor());
-        let filter = if is_own(&filter.owner) || is_own(&filter.actor) {
-            filter
-        } else if filter.owner.is_none() && filter.actor.is_none() {
-            let manages = self.is_allowed(caller, &[MANAGE_ACCESS_TOKENS], None);
-            if manages.await? { filter } else { &own }
-        } else {
-            let privileges = match &filter.actor {
-                Some(actor) => self.token_managers(actor).await?,
-                None => &[MANAGE_ACCESS_TOKENS],
-            };
-            self.authorize(caller, privileges, None).await?;
-            filter
-        };
-        let urns = match (&filter.actor, &filter.owner) {
-            (Some(actor), _) => self.tokens_of(actor).await?,
-            // Others' tokens are created by those who manage tokens only.
-            (None, Some(owner)) if !self.manages_tokens(owner).await? => {
-                self.tokens_of(owner).await?
-            }
-            (None, _) => self.token_urns(None, MAX_LISTED).await?,
-        };
-        let tokens = self.read_tokens(&urns).await?.into_iter().flatten();
-        let is_owned = |token: &Token| {
-            let owner = filter.owner.as_ref();
-            owner.is_none_or(|owner| *owner == token.info.owner_urn)
-        };
-        let mut tokens: Vec<Token> = tokens.filter(is_owned).collect();
-        tokens.sort_by_key(|token| {
-            std::cmp::Reverse(token.info.expires_at.unwrap_or(EpochMillis::MAX))
-        });
-        Ok(ListPage {
-            total: tokens.len(),
-            items: tokens.into_iter().skip(start).take(count).collect(),
-        })
-    }
-
-    /// The privileges to manage the tokens of another user.
-    async fn token_managers(&self, actor: &Urn) -> Result<&'static [Privilege], Error> {
-        Ok(if self.is_service_account(actor).await? {
-            &[MANAGE_SERVICE_ACCOUNTS, MANAGE_ACCESS_TOKENS]
-        } else {
-            &[MANAGE_ACCESS_TOKENS]
-        })
-    }
-
-    async fn manages_tokens(&self, user: &Urn) -> Result<bool, Error> {
-        let user = Caller::new(user.clone());
-        let privileges = &[MANAGE_ACCESS_TOKENS, MANAGE_SERVICE_ACCOUNTS];
-        self.is_allowed(&user, privileges, None).await
-    }
-
     /// The token with this secret, expired ones included.
     pub async fn find_token(&self, secret: &str) -> Result<Option<Token>, Error> {
         self.token_by_id(&hex(&hash_of(secret))).await
@@ -541,12 +475,12 @@ impl Catalog {
 
     /// The stored data of each token; `None` for one that does not exist or cannot be read.
     async fn token_infos(&self, urns: &[Urn]) -> Result<Vec<Option<AccessTokenInfo>>, Error> {
-        let tokens = self.read_tokens(urns).await?.into_iter();
+        let tokens = self.stored_tokens(urns).await?.into_iter();
         Ok(tokens.map(|token| Some(token?.info)).collect())
     }
 
     /// The tokens with these URNs; `None` for one that does not exist or cannot be read.
-    pub async fn read_tokens(&self, urns: &[Urn]) -> Result<Vec<Option<Token>>, Error> {
+    async fn stored_tokens(&self, urns: &[Urn]) -> Result<Vec<Option<Token>>, Error> {
         let keys: Vec<AspectKey> = urns
             .iter()
             .map(|urn| AspectKey::new(urn, AspectName::ACCESS_TOKEN_INFO))
@@ -567,7 +501,7 @@ impl Catalog {
     }
 
     async fn token_by_id(&self, id: &str) -> Result<Option<Token>, Error> {
-        Ok(self.read_tokens(&[token_urn(id)?]).await?.pop().flatten())
+        Ok(self.stored_tokens(&[token_urn(id)?]).await?.pop().flatten())
     }
 }
 

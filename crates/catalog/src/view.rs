@@ -29,7 +29,7 @@ use crate::privilege::{
 };
 use crate::{Caller, Catalog, Error};
 pub(crate) use reader::Reader;
-pub(crate) use restricted::stand_in;
+pub use restricted::stand_in;
 
 /// The privileges of which one is enough to see an entity, as in DataHub.
 const VIEW_PRIVILEGES: &[Privilege] = &[

@@ -123,10 +123,10 @@ impl<'s> Filters<'s> {
                 self.equal(field, &descendants)
             }
             Operator::Prefix => self.with_prefix(field, &values),
-            Operator::DescendantsOfPrefix => {
+            Operator::InTree => self.in_tree(field, &values),
+            Operator::InTreeOfPrefix => {
                 let roots = self.urns(&*self.with_prefix(URN, &values)?)?;
-                let descendants = self.descendants(&roots)?;
-                self.equal(field, &descendants)
+                self.in_tree(field, &roots)
             }
             Operator::AncestorsIncluded => {
                 let ancestors = self.ancestors(&values)?;
@@ -295,6 +295,16 @@ impl<'s> Filters<'s> {
             }
         };
         Ok(Box::new(found))
+    }
+
+    /// Documents below the roots, and those of the tree itself.
+    fn in_tree(&self, field: &str, roots: &[String]) -> Result<Box<dyn Query>, SearchError> {
+        let tree = self.descendants(roots)?;
+        let members = self.equal(field, &tree)?;
+        Ok(Box::new(BooleanQuery::union(vec![
+            members,
+            self.with_urns(&tree),
+        ])))
     }
 
     /// Documents with a value that has one of the prefixes.

@@ -13,13 +13,16 @@ mod unknown_fields;
 mod wildcard;
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
+use tantivy::index::SegmentId;
 use tantivy::query::{BooleanQuery, FuzzyTermQuery, Occur, PhraseQuery, Query};
 use tantivy::schema::Field;
 use tantivy::{Searcher, Term};
 
 use crate::analysis::{Token, fold, name_words, pair, text_words};
+use crate::bits::Bits;
 use crate::budget::SearchBudget;
 use crate::error::SearchError;
 use crate::language::{self, Clause};
@@ -86,6 +89,10 @@ pub(crate) struct QueryTranslator<'s> {
     budget: &'s SearchBudget,
     /// URNs of the labels (tags, terms, domains and so on) that words of the query matched.
     labels: RefCell<HashSet<String>>,
+    /// What the caller may see; `None` for everything.
+    view: Option<DocumentSet>,
+    /// The documents of the view in each segment, once they were needed.
+    seen: RefCell<HashMap<SegmentId, Rc<Bits>>>,
     /// Whether there are more names to complete than were visited.
     truncated: Cell<bool>,
     /// How many terms were translated.
@@ -119,9 +126,17 @@ impl<'s> QueryTranslator<'s> {
             cache,
             budget,
             labels: RefCell::default(),
+            view: None,
+            seen: RefCell::default(),
             truncated: Cell::default(),
             terms: Cell::default(),
         }
+    }
+
+    /// The same, with labels that are among these documents only.
+    pub(crate) fn with_view(mut self, view: Option<DocumentSet>) -> Self {
+        self.view = view;
+        self
     }
 
     /// URNs of the labels that words of the query matched.

@@ -209,8 +209,10 @@ pub enum Operator {
     RelatedIncluded,
     /// A value that begins with one of these, in the same case.
     Prefix,
-    /// An entity whose URN begins with the value, in the same case, or a descendant.
-    DescendantsOfPrefix,
+    /// The value or a descendant, or the entity itself is one of them.
+    InTree,
+    /// The same, for the entities whose URN begins with the value, in the same case.
+    InTreeOfPrefix,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

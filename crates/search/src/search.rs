@@ -124,7 +124,9 @@ impl Search {
         let cache = self.live.cache();
         let (collected, next, labels) = self
             .run(move |searcher, fields, budget| {
-                let translator = QueryTranslator::new(searcher, fields, &cache, budget);
+                let view = view_of(searcher, fields, budget, &request_copy)?;
+                let translator =
+                    QueryTranslator::new(searcher, fields, &cache, budget).with_view(view);
                 let text = translator.translate(&query)?;
                 let prepared = prepare(searcher, fields, budget, &request_copy, text)?;
                 let (collected, next) = match scroll {
@@ -161,7 +163,9 @@ impl Search {
         let cache = self.live.cache();
         let collected = self
             .run(move |searcher, fields, budget| {
-                let translator = QueryTranslator::new(searcher, fields, &cache, budget);
+                let view = view_of(searcher, fields, budget, &request)?;
+                let translator =
+                    QueryTranslator::new(searcher, fields, &cache, budget).with_view(view);
                 let attempt = |limit| {
                     let names = translator.name_prefix(request.query.trim(), limit)?;
                     let prepared = prepare(searcher, fields, budget, &request, Some(names))?;
@@ -406,10 +410,8 @@ fn prepare(
     } else {
         types(&mut DEFAULT_TYPES.iter().copied())
     };
-    let mut conditions = Vec::new();
-    for filter in request.view.as_deref().into_iter().chain([&request.filter]) {
-        conditions.extend(filters.query(filter)?.map(DocumentSet::Query));
-    }
+    let mut conditions = Vec::from_iter(view_of(searcher, fields, budget, request)?);
+    conditions.extend(filters.query(&request.filter)?.map(DocumentSet::Query));
     Ok(PreparedQuery {
         text: text.unwrap_or(QueryNode::All),
         types,
@@ -417,6 +419,24 @@ fn prepare(
         conditions,
         budget: budget.clone(),
     })
+}
+
+/// The documents that the caller may see; `None` for all.
+fn view_of(
+    searcher: &Searcher,
+    fields: &Fields,
+    budget: &SearchBudget,
+    request: &SearchRequest,
+) -> Result<Option<DocumentSet>, SearchError> {
+    let Some(view) = &request.view else {
+        return Ok(None);
+    };
+    let filters = Filters {
+        searcher,
+        fields,
+        budget,
+    };
+    Ok(filters.query(view)?.map(DocumentSet::Query))
 }
 
 fn facets_of(request: &SearchRequest, counted: Vec<Vec<(String, u64)>>) -> Vec<Facet> {

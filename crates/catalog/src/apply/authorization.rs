@@ -166,6 +166,8 @@ pub(super) fn may_move(change: &Change) -> bool {
             AspectName::CONTAINER,
             AspectName::DOMAIN_PROPERTIES,
             AspectName::DOMAINS,
+            AspectName::GLOSSARY_NODE_INFO,
+            AspectName::GLOSSARY_TERM_INFO,
         ]
         .contains(&aspect)
     };

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::json;
 use crate::proposal::{Change, Proposal, Requirement};
-use crate::{Catalog, Error, ErrorSubject};
+use crate::{Catalog, Error, ErrorSubject, redaction};
 
 /// A proposal with a valid URN, aspect and payload.
 #[derive(Debug)]
@@ -136,8 +136,8 @@ impl Prepared {
 }
 
 fn check_patchable(aspect: AspectName, entity: &EntitySpec) -> Result<(), Error> {
-    if Catalog::is_secret(aspect) {
-        // A patch can test the stored value.
+    if Catalog::is_secret(aspect) || redaction::has_secret(aspect) {
+        // A patch can test the stored value, and copy it.
         return Err(Error::invalid_aspect(format!(
             "{aspect} holds secrets, so it can only be replaced as a whole"
         )));

@@ -97,63 +97,48 @@ impl View {
     }
 }
 
-/// The alternatives in which a policy covers an entity.
-fn of_policy(policy: &Policy, owned: Option<Criterion>) -> Vec<Alternative> {
+/// The conditions under which a policy covers an entity; `None` if it covers none.
+fn of_policy(policy: &Policy, owned: Option<Criterion>) -> Option<Alternative> {
     // Constraints are about references, and viewing refers to nothing.
-    let mut alternatives = vec![owned.into_iter().collect::<Alternative>()];
+    let mut alternative: Alternative = owned.into_iter().collect();
     for criterion in &policy.criteria {
-        let choices = choices(criterion);
-        alternatives = alternatives
-            .iter()
-            .flat_map(|alternative| {
-                choices.iter().map(|choice| {
-                    let mut both = alternative.clone();
-                    both.extend(choice.iter().cloned());
-                    both
-                })
-            })
-            .collect();
+        alternative.push(condition(criterion)?);
     }
-    alternatives
+    Some(alternative)
 }
 
-/// The alternatives in which an entity meets a criterion.
-fn choices(criterion: &PolicyCriterion) -> Vec<Alternative> {
-    let Some(field) = criterion.field else {
-        return Vec::new();
-    };
+/// The condition that an entity meets a criterion; `None` if no entity does.
+fn condition(criterion: &PolicyCriterion) -> Option<Criterion> {
     let is_negated = criterion.condition == Condition::NotEquals;
-    // A domain is in itself, and so are containers and glossary nodes.
-    let (names, is_tree): (&[&str], bool) = match field {
-        Field::Type => (&[ENTITY_TYPE], false),
-        Field::Urn => (&[URN], false),
-        Field::Owner => (&["owners"], false),
-        Field::Tag => (&["tags"], false),
-        Field::DataPlatformInstance => (&["platformInstance"], false),
-        Field::Domain => (&["domains", URN], true),
-        Field::Container => (&["container", URN], true),
-        Field::Glossary => (&["glossaryTerms", URN], true),
-        // Only users are in groups, and everyone sees users.
-        Field::GroupMembership if is_negated => return vec![Vec::new()],
-        Field::GroupMembership => return Vec::new(),
+    let (name, is_tree) = match criterion.field? {
+        Field::Type => (ENTITY_TYPE, false),
+        Field::Urn => (URN, false),
+        Field::Owner => ("owners", false),
+        Field::Tag => ("tags", false),
+        Field::DataPlatformInstance => ("platformInstance", false),
+        Field::Domain => ("domains", true),
+        Field::Container => ("container", true),
+        Field::Glossary => ("glossaryTerms", true),
+        // Only users are in groups, and everyone sees users. All entities have a URN.
+        Field::GroupMembership => {
+            return is_negated.then(|| Criterion {
+                operator: Operator::Exists,
+                ..one_of(URN, Vec::new())
+            });
+        }
     };
     let operator = match (criterion.condition, is_tree) {
-        (Condition::StartsWith, true) => Operator::DescendantsOfPrefix,
+        (Condition::StartsWith, true) => Operator::InTreeOfPrefix,
         (Condition::StartsWith, false) => Operator::Prefix,
-        (_, true) => Operator::DescendantsIncluded,
+        (_, true) => Operator::InTree,
         (_, false) => Operator::Equal,
     };
-    let conditions = names.iter().map(|name| Criterion {
-        field: (*name).to_owned(),
+    Some(Criterion {
+        field: name.to_owned(),
         values: criterion.values.clone(),
         operator,
         negated: is_negated,
-    });
-    if is_negated {
-        vec![conditions.collect()]
-    } else {
-        conditions.map(|condition| vec![condition]).collect()
-    }
+    })
 }
 
 fn one_of(field: &str, values: Vec<String>) -> Criterion {

@@ -219,7 +219,7 @@ impl<'c> Reader<'c> {
         Ok(pages)
     }
 
-    /// The children that the caller sees. At the top are also those whose parent is hidden.
+    /// The children that the caller sees. Those whose parent is hidden are roots, too.
     pub(crate) async fn placements_list(
         &self,
         kind: &str,
@@ -309,7 +309,6 @@ fn cut<T>(all: Vec<T>, start: usize, limit: usize) -> ListPage<T> {
 
 fn too_many(what: &str) -> Error {
     Error::too_large(format!(
-        "there are more than {MAX_READ} {what} to check for what you may see: search instead, or ask \
-         somebody who may see everything"
+        "there are more than {MAX_READ} {what} to check for what you may see: use a search instead"
     ))
 }

@@ -1,6 +1,6 @@
-//! How lineage shows what the caller may not see.
+//! How lineage and references show what the caller may not see.
 //!
-//! A hidden entity on a path has a URN of its own, `urn:li:restricted:…`, which says nothing but
+//! A hidden entity has a URN of its own, `urn:li:restricted:…`, which says nothing but
 //! whether two are the same. It is a hash with a key that is random for each process, so nobody can
 //! try out which entity it stands for.
 
@@ -18,7 +18,7 @@ const RESTRICTED: &str = "restricted";
 const ID_BYTES: usize = 16;
 
 /// The URN that stands for a hidden entity.
-pub(crate) fn stand_in(urn: &Urn) -> Result<Urn, Error> {
+pub fn stand_in(urn: &Urn) -> Result<Urn, Error> {
     static KEY: OnceLock<[u8; 32]> = OnceLock::new();
     let key = if let Some(key) = KEY.get() {
         key

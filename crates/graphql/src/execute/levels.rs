@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use docent_catalog::view::stand_in;
 use docent_catalog::{AspectKey, AspectRow, EntityAspects, Error, ReadReply, ReadRequest};
 use docent_model::{AspectName, Urn};
 use serde_json::Value;
@@ -78,6 +79,8 @@ impl<'p> Levels<'p> {
                 budget,
             }
             .value(plan, view, None)?;
+            // What is hidden among them is missing.
+            self.next.named.append(&mut self.next.entities);
         }
         Ok(())
     }
@@ -90,10 +93,7 @@ impl<'p> Levels<'p> {
     pub(crate) async fn load(&mut self, budget: &mut Budget) -> Result<(), LimitExceeded> {
         loop {
             let first = self.loaded.slots.len();
-            let (entities, failure) = self.take_entities().await;
-            for (plan, urn) in entities {
-                self.loaded.add(plan, urn);
-            }
+            let failure = self.add_entities().await;
             let calls = std::mem::take(&mut self.next.calls);
             if first == self.loaded.slots.len() && calls.is_empty() {
                 return Ok(());
@@ -126,24 +126,28 @@ impl<'p> Levels<'p> {
         }
     }
 
-    /// The entities of the next level, without references to those that the caller may not see:
-    /// what is not loaded is written as null. An entity that the request itself names stays, and is
-    /// missing. The error is that of the store, if it does not tell what is hidden.
-    async fn take_entities(&mut self) -> (Vec<(&'p ObjectPlan, Urn)>, Option<Error>) {
-        let mut entities = std::mem::take(&mut self.next.entities);
+    /// Adds the entities of the next level. References to those that the caller may not see get
+    /// another URN, under which nothing is stored. An entity that the request itself names stays,
+    /// and is missing. The error is that of the store, if it does not tell what is hidden.
+    async fn add_entities(&mut self) -> Option<Error> {
+        let entities = std::mem::take(&mut self.next.entities);
         let named = std::mem::take(&mut self.next.named);
         let urns = entities.iter().map(|(_, urn)| urn);
-        let failure = match self.scope.context.catalog.hidden_among(urns).await {
-            Ok(hidden) => {
-                if !hidden.is_empty() {
-                    entities.retain(|(_, urn)| !hidden.contains(urn));
-                }
-                None
-            }
-            Err(error) => Some(error),
+        let (hidden, mut failure) = match self.scope.context.catalog.hidden_among(urns).await {
+            Ok(hidden) => (hidden, None),
+            Err(error) => (HashSet::new(), Some(error)),
         };
-        entities.extend(named);
-        (entities, failure)
+        for (plan, urn) in named {
+            self.loaded.add(plan, urn, None);
+        }
+        for (plan, urn) in entities {
+            let shown = hidden.contains(&urn).then(|| stand_in(&urn)).transpose();
+            match shown {
+                Ok(shown) => self.loaded.add(plan, urn, shown),
+                Err(error) => failure = Some(error),
+            }
+        }
+        failure
     }
 
     fn walk<'w>(&'w self, next: &'w mut Discovery<'p>, budget: &'w mut Budget) -> Walk<'w, 'p> {

@@ -87,11 +87,11 @@ impl<'p> Loaded<'p> {
         self.index.get(&address(plan))?.get(urn).copied()
     }
 
-    /// Adds an entity unless it has a slot.
-    pub(crate) fn add(&mut self, plan: &'p ObjectPlan, urn: Urn) {
+    /// Adds an entity unless it has a slot, under another URN if there is one.
+    pub(crate) fn add(&mut self, plan: &'p ObjectPlan, urn: Urn, shown: Option<Urn>) {
         let slots = self.index.entry(address(plan)).or_default();
         if let Entry::Vacant(entry) = slots.entry(urn) {
-            let urn = entry.key().clone();
+            let urn = shown.unwrap_or_else(|| entry.key().clone());
             entry.insert(self.slots.len());
             self.slots.push(Slot {
                 urn,

@@ -92,5 +92,12 @@ async fn climb(
             })
             .collect();
     }
+    // A chain ends before a parent that the caller may not see.
+    let hidden = context.catalog.hidden_among(chains.iter().flatten());
+    let hidden = hidden.await?;
+    for chain in &mut chains {
+        let end = chain.iter().position(|urn| hidden.contains(urn));
+        chain.truncate(end.unwrap_or(chain.len()));
+    }
     Ok(chains)
 }

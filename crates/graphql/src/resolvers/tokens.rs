@@ -6,13 +6,14 @@ use serde_json::{Value, json};
 
 use crate::{Args, BatchResult, Context, EntityView};
 
-/// The data of each token; null for a token that was revoked meanwhile.
+/// The data of each token; null for one that was revoked meanwhile, or that is not the caller's.
 pub(super) async fn access_token(
     context: &Context,
     tokens: &[EntityView<'_>],
     _: Args<'_>,
 ) -> BatchResult {
-    let tokens = context.catalog.read_tokens(&urns(tokens)).await?;
+    let catalog = &context.catalog;
+    let tokens = catalog.read_tokens(&context.caller, &urns(tokens)).await?;
     let values = tokens.into_iter().map(|token| {
         Ok(token.map_or(Value::Null, |token| {
             json!({

@@ -14,7 +14,7 @@ use crate::support::{App, DATASET, encoded};
 use crate::tokens::PROTECTED;
 use crate::{access, rest_access};
 use rows::{queries, requests};
-use world::{ASSERTION, BEHIND, CONTAINER, DOMAIN, FINANCE, TABLE, TERM, WORD, app};
+use world::{ASSERTION, BEHIND, CONTAINER, DOMAIN, FINANCE, SEEN_TERM, TABLE, TERM, WORD, app};
 
 /// Routes that only write, and those of one's own account. [`writes_that_name_it_do_not_find_it`]
 /// sends writes.
@@ -145,7 +145,9 @@ async fn writes_that_name_it_do_not_find_it() {
             ("urn:li:glossaryTerm:revenue", TERM),
             ("urn:li:assertion:fresh", ASSERTION),
         ] {
-            if arguments.contains(seen) {
+            // Creating what is hidden is denied.
+            let creates = field == "upsertCustomAssertion" && hidden == ASSERTION;
+            if arguments.contains(seen) && !creates {
                 mutations.push(format!("{field}{}", arguments.replace(seen, hidden)));
             }
         }
@@ -269,19 +271,39 @@ async fn an_assertion_is_seen_with_its_asset() {
 }
 
 #[tokio::test]
-async fn references_to_it_are_null() {
+async fn references_to_it_have_another_urn() {
     let (app, token) = app(true).await;
     let query = format!(
-        r#"{{ dataset(urn: "{DATASET}") {{ container {{ urn }} glossaryTerms {{ terms {{ term {{ urn }} }} }} }} }}"#
+        r#"{{ dataset(urn: "{DATASET}") {{ container {{ urn type properties {{ name }} }}
+            parentContainers {{ count }}
+            glossaryTerms {{ terms {{ term {{ urn properties {{ name }} }} }} }} }} }}"#
     );
     let reply = app.graphql_as(&token, &query).await;
-    assert!(!reply.to_string().contains(WORD), "{reply}");
-    assert_eq!(
-        reply["data"]["dataset"]["container"],
-        Value::Null,
-        "{reply}"
-    );
+    let dataset = &reply["data"]["dataset"];
+    let urn = dataset["container"]["urn"].as_str().unwrap();
+    assert!(urn.starts_with("urn:li:restricted:"), "{reply}");
+    assert_eq!(dataset["container"]["type"], "RESTRICTED", "{reply}");
+    assert_eq!(dataset["container"]["properties"], Value::Null, "{reply}");
+    assert_eq!(dataset["parentContainers"]["count"], 0, "{reply}");
+    // The others stay.
+    let terms = dataset["glossaryTerms"]["terms"].as_array().unwrap();
+    assert_eq!(terms[1]["term"]["urn"], SEEN_TERM, "{reply}");
+    assert!(!reply.to_string().contains(TERM), "{reply}");
     let reply = app.graphql(&query).await;
     let container = &reply["data"]["dataset"]["container"]["urn"];
     assert_eq!(container, CONTAINER, "{reply}");
+}
+
+#[tokio::test]
+async fn an_assertion_is_not_taken_over() {
+    let (app, token) = app(true).await;
+    let before = app.aspect(ASSERTION, "assertionInfo").await;
+    let upsert = format!(
+        r#"mutation {{ upsertCustomAssertion(urn: "{ASSERTION}", input: {{ entityUrn: "{DATASET}",
+            type: "t", description: "d", platform: {{ urn: "urn:li:dataPlatform:hive" }} }}) {{ urn }} }}"#
+    );
+    let reply = app.graphql_as(&token, &upsert).await;
+    assert_eq!(reply["errors"][0]["extensions"]["code"], 403, "{reply}");
+    assert!(!reply.to_string().contains(TABLE), "{reply}");
+    assert_eq!(app.aspect(ASSERTION, "assertionInfo").await, before);
 }

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::support::{App, encoded};
+use crate::support::{App, encoded, token_of};
 
 const SOURCE: &str = "urn:li:dataHubIngestionSource:warehouse";
 const REQUEST: &str = "urn:li:dataHubExecutionRequest:warehouse";
@@ -99,4 +99,36 @@ async fn what_was_read_can_be_written_back() {
     // Another recipe replaces it.
     app.ingest(SOURCE, info, &source("Renamed", "{}")).await;
     assert_eq!(stored_recipe(&app).await, "{}");
+}
+
+#[tokio::test]
+async fn a_patch_cannot_copy_a_secret() {
+    let app = app().await;
+    let patch = json!([{"op": "copy", "from": "/config/recipe", "path": "/name"}]);
+    let info = "dataHubIngestionSourceInfo";
+    let (status, reply) = app.propose("PATCH", SOURCE, info, &patch).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{reply}");
+    assert!(reply.to_string().contains("replaced as a whole"), "{reply}");
+}
+
+#[tokio::test]
+async fn tokens_of_others_are_not_shown() {
+    let app = App::empty().await;
+    let other = token_of(&app.catalog, "urn:li:corpuser:rita", None).await;
+    let found = app.catalog.find_token(&app.token).await.unwrap().unwrap();
+    let query = format!(
+        r#"{{ entity(urn: "urn:li:dataHubAccessToken:{}") {{ ... on AccessTokenMetadata {{ name ownerUrn }} }} }}"#,
+        found.id
+    );
+    let reply = app.graphql(&query).await;
+    assert_eq!(
+        reply["data"]["entity"]["ownerUrn"],
+        crate::support::USER,
+        "{reply}"
+    );
+    let reply = app.graphql_as(&other, &query).await;
+    assert!(
+        !reply.to_string().contains("urn:li:corpuser:datahub"),
+        "{reply}"
+    );
 }

@@ -5,11 +5,13 @@
 //! nothing else.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use tantivy::Term;
 
 use super::{QueryTranslator, all_parts, fuzzy_parts, in_order};
 use crate::analysis::{Token, name_words};
+use crate::bits::Bits;
 use crate::column::first_text;
 use crate::error::SearchError;
 use crate::label::{LABELS, PLATFORM, fields_of};
@@ -145,9 +147,11 @@ impl QueryTranslator<'_> {
             };
             for set in sets {
                 let mut documents = Vec::new();
-                segment
-                    .set(set)?
-                    .for_each(|document| documents.push(document));
+                let mut labels = segment.set(set)?;
+                if let Some(seen) = self.seen_in(&segment)? {
+                    labels.intersect_with(&seen);
+                }
+                labels.for_each(|document| documents.push(document));
                 for document in documents {
                     let is_alive = reader.alive_bitset().is_none_or(|it| it.is_alive(document));
                     if is_alive && urns.len() < MAX_LABELS {
@@ -157,6 +161,20 @@ impl QueryTranslator<'_> {
             }
         }
         Ok(urns)
+    }
+
+    /// The documents of a segment that the caller may see; `None` for all.
+    fn seen_in(&self, segment: &SegmentSearcher<'_>) -> Result<Option<Rc<Bits>>, SearchError> {
+        let Some(view) = &self.view else {
+            return Ok(None);
+        };
+        let id = segment.reader.segment_id();
+        if let Some(seen) = self.seen.borrow().get(&id) {
+            return Ok(Some(Rc::clone(seen)));
+        }
+        let seen = Rc::new(segment.set(view)?);
+        self.seen.borrow_mut().insert(id, Rc::clone(&seen));
+        Ok(Some(seen))
     }
 }
 

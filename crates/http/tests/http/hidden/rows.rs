@@ -128,9 +128,9 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         "*",
         WORD,
         "users",
-        "urn:li:domain:hush",
+        "urn:li:domain:d-1",
         "tags:shared",
-        "domains:\\\"urn:li:domain:hush\\\"",
+        "domains:\\\"urn:li:domain:d-1\\\"",
     ] {
         queries.extend([
             more("search", format!(r#"search(input: {{ type: DATASET, query: "{text}" }}) {{ {hits} }}"#)),

@@ -15,14 +15,15 @@ pub(super) const BEHIND: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,behind
 /// A Proposer.
 pub(super) const PAULA: &str = "urn:li:corpuser:paula";
 
-/// What the caller must not see. Every name and text of it has this word.
+/// What the caller must not see. Every name and text of it has this word; labels have it only in
+/// their names, because what is seen refers to their ids.
 pub(super) const WORD: &str = "hush";
 pub(super) const TABLE: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,hush.table,PROD)";
-pub(super) const DOMAIN: &str = "urn:li:domain:hush";
-pub(super) const SUBDOMAIN: &str = "urn:li:domain:hush-below";
-pub(super) const CONTAINER: &str = "urn:li:container:hush";
-pub(super) const TERM: &str = "urn:li:glossaryTerm:hush";
-pub(super) const NODE: &str = "urn:li:glossaryNode:hush";
+pub(super) const DOMAIN: &str = "urn:li:domain:d-1";
+pub(super) const SUBDOMAIN: &str = "urn:li:domain:d-2";
+pub(super) const CONTAINER: &str = "urn:li:container:c-1";
+pub(super) const TERM: &str = "urn:li:glossaryTerm:t-1";
+pub(super) const NODE: &str = "urn:li:glossaryNode:n-1";
 pub(super) const DASHBOARD: &str = "urn:li:dashboard:(looker,hush)";
 pub(super) const CHART: &str = "urn:li:chart:(looker,hush)";
 pub(super) const FLOW: &str = "urn:li:dataFlow:(airflow,hush,PROD)";
