@@ -174,7 +174,13 @@ def test_an_editor_does_not_decide_who_may_do_what(callers):
         graph.emit_mcp(_proposal("urn:li:tag:access", TagPropertiesClass(name="access")))
         with pytest.raises(OperationalError) as denied:
             graph.emit_mcp(_proposal("urn:li:dataHubPolicy:access", policy))
-    assert denied.value.info["status"] == 403 and "MANAGE_POLICIES" in str(denied.value.info)
+        assert denied.value.info["status"] == 403 and "use createPolicy" in str(denied.value.info)
+        mutation = "mutation ($input: PolicyUpdateInput!) { createPolicy(input: $input) }"
+        actors = {"users": ["urn:li:corpuser:editor"], "resourceOwners": False, "allUsers": False, "allGroups": False}
+        created = {"type": "PLATFORM", "state": "ACTIVE", "name": "p", "privileges": ["MANAGE_POLICIES"]}
+        with pytest.raises(GraphError) as denied:
+            graph.execute_graphql(mutation, {"input": {**created, "actors": actors}})
+    assert "MANAGE_POLICIES" in str(denied.value)
 
 
 def test_the_default_policies_are_stored_as_datahub_writes_them(callers):
