@@ -31,10 +31,11 @@ SECRET = {
     "dataHubConnectionDetails": "holds what another system lets us in with",
     "dataHubSecretValue": "holds a secret of an ingestion recipe",
 }
-# Members that are shown as asterisks.
+# Members that are shown as asterisks, or all of whose members are.
 REDACTED = {
-    "dataHubExecutionRequestInput": ["args", "recipe"],
-    "dataHubIngestionSourceInfo": ["config", "recipe"],
+    "dataHubExecutionRequestInput": [["args", "recipe"], ["args", "extra_env_vars"]],
+    "dataHubIngestionSourceInfo": [["config", "recipe"], ["config", "extraArgs"]],
+    "globalSettingsInfo": [["sso", "oidcSettings", "clientSecret"]],
 }
 # Aspects in the model that no entity type has.
 NOWHERE = {"incidentSource", "mlHyperParam", "mlMetric"}
@@ -82,16 +83,16 @@ def test_an_aspect_is_read_back_as_written(name, graph, flavour, server):
 
 
 def _as_shown(name, value):
-    """Returns the value with its secret member replaced, if it has one."""
-    path = REDACTED.get(name)
-    if path is None:
-        return value
-    *parents, member = path
-    parent = value
-    for part in parents:
-        parent = (parent or {}).get(part)
-    if parent and member in parent:
-        parent[member] = "********"
+    """Returns the value with its secret members replaced, if it has any."""
+    for *parents, member in REDACTED.get(name, []):
+        parent = value
+        for part in parents:
+            parent = (parent or {}).get(part)
+        secret = (parent or {}).get(member)
+        if isinstance(secret, dict):
+            parent[member] = {key: "********" for key in secret}
+        elif secret is not None:
+            parent[member] = "********"
     return value
 
 
