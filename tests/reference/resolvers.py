@@ -134,6 +134,18 @@ def assertions(catalog: Catalog, parent, arguments):
     return page | {"assertions": [edge["entity"] for edge in found]}
 
 
+def domain_stewards(catalog: Catalog, parent, arguments):
+    stewards = []
+    for urn in sorted(catalog.entities):
+        policy = catalog.aspect(urn, "dataHubPolicyInfo") or {}
+        criteria = ((policy.get("resources") or {}).get("filter") or {}).get("criteria")
+        of_domain = [{"field": "DOMAIN", "values": [parent.owner], "condition": "EQUALS"}]
+        if criteria == of_domain and policy["state"] == "ACTIVE" and "EDIT_ENTITY" in policy["privileges"]:
+            actors = policy["actors"]
+            stewards += actors.get("users", []) + actors.get("groups", [])
+    return stewards
+
+
 RESOLVERS = {
     "parentDomains": ancestors(member_of_aspect(lambda urn: "domainProperties", "parentDomain"), "domains"),
     "parentContainers": ancestors(member_of_aspect(lambda urn: "container", "container"), "containers"),
@@ -148,6 +160,7 @@ RESOLVERS = {
     "valueEntities": value_entities,
     "relationships": relationships,
     "assertions": assertions,
+    "domainStewards": domain_stewards,
 }
 
 
