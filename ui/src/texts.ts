@@ -574,6 +574,7 @@ const english = {
 
   common: {
     copy: "Copy",
+    restricted: "Restricted",
     copied: "Copied",
     close: "Close",
     system: "System",

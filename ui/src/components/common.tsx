@@ -52,6 +52,10 @@ export function EntityLink({
   readonly entity: Nameable & { readonly urn: string };
   readonly className?: string;
 }) {
+  // Stands for an entity that the user may not see.
+  if (entity.urn.startsWith("urn:li:restricted:")) {
+    return <span className="hint">{texts.common.restricted}</span>;
+  }
   return (
     <Link href={addresses.entity(entity.urn)} {...(className === undefined ? {} : { className })}>
       {nameOf(entity)}

@@ -88,8 +88,11 @@ export function Home() {
             {(overview.data === undefined || hierarchy === undefined) && !isFailed && (
               <Skeleton lines={8} />
             )}
-            <h2>{texts.home.activity}</h2>
-            {overview.data !== undefined && <Activity weeks={overview.data.changesByWeek} />}
+            {/* Users who do not see everything get no counts. */}
+            {overview.data?.changesByWeek.length !== 0 && <h2>{texts.home.activity}</h2>}
+            {overview.data !== undefined && overview.data.changesByWeek.length > 0 && (
+              <Activity weeks={overview.data.changesByWeek} />
+            )}
           </section>
         )}
       </div>
