@@ -60,7 +60,7 @@ pub struct Writer {
     links: Collection,
     created_domains: Collection,
     batches: Collection,
-    acknowledged: u64,
+    acknowledged: Arc<AtomicU64>,
     last_acknowledged: Arc<AtomicU64>,
 }
 
@@ -76,7 +76,7 @@ impl Writer {
             links: Collection::default(),
             created_domains: Collection::default(),
             batches: Collection::default(),
-            acknowledged: 0,
+            acknowledged: Arc::default(),
             last_acknowledged: Arc::default(),
         };
         let fields: Vec<Value> = COLUMNS
@@ -114,7 +114,12 @@ impl Writer {
 
     /// Returns the number of acknowledged writes.
     pub fn acknowledged(&self) -> u64 {
-        self.acknowledged
+        self.acknowledged.load(Ordering::SeqCst)
+    }
+
+    /// Returns the counter of acknowledged writes, updated while the writer runs.
+    pub fn acknowledged_counter(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.acknowledged)
     }
 
     /// Returns the number of the latest acknowledged write, updated while the writer runs.
@@ -144,8 +149,8 @@ impl Writer {
         at_least: u64,
         stop: &AtomicBool,
     ) -> anyhow::Result<()> {
-        let goal = self.acknowledged + at_least;
-        while self.acknowledged < goal || !stop.load(Ordering::SeqCst) {
+        let goal = self.acknowledged() + at_least;
+        while self.acknowledged() < goal || !stop.load(Ordering::SeqCst) {
             ensure!(
                 self.step(server)?,
                 "writer {}: the connection broke",
@@ -167,7 +172,7 @@ impl Writer {
             _ => self.send_batch(server, write)?,
         };
         if acknowledged {
-            self.acknowledged += 1;
+            self.acknowledged.fetch_add(1, Ordering::SeqCst);
             self.last_acknowledged.store(write, Ordering::SeqCst);
         }
         Ok(acknowledged)

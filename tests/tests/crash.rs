@@ -17,6 +17,13 @@ use serde_json::{Value, json};
 
 const WRITERS: usize = 8;
 
+/// Before each kill, a random number of writes below this one is acknowledged. Waiting for writes
+/// instead of a time makes the test as strict on a slow machine as on a fast one.
+const WRITES_PER_KILL: u64 = 10;
+
+/// A server that acknowledges no write for this long is stuck.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// After this many kills, the store is checked and every entity is read back.
 const THOROUGH_EVERY: u64 = 10;
 
@@ -39,8 +46,9 @@ fn crash_all_acknowledged_writes_survive_and_no_batch_is_partially_applied() -> 
         .collect::<anyhow::Result<Vec<_>>>()?;
     let begin = Instant::now();
     for kill in 1..=kills {
-        let delay = Duration::from_millis(5 + random.below(146));
-        write_and_kill(&mut server, &connection, &mut writers, delay)
+        let writes = random.below(WRITES_PER_KILL);
+        let delay = Duration::from_millis(random.below(60));
+        write_and_kill(&mut server, &connection, &mut writers, writes, delay)
             .with_context(|| format!("kill {kill}, seed {seed}"))?;
         if kill % KILLED_START_EVERY == 0 {
             kill_during_start(&server, Duration::from_millis(random.below(60)))?;
@@ -150,13 +158,17 @@ fn search_until_killed(connection: &Connection, killed: &AtomicBool) -> anyhow::
     }
 }
 
-/// Runs all writers and kills the server while they write.
+/// Runs all writers, and kills the server `delay` after the given number of acknowledged writes.
 fn write_and_kill(
     server: &mut Server,
     connection: &Connection,
     writers: &mut [Writer],
+    writes: u64,
     delay: Duration,
 ) -> anyhow::Result<()> {
+    let counters: Vec<_> = writers.iter().map(Writer::acknowledged_counter).collect();
+    let acknowledged = || -> u64 { counters.iter().map(|c| c.load(Ordering::SeqCst)).sum() };
+    let goal = acknowledged() + writes;
     let killed = AtomicBool::new(false);
     let start = Barrier::new(writers.len() + 2);
     thread::scope(|scope| {
@@ -175,6 +187,10 @@ fn write_and_kill(
             search_until_killed(connection, &killed)
         });
         start.wait();
+        let deadline = Instant::now() + PATIENCE;
+        while acknowledged() < goal && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
         // A random moment for the kill; correctness does not depend on it.
         thread::sleep(delay);
         killed.store(true, Ordering::SeqCst);
@@ -186,7 +202,12 @@ fn write_and_kill(
             .join()
             .map_err(|_| anyhow!("the searcher panicked"))??;
         ended
-    })
+    })?;
+    ensure!(
+        acknowledged() >= goal,
+        "the server did not acknowledge {writes} writes within {PATIENCE:?}"
+    );
+    Ok(())
 }
 
 /// Starts a server and kills it before or after it listens.
