@@ -1,13 +1,6 @@
-import AxeBuilder from "@axe-core/playwright";
-import type { Page } from "@playwright/test";
-
 import { newUser } from "./accounts.ts";
+import { expectAccessible } from "./axe.ts";
 import { WRITES, expect, test } from "./fixtures.ts";
-
-const violations = async (page: Page) =>
-  (await new AxeBuilder({ page }).analyze()).violations.map(
-    (found) => `${found.id} ${found.nodes[0]?.html}`,
-  );
 
 test(
   "an administrator adds a steward, who can then edit the domain, and removes them",
@@ -36,7 +29,7 @@ test(
     const first = dialog.getByRole("option").first();
     await expect(first).toHaveText("Stewart");
     await expect(first).toHaveAttribute("aria-selected", "true");
-    expect(await violations(page)).toEqual([]);
+    await expectAccessible(page, "dialog");
     await page.keyboard.press("Enter");
     await expect(dialog).toBeHidden();
     await expect(section.getByRole("listitem")).toHaveText([/^Stewart/]);
@@ -48,7 +41,7 @@ test(
     await expect(reader.getByRole("button", { name: "Add steward" })).toBeHidden();
 
     await page.setViewportSize({ width: 375, height: 740 });
-    expect(await violations(page)).toEqual([]);
+    await expectAccessible(page, "section on a phone");
     await section.getByRole("button", { name: "Remove steward Stewart" }).click();
     await expect(section.getByRole("listitem")).toHaveCount(0);
     await section.getByRole("button", { name: "Undo" }).click();

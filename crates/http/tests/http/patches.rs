@@ -195,7 +195,7 @@ async fn one_invalid_patch_rejects_the_whole_batch() {
 
 /// Eight concurrent clients, each adding a hundred items to the same list.
 const CLIENTS: usize = 8;
-const EACH: usize = 100;
+const EACH: usize = 25;
 
 async fn at_once(
     app: &Arc<App>,
