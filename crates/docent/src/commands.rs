@@ -145,13 +145,17 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
 /// Prints a line to standard output. A closed pipe is not an error.
 fn say(line: impl std::fmt::Display) {
     use std::io::Write;
-    let _ = writeln!(std::io::stdout(), "{line}");
+    let _ = writeln!(std::io::stdout(), "{}", printable_lines(&line.to_string()));
 }
 
 /// Prints a note to standard error, because scripts read standard output.
 fn note(line: impl std::fmt::Display) {
     use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "note: {line}");
+    let _ = writeln!(
+        std::io::stderr(),
+        "note: {}",
+        printable_lines(&line.to_string())
+    );
 }
 
 /// A text of users for the terminal: control characters, which could change what the terminal shows
@@ -175,6 +179,17 @@ fn printable(text: &str) -> String {
         } else {
             printed.push(character);
         }
+    }
+    printed
+}
+
+/// [`printable`], for a text with line breaks and tabs of its own.
+pub(crate) fn printable_lines(text: &str) -> String {
+    let mut printed = String::with_capacity(text.len());
+    for part in text.split_inclusive(['\n', '\t']) {
+        let end = part.trim_end_matches(['\n', '\t']).len();
+        printed.push_str(&printable(&part[..end]));
+        printed.push_str(&part[end..]);
     }
     printed
 }
@@ -203,6 +218,7 @@ mod tests {
         let title = "\u{1b}]0;owned\u{7}";
         assert_eq!(printable(title), "\\u{1b}]0;owned\\u{7}");
         assert_eq!(printable("a\nb\tc\r"), "a\\nb\\tc\\r");
+        assert_eq!(printable_lines("a\tb\n\u{1b}[2J\n"), "a\tb\n\\u{1b}[2J\n");
         assert_eq!(printable("\u{9b}1m\u{202e}cod"), "\\u{9b}1m\\u{202e}cod");
     }
 

@@ -37,7 +37,8 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // The whole chain of causes in one line.
-            eprintln!("docent: {error:#}");
+            let error = commands::printable_lines(&format!("{error:#}"));
+            eprintln!("docent: {error}");
             ExitCode::FAILURE
         }
     }

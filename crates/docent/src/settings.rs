@@ -11,7 +11,9 @@ mod store_url;
 mod tests;
 
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
@@ -29,6 +31,8 @@ pub(crate) use store_url::StoreUrl;
 const DEFAULT_ROLE: &str = "Editor";
 const DEFAULT_RETENTION_DAYS: u32 = 365;
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
+const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUTS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_mins(10);
 
 /// The store; a global flag of every command.
 #[derive(Debug, Args, Clone, Default)]
@@ -90,6 +94,9 @@ pub(crate) struct ServeFlags {
     /// Requests with one token or session, for example 100/s, 600/m or 10000/h [default: any rate]
     #[arg(long, env = "DOCENT_TOKEN_RATE_LIMIT", value_name = "RATE")]
     token_rate_limit: Option<String>,
+    /// Longest time that the server works for one request, from 1s to 10m [default: 30s]
+    #[arg(long, env = "DOCENT_REQUEST_TIMEOUT", value_name = "TIME")]
+    request_timeout: Option<String>,
     /// Role of users that have none: Admin, Editor, Reader, another role, or none [default: Editor]
     #[arg(long, env = "DOCENT_DEFAULT_ROLE", value_name = "ROLE")]
     default_role: Option<String>,
@@ -157,6 +164,7 @@ struct File {
     allowed_host: Option<Vec<String>>,
     address_rate_limit: Option<String>,
     token_rate_limit: Option<String>,
+    request_timeout: Option<String>,
     max_token_ttl: Option<String>,
     default_role: Option<String>,
     view_policies: Option<Switch>,
@@ -204,6 +212,7 @@ pub(crate) struct Settings {
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) address_rate_limit: Option<RateLimit>,
     pub(crate) token_rate_limit: Option<RateLimit>,
+    pub(crate) request_timeout: Duration,
     pub(crate) max_token_ttl_ms: Option<EpochMillis>,
     /// `None` gives users without a role no role.
     pub(crate) default_role: Option<String>,
@@ -254,6 +263,7 @@ impl Settings {
                 .collect::<Result<_>>()?,
             address_rate_limit: parse_rate(serve.address_rate_limit.or(file.address_rate_limit))?,
             token_rate_limit: parse_rate(serve.token_rate_limit.or(file.token_rate_limit))?,
+            request_timeout: parse_request_timeout(serve.request_timeout.or(file.request_timeout))?,
             max_token_ttl_ms: serve
                 .max_token_ttl
                 .or(file.max_token_ttl)
@@ -354,6 +364,20 @@ fn parse_rate(text: Option<String>) -> Result<Option<RateLimit>> {
         anyhow!("'{text}' is not a rate of requests: use for example 100/s, 600/m, 10000/h or off")
     })?;
     Ok(Some(rate))
+}
+
+/// The time for a request.
+fn parse_request_timeout(text: Option<String>) -> Result<Duration> {
+    let Some(text) = text else {
+        return Ok(DEFAULT_REQUEST_TIMEOUT);
+    };
+    parse_duration_ms(&text)
+        .and_then(|ms| u64::try_from(ms).ok())
+        .map(Duration::from_millis)
+        .filter(|timeout| REQUEST_TIMEOUTS.contains(timeout))
+        .with_context(|| {
+            format!("'{text}' is not a time for requests: use for example 30s, from 1s to 10m")
+        })
 }
 
 /// A duration of at most a year.

@@ -29,11 +29,15 @@ pub(crate) struct Cost {
     depth: u64,
     complexity: u64,
     size: u64,
-    /// Per variable: how many times its length is added.
-    list_uses: Vec<u64>,
-    /// Per variable: how many times the cost of its page is added.
-    page_uses: Vec<u64>,
+    /// How many times the length of a variable is added.
+    list_uses: VariableUses,
+    /// How many times the cost of a variable's page is added.
+    page_uses: VariableUses,
 }
+
+/// Counts by the index of a variable. Sparse: an operation may have thousands of variables, and
+/// every selection has a cost.
+type VariableUses = BTreeMap<usize, u64>;
 
 /// The cost of a page of results in addition to its fields.
 fn page_cost(count: u64) -> u64 {
@@ -51,27 +55,19 @@ fn page_size(value: &serde_json::Value) -> u64 {
 }
 
 impl Cost {
-    fn zero(variables: usize) -> Self {
-        Self {
-            list_uses: vec![0; variables],
-            page_uses: vec![0; variables],
-            ..Self::default()
-        }
-    }
-
     pub(crate) fn check(
         &self,
         limits: Limits,
         values: &VariableValues,
     ) -> Result<(), LimitExceeded> {
         let mut complexity = self.complexity;
-        for (uses, value) in self.list_uses.iter().zip(values) {
-            if let Some(serde_json::Value::Array(items)) = value {
+        for (variable, uses) in &self.list_uses {
+            if let Some(Some(serde_json::Value::Array(items))) = values.get(*variable) {
                 complexity = complexity.saturating_add(uses.saturating_mul(items.len() as u64));
             }
         }
-        for (uses, value) in self.page_uses.iter().zip(values) {
-            if let Some(value) = value {
+        for (variable, uses) in &self.page_uses {
+            if let Some(Some(value)) = values.get(*variable) {
                 let page = page_cost(page_size(value));
                 complexity = complexity.saturating_add(uses.saturating_mul(page));
             }
@@ -86,12 +82,15 @@ impl Cost {
         self.depth = self.depth.max(other.depth);
         self.complexity = self.complexity.saturating_add(other.complexity);
         self.size = self.size.saturating_add(other.size);
-        for (uses, more) in self.list_uses.iter_mut().zip(&other.list_uses) {
-            *uses = uses.saturating_add(*more);
-        }
-        for (uses, more) in self.page_uses.iter_mut().zip(&other.page_uses) {
-            *uses = uses.saturating_add(*more);
-        }
+        merge(&mut self.list_uses, &other.list_uses, u64::saturating_add);
+        merge(&mut self.page_uses, &other.page_uses, u64::saturating_add);
+    }
+}
+
+fn merge(uses: &mut VariableUses, others: &VariableUses, combine: fn(u64, u64) -> u64) {
+    for (variable, other) in others {
+        let count = uses.entry(*variable).or_default();
+        *count = combine(*count, *other);
     }
 }
 
@@ -112,25 +111,20 @@ impl<'d> SelectionCost<'d> {
     }
 
     fn of_type(&mut self, ty: &'d str) -> &mut Cost {
-        let zero = || Cost::zero(self.always.list_uses.len());
-        self.by_type.entry(ty).or_insert_with(zero)
+        self.by_type.entry(ty).or_default()
     }
 
     /// The highest cost of one object.
     fn maximum(self) -> Cost {
         let mut total = self.always;
-        let mut largest = Cost::zero(total.list_uses.len());
+        let mut largest = Cost::default();
         let mut size = 0_u64;
         for cost in self.by_type.values() {
             size = size.saturating_add(cost.size);
             largest.depth = largest.depth.max(cost.depth);
             largest.complexity = largest.complexity.max(cost.complexity);
-            for (uses, other) in largest.list_uses.iter_mut().zip(&cost.list_uses) {
-                *uses = (*uses).max(*other);
-            }
-            for (uses, other) in largest.page_uses.iter_mut().zip(&cost.page_uses) {
-                *uses = (*uses).max(*other);
-            }
+            merge(&mut largest.list_uses, &cost.list_uses, u64::max);
+            merge(&mut largest.page_uses, &cost.page_uses, u64::max);
         }
         largest.size = size;
         total.add(&largest);
@@ -162,10 +156,7 @@ impl<'d> CostCounter<'d> {
     }
 
     fn costs(&mut self, set: &'d SelectionSet) -> SelectionCost<'d> {
-        let mut total = SelectionCost {
-            always: Cost::zero(self.variant.variables().len()),
-            by_type: BTreeMap::new(),
-        };
+        let mut total = SelectionCost::default();
         for selection in &set.selections {
             if !self.variant.includes(selection.directives()) {
                 continue;
@@ -209,7 +200,7 @@ impl<'d> CostCounter<'d> {
         }
         let cost = self.cost(set);
         SelectionCost {
-            always: Cost::zero(self.variant.variables().len()),
+            always: Cost::default(),
             by_type: BTreeMap::from([(ty, cost)]),
         }
     }
@@ -231,11 +222,8 @@ impl<'d> CostCounter<'d> {
                 cost.complexity = cost.complexity.saturating_add(items.len() as u64);
             }
             Literal::Variable(name) => {
-                if let Some(uses) = self
-                    .variant
-                    .variable(name)
-                    .and_then(|at| cost.list_uses.get_mut(at))
-                {
+                if let Some(variable) = self.variant.variable(name) {
+                    let uses = cost.list_uses.entry(variable).or_default();
                     *uses = uses.saturating_add(1);
                 }
             }
@@ -260,11 +248,8 @@ impl<'d> CostCounter<'d> {
         };
         match count.map(|count| &**count) {
             Some(Literal::Variable(name)) => {
-                if let Some(uses) = self
-                    .variant
-                    .variable(name)
-                    .and_then(|at| cost.page_uses.get_mut(at))
-                {
+                if let Some(variable) = self.variant.variable(name) {
+                    let uses = cost.page_uses.entry(variable).or_default();
                     *uses = uses.saturating_add(1);
                 }
             }
@@ -314,5 +299,41 @@ impl<'d> CostCounter<'d> {
             .is_some_and(|fragment| self.spreads_result_fragment(&fragment.selection_set, path));
         self.result_fragments.insert(key, found);
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+    use crate::document::Document;
+    use crate::resolve::Resolvers;
+    use crate::schema::Schema;
+
+    #[test]
+    fn the_cost_has_entries_for_used_variables_only() {
+        let sdl = r#"
+            directive @entity(type: String!) on OBJECT
+            directive @urn on FIELD_DEFINITION
+            type Query { tag(urn: String!, input: [String!]): Tag }
+            type Tag @entity(type: "tag") { urn: String! @urn }
+        "#;
+        let resolvers = Resolvers::new().query_by_urn("tag");
+        let schema = Schema::load(&[("test", sdl)], resolvers).unwrap();
+        let mut declared = String::from("$list: [String!]");
+        let mut fields = String::from(r#"tag(urn: "urn:li:tag:a", input: $list) { urn } "#);
+        for number in 0..500 {
+            let _ = write!(declared, " $v{number}: String!");
+            let _ = write!(fields, "t{number}: tag(urn: $v{number}) {{ urn }} ");
+        }
+        let text = format!("query({declared}) {{ {fields} }}");
+        let document = Document::parse(&schema, &text).unwrap();
+        let operation = document.operation(None).unwrap();
+        let variant = OperationVariant::new(&schema, &document, operation, &Vec::new());
+        let cost = cost(variant);
+        assert_eq!(cost.list_uses, VariableUses::from([(0, 1)]));
+        assert_eq!(cost.page_uses, VariableUses::new());
+        assert_eq!(cost.size, 1002);
     }
 }

@@ -4,21 +4,27 @@
 //! are in [`crate::plan_cache`].
 
 mod repair;
+mod source;
+
+use std::collections::{HashMap, HashSet};
 
 use apollo_compiler::ast::OperationType;
 use apollo_compiler::executable::{self, DirectiveList, FragmentMap, Selection, SelectionSet};
 use apollo_compiler::parser::Parser;
 use apollo_compiler::validation::Valid;
-use apollo_compiler::{ExecutableDocument, Name, Node};
+use apollo_compiler::{ExecutableDocument, Node};
 
 use crate::error::{Classification, Position, RequestError};
 use crate::input::{Variable, VariableValues};
 use crate::schema::Schema;
 use crate::validation_errors;
+use source::SourceText;
 
 /// Longer documents are rejected without parsing. DataHub's largest query has 28 KB; long texts
 /// belong in variables.
 const MAX_DOCUMENT_BYTES: usize = 2 * 1024 * 1024;
+/// The parser needs about a millisecond for this many bytes.
+const LONG_DOCUMENT_BYTES: usize = 4096;
 /// A query of 28 KB has about 5,000 tokens.
 const MAX_TOKENS: usize = 100_000;
 /// Protects the parser's stack; execution allows far less depth.
@@ -33,10 +39,7 @@ const MAX_CONDITION_VARIABLES: usize = 64;
 
 #[derive(Debug)]
 pub(crate) struct Document {
-    /// The text as the client sent it.
-    text: Box<str>,
-    /// Offsets in the parsed text of the bytes that [`repair`] inserted.
-    inserted: Vec<usize>,
+    source: SourceText,
     pub(crate) executable: Valid<ExecutableDocument>,
     operations: Vec<Operation>,
 }
@@ -47,6 +50,8 @@ pub(crate) struct Operation {
     pub(crate) index: usize,
     pub(crate) node: Node<executable::Operation>,
     pub(crate) variables: Vec<Variable>,
+    /// The indexes of the variables by name.
+    variable_indexes: HashMap<Box<str>, usize>,
     /// Indexes of the variables that `@skip` and `@include` use.
     conditions: Vec<usize>,
 }
@@ -85,7 +90,8 @@ impl Document {
             inserted = offsets;
         }
         let ast = parsed.map_err(|error| validation_errors::syntax(text, &error.errors))?;
-        let position = |offset| position(text, &inserted, offset);
+        let source = SourceText::new(text, inserted);
+        let position = |offset| source.position(offset);
         let executable = ast
             .to_executable_validate(&schema.valid)
             .map_err(|error| validation_errors::validation(&ast, &error.errors, &position))?;
@@ -102,8 +108,7 @@ impl Document {
             .collect::<Result<_, _>>()
             .map_err(|error| vec![error])?;
         Ok(Self {
-            text: text.into(),
-            inserted,
+            source,
             executable,
             operations,
         })
@@ -136,23 +141,29 @@ impl Document {
         }
     }
 
+    /// Whether parsing or planning the text may take milliseconds. Fragments can make a long plan
+    /// of a short text.
+    pub(crate) fn is_long(text: &str) -> bool {
+        text.len() > LONG_DOCUMENT_BYTES || text.contains("fragment")
+    }
+
     pub(crate) fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
     /// Approximate size in memory.
     pub(crate) fn bytes(&self) -> usize {
-        DOCUMENT_BYTES + self.text.len() * PARSED_BYTES_PER_BYTE
+        DOCUMENT_BYTES + self.text().len() * PARSED_BYTES_PER_BYTE
     }
 
     /// The text as the client sent it.
     pub(crate) fn text(&self) -> &str {
-        &self.text
+        self.source.text()
     }
 
     /// Converts an offset in the parsed text to a position in the text as the client sent it.
     pub(crate) fn position(&self, offset: usize) -> Position {
-        position(&self.text, &self.inserted, offset)
+        self.source.position(offset)
     }
 }
 
@@ -161,7 +172,7 @@ impl Operation {
         schema: &Schema,
         index: usize,
         node: &Node<executable::Operation>,
-        condition_names: &[&Name],
+        condition_names: &HashSet<&str>,
     ) -> Result<Self, RequestError> {
         let reject = |message| RequestError::new(Classification::ValidationError, message);
         let variables = node
@@ -173,7 +184,7 @@ impl Operation {
         let conditions: Vec<_> = variables
             .iter()
             .enumerate()
-            .filter(|(_, variable)| condition_names.iter().any(|name| **name == *variable.name))
+            .filter(|(_, variable)| condition_names.contains(&*variable.name))
             .map(|(index, _)| index)
             .collect();
         if conditions.len() > MAX_CONDITION_VARIABLES {
@@ -185,6 +196,11 @@ impl Operation {
         Ok(Self {
             index,
             node: node.clone(),
+            variable_indexes: variables
+                .iter()
+                .enumerate()
+                .map(|(index, variable)| (variable.name.clone(), index))
+                .collect(),
             variables,
             conditions,
         })
@@ -232,9 +248,7 @@ impl<'d> OperationVariant<'d> {
 
     /// The index of a variable of the operation.
     pub(crate) fn variable(&self, name: &str) -> Option<usize> {
-        self.variables()
-            .iter()
-            .position(|variable| *variable.name == *name)
+        self.operation.variable_indexes.get(name).copied()
     }
 
     pub(crate) fn selection_set(&self) -> &'d SelectionSet {
@@ -275,35 +289,19 @@ fn parser() -> Parser {
         .token_limit(MAX_TOKENS)
 }
 
-fn position(text: &str, inserted: &[usize], offset: usize) -> Position {
-    let offset = offset - inserted.iter().take_while(|at| **at < offset).count();
-    let before = text.get(..offset).unwrap_or(text);
-    let start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
-    let breaks = before
-        .bytes()
-        .filter(|byte| matches!(byte, b'\n' | b'\r'))
-        .count();
-    let pairs = before.matches("\r\n").count();
-    Position {
-        line: breaks - pairs + 1,
-        column: before[start..].chars().count() + 1,
-    }
-}
-
 /// The names of the variables in `@skip` and `@include` anywhere in the document.
-fn condition_names(document: &ExecutableDocument) -> Vec<&Name> {
-    fn add<'d>(directives: &'d DirectiveList, names: &mut Vec<&'d Name>) {
+fn condition_names(document: &ExecutableDocument) -> HashSet<&str> {
+    fn add<'d>(directives: &'d DirectiveList, names: &mut HashSet<&'d str>) {
         for directive in directives {
             if (directive.name == "skip" || directive.name == "include")
                 && let Some(value) = directive.specified_argument_by_name("if")
                 && let Some(name) = value.as_variable()
-                && !names.contains(&name)
             {
-                names.push(name);
+                names.insert(name);
             }
         }
     }
-    fn walk<'d>(set: &'d SelectionSet, names: &mut Vec<&'d Name>) {
+    fn walk<'d>(set: &'d SelectionSet, names: &mut HashSet<&'d str>) {
         for selection in &set.selections {
             add(selection.directives(), names);
             match selection {
@@ -313,7 +311,7 @@ fn condition_names(document: &ExecutableDocument) -> Vec<&Name> {
             }
         }
     }
-    let mut names = Vec::new();
+    let mut names = HashSet::new();
     for operation in document.operations.iter() {
         walk(&operation.selection_set, &mut names);
     }
@@ -321,39 +319,4 @@ fn condition_names(document: &ExecutableDocument) -> Vec<&Name> {
         walk(&fragment.selection_set, &mut names);
     }
     names
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn positions_count_all_line_break_styles_and_characters_instead_of_bytes() {
-        let text = "a\nb\r\nc\rd é x";
-        for (needle, line, column) in [
-            ("a", 1, 1),
-            ("b", 2, 1),
-            ("c", 3, 1),
-            ("d", 4, 1),
-            ("x", 4, 5),
-        ] {
-            let offset = text.find(needle).unwrap();
-            assert_eq!(
-                position(text, &[], offset),
-                Position { line, column },
-                "{needle}"
-            );
-        }
-    }
-
-    #[test]
-    fn positions_after_an_escaped_line_break_refer_to_the_original_text() {
-        let text = "{ a(b: \"x\ny\") c }";
-        let (repaired, inserted) = repair::escape_line_breaks(text).unwrap();
-        let offset = repaired.find('c').unwrap();
-        assert_eq!(
-            position(text, &inserted, offset),
-            Position { line: 2, column: 5 }
-        );
-    }
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use apollo_compiler::ast::OperationType;
 use serde_json::{Map, Value};
 
-use crate::document::OperationVariant;
+use crate::document::{Document, OperationVariant};
 use crate::error::{self, Classification, RequestError};
 use crate::execute::{self, Budget, Scope};
 use crate::input;
 use crate::introspect::IntrospectionCache;
-use crate::limits::Limits;
+use crate::limits::{LimitExceeded, Limits};
+use crate::long_work::LongWork;
 use crate::plan::Compiler;
 use crate::plan_cache::{CachedDocument, PlanCache};
 use crate::resolve::{Context, Resolvers};
@@ -33,6 +34,7 @@ pub struct Engine {
     limits: Limits,
     plans: PlanCache,
     introspection: IntrospectionCache,
+    long_work: LongWork,
 }
 
 impl Engine {
@@ -52,6 +54,7 @@ impl Engine {
             limits,
             plans: PlanCache::new(),
             introspection: IntrospectionCache::default(),
+            long_work: LongWork::default(),
         }
     }
 
@@ -76,8 +79,8 @@ impl Engine {
     }
 
     /// Whether a request is a valid mutation.
-    pub fn is_mutation(&self, request: &Request<'_>) -> bool {
-        self.document(request.query).is_ok_and(|cached| {
+    pub async fn is_mutation(&self, request: &Request<'_>) -> bool {
+        self.document(request.query).await.is_ok_and(|cached| {
             let operation = cached.document.operation(request.operation_name);
             operation.is_ok_and(|operation| operation.kind() == OperationType::Mutation)
         })
@@ -88,7 +91,7 @@ impl Engine {
         context: &Context,
         request: Request<'_>,
     ) -> Result<Vec<u8>, Vec<RequestError>> {
-        let cached = self.document(request.query)?;
+        let cached = self.document(request.query).await?;
         let document = &cached.document;
         let operation = document
             .operation(request.operation_name)
@@ -116,7 +119,9 @@ impl Engine {
             variant: OperationVariant::new(&self.schema, document, operation, &values),
             growth: cached.growth(operation),
         };
-        let plan = cached.plan(&compiler, self.limits);
+        let is_long = !cached.has_plan(&compiler) && Document::is_long(document.text());
+        let compile = || cached.plan(&compiler, self.limits);
+        let plan = self.long_work.run(is_long, compile).await;
         plan.cost
             .check(self.limits, &values)
             .map_err(|exceeded| vec![exceeded.into()])?;
@@ -126,13 +131,18 @@ impl Engine {
                 "The operation cannot be executed.",
             )]);
         };
+        if operation.kind() == OperationType::Query {
+            let calls = execute::root_calls(root);
+            LimitExceeded::check("number of root fields", calls, self.limits.root_calls)
+                .map_err(|exceeded| vec![exceeded.into()])?;
+        }
         let introspection = match &plan.introspection {
             Some(cost) => {
                 cost.check(self.limits)
                     .map_err(|exceeded| vec![exceeded.into()])?;
-                self.introspection
-                    .result(compiler.variant, &values)
-                    .map_err(|error| vec![error])?
+                let introspect = || self.introspection.result(compiler.variant, &values);
+                let result = self.long_work.run(true, introspect).await;
+                result.map_err(|error| vec![error])?
             }
             None => Arc::default(),
         };
@@ -141,12 +151,17 @@ impl Engine {
             compiler: &compiler,
             values: &values,
             introspection: &introspection,
+            long_work: &self.long_work,
         };
         let budget = Budget::new(self.limits);
         Ok(execute::execute(scope, root, budget).await)
     }
 
-    fn document(&self, text: &str) -> Result<Arc<CachedDocument>, Vec<RequestError>> {
-        self.plans.document(&self.schema, text)
+    async fn document(&self, text: &str) -> Result<Arc<CachedDocument>, Vec<RequestError>> {
+        if let Some(cached) = self.plans.cached(text) {
+            return Ok(cached);
+        }
+        let parse = || self.plans.document(&self.schema, text);
+        self.long_work.run(Document::is_long(text), parse).await
     }
 }

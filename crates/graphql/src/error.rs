@@ -20,6 +20,9 @@ pub(crate) struct Position {
     pub(crate) column: usize,
 }
 
+/// Limit on the errors in a reply.
+pub(crate) const MAX_ERRORS: usize = 100;
+
 /// An error of the whole request: nothing is executed.
 #[derive(Debug)]
 pub(crate) struct RequestError {
@@ -148,23 +151,61 @@ pub(crate) fn reject(errors: &[RequestError]) -> Vec<u8> {
             classification: error.classification,
         },
     });
-    reply(b"null", bodies)
+    reply(b"null", bodies, 0)
+}
+
+/// The errors of an execution: the first [`MAX_ERRORS`], and how many others there are. One query
+/// can make as many errors as it has values.
+#[derive(Debug, Default)]
+pub(crate) struct FieldErrors {
+    reported: Vec<FieldError>,
+    omitted: u64,
+}
+
+impl FieldErrors {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.reported.is_empty()
+    }
+
+    /// Whether a further error is part of the reply. Counts it if it is not.
+    pub(crate) fn has_room(&mut self) -> bool {
+        if self.reported.len() < MAX_ERRORS {
+            return true;
+        }
+        self.omitted += 1;
+        false
+    }
+
+    pub(crate) fn push(&mut self, error: FieldError) {
+        self.reported.push(error);
+    }
+
+    /// The state to return to with [`FieldErrors::reset`].
+    pub(crate) fn mark(&self) -> (usize, u64) {
+        (self.reported.len(), self.omitted)
+    }
+
+    pub(crate) fn reset(&mut self, (reported, omitted): (usize, u64)) {
+        self.reported.truncate(reported);
+        self.omitted = omitted;
+    }
 }
 
 /// The reply of an execution in which fields failed. `position` locates offsets in the document.
 pub(crate) fn reply_with(
-    errors: &[FieldError],
+    errors: &FieldErrors,
     data: &[u8],
     position: impl Fn(usize) -> Position,
 ) -> Vec<u8> {
-    let parts: Vec<_> = errors
+    let FieldErrors { reported, omitted } = errors;
+    let parts: Vec<_> = reported
         .iter()
         .map(|error| {
             let path = serde_json::value::RawValue::from_string(error.path.clone()).ok();
             ([position(error.offset)], path)
         })
         .collect();
-    let bodies = errors
+    let bodies = reported
         .iter()
         .zip(&parts)
         .map(|(error, (locations, path))| Body {
@@ -177,10 +218,11 @@ pub(crate) fn reply_with(
                 classification: error.failure.classification,
             },
         });
-    reply(data, bodies)
+    reply(data, bodies, *omitted)
 }
 
-fn reply<'a>(data: &[u8], errors: impl Iterator<Item = Body<'a>>) -> Vec<u8> {
+/// Writes a reply. Its `extensions` say how many errors are left out.
+fn reply<'a>(data: &[u8], errors: impl Iterator<Item = Body<'a>>, omitted: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(data.len() + 256);
     out.extend_from_slice(b"{\"errors\":[");
     for (index, error) in errors.enumerate() {
@@ -193,7 +235,12 @@ fn reply<'a>(data: &[u8], errors: impl Iterator<Item = Body<'a>>) -> Vec<u8> {
     }
     out.extend_from_slice(b"],\"data\":");
     out.extend_from_slice(data);
-    out.extend_from_slice(b",\"extensions\":{}}");
+    if omitted == 0 {
+        out.extend_from_slice(b",\"extensions\":{}}");
+    } else {
+        let extensions = format!(",\"extensions\":{{\"omittedErrors\":{omitted}}}}}");
+        out.extend_from_slice(extensions.as_bytes());
+    }
     out
 }
 

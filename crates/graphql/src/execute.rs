@@ -17,13 +17,15 @@ use docent_catalog::Error;
 use docent_model::{Registry, Urn};
 use serde_json::Value;
 
-use crate::error::{self, Failure, FieldError};
+use crate::error::{self, Failure, FieldErrors};
 use crate::input::VariableValues;
 use crate::introspect::IntrospectionResult;
+use crate::long_work::LongWork;
 use crate::plan::{Compiler, FieldKind, FieldPlan, ObjectPlan, Selection, ValuePlan};
 use crate::resolve::{Context, RootResolver};
 use crate::schema::source::Source;
 use levels::Levels;
+use loaded::Loaded;
 use write::{WriteError, Writer};
 
 pub(crate) use budget::Budget;
@@ -35,6 +37,17 @@ pub(crate) struct Scope<'r> {
     pub(crate) compiler: &'r Compiler<'r>,
     pub(crate) values: &'r VariableValues,
     pub(crate) introspection: &'r IntrospectionResult,
+    pub(crate) long_work: &'r LongWork,
+}
+
+/// The number of root fields that a resolver computes one after another.
+pub(crate) fn root_calls(root: &ObjectPlan) -> u64 {
+    let fields = root.fields.iter().filter_map(FieldPlan::value);
+    let is_call = |plan: &&ValuePlan| {
+        let source = &plan.field.source;
+        matches!(source, Source::Root(RootResolver::Function(_)))
+    };
+    fields.filter(is_call).count() as u64
 }
 
 /// The result of a root resolver.
@@ -61,7 +74,7 @@ pub(crate) async fn execute<'r>(
     const HEAD: &[u8] = b"{\"data\":";
     let mut out = Vec::with_capacity(REPLY_BYTES);
     out.extend_from_slice(HEAD);
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::default();
     let budget = &mut budget;
     let is_mutation = scope.compiler.variant.operation.kind() == OperationType::Mutation;
     let written = if is_mutation {
@@ -71,7 +84,8 @@ pub(crate) async fn execute<'r>(
     };
     match written {
         Ok(()) => {}
-        Err(WriteError::Null) => {
+        // `write_fields` handles long replies.
+        Err(WriteError::Null | WriteError::Long) => {
             out.truncate(HEAD.len());
             out.extend_from_slice(b"null");
         }
@@ -109,7 +123,7 @@ async fn query<'r>(
     scope: Scope<'r>,
     root: &'r ObjectPlan,
     out: &mut Vec<u8>,
-    errors: &mut Vec<FieldError>,
+    errors: &mut FieldErrors,
     budget: &mut Budget,
 ) -> Result<(), WriteError> {
     let mut values = Vec::with_capacity(root.fields.len());
@@ -123,13 +137,15 @@ async fn query<'r>(
     levels.load(budget).await?;
     let loaded = levels.into_loaded();
     out.push(b'{');
-    for (index, (field, value)) in root.fields.iter().zip(&values).enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        let mut writer = Writer::new(scope, &loaded, out, errors, budget);
-        writer.root_field(&root.ty, field, value)?;
-    }
+    let fields: Vec<_> = root.fields.iter().zip(&values).collect();
+    write_fields(
+        scope,
+        root,
+        &fields,
+        &loaded,
+        (&mut *out, errors, &mut *budget),
+    )
+    .await?;
     out.push(b'}');
     Ok(budget.check_reply(out.len())?)
 }
@@ -140,7 +156,7 @@ async fn mutate<'r>(
     scope: Scope<'r>,
     root: &'r ObjectPlan,
     out: &mut Vec<u8>,
-    errors: &mut Vec<FieldError>,
+    errors: &mut FieldErrors,
     budget: &mut Budget,
 ) -> Result<(), WriteError> {
     out.push(b'{');
@@ -153,11 +169,45 @@ async fn mutate<'r>(
         if index > 0 {
             out.push(b',');
         }
-        let mut writer = Writer::new(scope, &loaded, out, errors, budget);
-        writer.root_field(&root.ty, field, &value)?;
+        let fields = [(field, &value)];
+        let output = (&mut *out, &mut *errors, &mut *budget);
+        write_fields(scope, root, &fields, &loaded, output).await?;
     }
     out.push(b'}');
     Ok(budget.check_reply(out.len())?)
+}
+
+/// Writes root fields. How long that takes is not known before: an entity is written wherever it
+/// occurs. So a reply that turns out to be long is written again, beside the runtime.
+async fn write_fields<'r>(
+    scope: Scope<'r>,
+    root: &'r ObjectPlan,
+    fields: &[(&'r FieldPlan, &RootValue)],
+    loaded: &Loaded<'r>,
+    (out, errors, budget): (&mut Vec<u8>, &mut FieldErrors, &mut Budget),
+) -> Result<(), WriteError> {
+    let write = |out: &mut Vec<u8>, errors: &mut FieldErrors, budget: &mut Budget| {
+        for (index, (field, value)) in fields.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            let mut writer = Writer::new(scope, loaded, out, errors, budget);
+            writer.root_field(&root.ty, field, value)?;
+        }
+        Ok(())
+    };
+    let (start, first_error, mut short) = (out.len(), errors.mark(), budget.short());
+    match write(out, errors, &mut short) {
+        Err(WriteError::Long) => {}
+        written => {
+            *budget = short.full();
+            return written;
+        }
+    }
+    out.truncate(start);
+    errors.reset(first_error);
+    let rewrite = || write(out, errors, budget);
+    scope.long_work.run(true, rewrite).await
 }
 
 async fn resolve(scope: Scope<'_>, field: &FieldPlan) -> RootValue {

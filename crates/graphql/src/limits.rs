@@ -12,6 +12,8 @@ pub struct Limits {
     pub complexity: u64,
     /// Selected fields, summed over all object types.
     pub size: u64,
+    /// Root fields of a query that a resolver computes, such as searches and lists.
+    pub root_calls: u64,
     /// Root fields `__schema` and `__type`.
     pub introspection_fields: u64,
     /// Estimated number of values in their results.
@@ -34,6 +36,7 @@ impl Default for Limits {
             depth: 50,
             complexity: 2000,
             size: 20_000,
+            root_calls: 100,
             introspection_fields: 4,
             introspection_values: 400_000,
             entities: 20_000,

@@ -121,14 +121,18 @@ impl PlanCache {
         Self { documents }
     }
 
+    pub(crate) fn cached(&self, text: &str) -> Option<Arc<CachedDocument>> {
+        Some(self.documents.get(text)?.document)
+    }
+
     /// Returns the cached document of a text, or parses and caches it.
     pub(crate) fn document(
         &self,
         schema: &Schema,
         text: &str,
     ) -> Result<Arc<CachedDocument>, Vec<RequestError>> {
-        if let Some(entry) = self.documents.get(text) {
-            return Ok(entry.document);
+        if let Some(cached) = self.cached(text) {
+            return Ok(cached);
         }
         let document = Document::parse(schema, text)?;
         let plans = document.operations().iter();
@@ -168,6 +172,16 @@ impl CachedDocument {
         &self.plans[operation.index].growth
     }
 
+    /// Whether [`Self::plan`] has nothing to compile.
+    pub(crate) fn has_plan(&self, compiler: &Compiler<'_>) -> bool {
+        let operation = compiler.variant.operation;
+        let plans = &self.plans[operation.index];
+        if operation.has_conditions() {
+            return plans.cached_variant(compiler.variant.bits).is_some();
+        }
+        plans.unconditional.get().is_some()
+    }
+
     /// Returns the plan for the operation and conditions of a compiler, compiled if necessary.
     pub(crate) fn plan(&self, compiler: &Compiler<'_>, limits: Limits) -> PlanRef<'_> {
         let operation = compiler.variant.operation;
@@ -192,16 +206,15 @@ impl CachedDocument {
 }
 
 impl OperationPlans {
+    fn cached_variant(&self, bits: u64) -> Option<Arc<Plan>> {
+        let variants = self.variants.read().unwrap_or_else(PoisonError::into_inner);
+        let found = variants.iter().find(|(known, _)| *known == bits);
+        found.map(|(_, plan)| Arc::clone(plan))
+    }
+
     fn variant(&self, compiler: &Compiler<'_>, limits: Limits) -> Arc<Plan> {
         let bits = compiler.variant.bits;
-        let cached = self
-            .variants
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .find(|(known, _)| *known == bits)
-            .map(|(_, plan)| Arc::clone(plan));
-        if let Some(plan) = cached {
+        if let Some(plan) = self.cached_variant(bits) {
             return plan;
         }
         let plan = Arc::new(compiler.plan(limits));

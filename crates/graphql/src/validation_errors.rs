@@ -7,10 +7,8 @@ use apollo_compiler::ast::{Definition, Document, Selection};
 use apollo_compiler::diagnostic::ToCliReport;
 use apollo_compiler::validation::{DiagnosticData, DiagnosticList};
 
-use crate::error::{Classification, Position, RequestError};
-
-/// Limit on the reported errors.
-const MAX_ERRORS: usize = 100;
+use crate::error::{Classification, MAX_ERRORS, Position, RequestError};
+use usage::Usage;
 
 /// The syntax errors of a text. Only the first is reported; the others are usually consequences of
 /// it.
@@ -54,10 +52,21 @@ pub(crate) fn validation(
             name.starts_with("UndefinedField") || name.starts_with("UndefinedType")
         })
     });
-    errors
+    let usage = has_unknown.then(|| Usage::of(document));
+    let is_reported = |error: &DiagnosticData| {
+        let usage = usage.as_ref();
+        !usage.is_some_and(|usage| is_consequence(usage, error))
+    };
+    let count = errors.iter().filter(|it| is_reported(it.error)).count();
+    let listed = if count > MAX_ERRORS {
+        MAX_ERRORS - 1
+    } else {
+        count
+    };
+    let mut reported: Vec<_> = errors
         .iter()
-        .filter(|diagnostic| !has_unknown || !is_consequence(document, diagnostic.error))
-        .take(MAX_ERRORS)
+        .filter(|diagnostic| is_reported(diagnostic.error))
+        .take(listed)
         .map(|diagnostic| {
             let error = diagnostic.error;
             let text = error.to_string();
@@ -75,7 +84,17 @@ pub(crate) fn validation(
                 classification: Classification::ValidationError,
             }
         })
-        .collect()
+        .collect();
+    if count > listed {
+        reported.push(RequestError::new(
+            Classification::ValidationError,
+            format!(
+                "Validation error : {} more errors are left out",
+                count - listed
+            ),
+        ));
+    }
+    reported
 }
 
 /// The error of an input object with a repeated field.
@@ -97,22 +116,15 @@ pub(crate) fn repeated_input_field(
 
 /// Whether an error is a consequence of an unknown field: the parser drops unknown fields, so the
 /// selection around them may be empty, and the variables and fragments in them unused.
-fn is_consequence(document: &Document, error: &DiagnosticData) -> bool {
-    let text = error.to_string();
-    let name = text.split('`').nth(1).unwrap_or_default();
+fn is_consequence(usage: &Usage<'_>, error: &DiagnosticData) -> bool {
+    let text = || error.to_string();
+    let name = |text: &str| text.split('`').nth(1).unwrap_or_default().to_owned();
     match error.unstable_error_name() {
-        Some("MissingSubselection") => {
-            let offset = error.location().map(|span| span.offset());
-            usage::any_selection(document, &mut |selection| {
-                let is_same = selection.location().map(|span| span.offset()) == offset;
-                matches!(selection, Selection::Field(field) if is_same && !field.selection_set.is_empty())
-            })
-        }
-        Some("UnusedVariable") => usage::uses_variable(document, name.trim_start_matches('$')),
-        Some("UnusedFragment") => usage::any_selection(
-            document,
-            &mut |selection| matches!(selection, Selection::FragmentSpread(spread) if spread.fragment_name == name),
-        ),
+        Some("MissingSubselection") => error
+            .location()
+            .is_some_and(|span| usage.has_selection_set(span.offset())),
+        Some("UnusedVariable") => usage.uses_variable(name(&text()).trim_start_matches('$')),
+        Some("UnusedFragment") => usage.spreads_fragment(&name(&text())),
         _ => false,
     }
 }

@@ -15,6 +15,7 @@ use http_body_util::BodyExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::AppState;
+use crate::deadline::Deadline;
 use crate::error::ErrorResponse;
 
 const MIB: usize = 1024 * 1024;
@@ -30,7 +31,7 @@ const MAX_TOTAL_BYTES: usize = 256 * MIB;
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// Slower senders get 408.
-const MAX_READ_TIME: Duration = Duration::from_secs(30);
+pub(crate) const MAX_READ_TIME: Duration = Duration::from_secs(30);
 
 /// The whole body of a request, of at most `MAX` bytes.
 #[derive(Debug)]
@@ -41,14 +42,19 @@ impl<const MAX: usize> FromRequest<AppState> for WholeBody<MAX> {
 
     async fn from_request(request: Request<Body>, state: &AppState) -> Result<Self, ErrorResponse> {
         check_encoding(request.headers())?;
+        let deadline = request.extensions().get::<Deadline>().cloned();
         let mut read = pin!(state.body_budget().read(request.into_body(), MAX));
         // Most bodies arrive with their headers and need no timer.
         let immediate = poll_fn(|context| Poll::Ready(read.as_mut().poll(context)));
         if let Poll::Ready(read) = immediate.await {
+            restart(deadline.as_ref());
             return read.map(Self);
         }
         match tokio::time::timeout(MAX_READ_TIME, read).await {
-            Ok(read) => read.map(Self),
+            Ok(read) => {
+                restart(deadline.as_ref());
+                read.map(Self)
+            }
             Err(_) => Err(ErrorResponse::new(
                 StatusCode::REQUEST_TIMEOUT,
                 format!(
@@ -57,6 +63,13 @@ impl<const MAX: usize> FromRequest<AppState> for WholeBody<MAX> {
                 ),
             )),
         }
+    }
+}
+
+/// The work for a request starts when its body has arrived.
+fn restart(deadline: Option<&Deadline>) {
+    if let Some(deadline) = deadline {
+        deadline.restart();
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) async fn execute(
     let rejected = condition
         .reject("patchEntity takes preconditions in the headers of its input, REST endpoints as HTTP headers.");
     if let Err(error) = rejected
-        && state.engine().is_mutation(&request)
+        && state.engine().is_mutation(&request).await
     {
         return Err(error);
     }

@@ -15,6 +15,7 @@
 //! - [`cookies`]: the cookies of signed-in browsers
 //! - [`auth`]: authenticates requests
 //! - [`client`]: the address of the client, and the headers of every response
+//! - [`deadline`]: limits the time of a request
 //! - [`origin`]: rejects cross-site requests
 //! - [`rate_limits`]: limits the rate of requests
 //! - [`reply_budget`]: limits the size of replies
@@ -32,6 +33,7 @@ mod body;
 mod client;
 mod conditions;
 mod cookies;
+mod deadline;
 mod error;
 mod filter;
 mod graphql;
@@ -62,6 +64,7 @@ use ipnet::IpNet;
 use tower::ServiceExt as _;
 
 pub use auth::AuthMode;
+pub use deadline::RequestTimeout;
 use rate_limits::RateLimits;
 pub use sso::IdentityProviders;
 
@@ -77,6 +80,7 @@ pub struct HttpSettings {
     pub address_rate_limit: Option<RateLimit>,
     /// The rate of requests with one token or session; `None` for any rate.
     pub token_rate_limit: Option<RateLimit>,
+    pub request_timeout: RequestTimeout,
     /// Who else authenticates users.
     pub identity: Arc<IdentityProviders>,
 }
@@ -159,6 +163,7 @@ pub fn router(state: AppState) -> Router {
     // Outside of the router, because a layer of the router itself runs after routing.
     Router::new()
         .fallback_service(whole.map_request(trailing_slash::remove))
+        .layer(from_fn_with_state(state.clone(), deadline::limit))
         .layer(from_fn_with_state(state, client::identify))
 }
 

@@ -315,6 +315,37 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_work_for_a_client_that_has_gone_is_cancelled() {
+        struct Cancelled(Arc<Notify>);
+        impl Drop for Cancelled {
+            fn drop(&mut self) {
+                self.0.notify_one();
+            }
+        }
+        let (begun, cancelled) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let handler = {
+            let (begun, cancelled) = (Arc::clone(&begun), Arc::clone(&cancelled));
+            move || async move {
+                let _cancelled = Cancelled(cancelled);
+                begun.notify_one();
+                std::future::pending::<()>().await;
+            }
+        };
+        let router = Router::new().route("/", get(handler));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = tokio::spawn(serve(listener, router, std::future::pending()));
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+        stream.write_all(request).await.unwrap();
+        begun.notified().await;
+        drop(stream);
+        let ended = tokio::time::timeout(LONG, cancelled.notified()).await;
+        assert!(ended.is_ok(), "the handler still runs");
+        server.abort();
+    }
+
+    #[tokio::test]
     async fn a_response_before_the_body_was_read_closes_the_connection() {
         let router = Router::new()
             .route("/whole", post(|body: String| async move { body }))

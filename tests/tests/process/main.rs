@@ -189,6 +189,11 @@ fn a_request_in_flight_finishes_after_control_c_and_the_exit_code_is_zero() -> a
 }
 
 #[test]
+fn a_request_in_flight_finishes_after_sighup_and_the_exit_code_is_zero() -> anyhow::Result<()> {
+    requests_finish_after(Signal::HUP)
+}
+
+#[test]
 fn a_second_control_c_ends_the_server_immediately() -> anyhow::Result<()> {
     let mut server = Server::start(Options::default())?;
     let path = "/aspects?action=ingestProposal";
@@ -349,12 +354,22 @@ fn other_settings_have_the_same_precedence() -> anyhow::Result<()> {
             .without_authentication(),
     )?;
     ensure!(status(&server)? == 200, "the flag overrides the variable");
-    let variables = from_file().variable("DOCENT_AUDIT_RETENTION", "none");
-    let error = Server::start(variables).err().context("no error")?;
-    ensure!(
-        format!("{error:#}").contains("'none' is not a number of days"),
-        "{error:#}"
-    );
+    for (variable, value, expected) in [
+        (
+            "DOCENT_AUDIT_RETENTION",
+            "none",
+            "'none' is not a number of days",
+        ),
+        (
+            "DOCENT_REQUEST_TIMEOUT",
+            "1h",
+            "'1h' is not a time for requests",
+        ),
+    ] {
+        let error = Server::start(from_file().variable(variable, value));
+        let error = format!("{:#}", error.err().context("no error")?);
+        ensure!(error.contains(expected), "{error}");
+    }
     Ok(())
 }
 

@@ -193,3 +193,18 @@ fn a_password_in_an_invalid_setting_is_in_no_message() -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn no_control_characters_reach_the_terminal() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let name = "\u{1b}]0;owned\u{7}";
+    let mut command = docent_command(directory.path())?;
+    command.args(["user", "suspend", name, "--store", "sqlite:docent.db"]);
+    let error = CommandOutput::run(&mut command)?.failed()?;
+    ensure!(error.contains("\\u{1b}]0;owned\\u{7}"), "{error:?}");
+    ensure!(!error.contains(['\u{1b}', '\u{7}']), "{error:?}");
+    let store = format!("sqlite:{name}/docent.db");
+    let error = serve(directory.path(), &["--store", &store])?.failed()?;
+    ensure!(!error.contains(['\u{1b}', '\u{7}']), "{error:?}");
+    Ok(())
+}

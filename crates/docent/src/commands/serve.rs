@@ -13,7 +13,7 @@ use docent_catalog::tokens::TokenLimits;
 use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
 use docent_http::server::tls::Certificate;
-use docent_http::{AppState, AuthMode, HttpSettings, IdentityProviders, server};
+use docent_http::{AppState, AuthMode, HttpSettings, IdentityProviders, RequestTimeout, server};
 use docent_model::{Clock as _, EpochMillis, SystemClock, Urn};
 use docent_oidc::{Provider, TrustedIssuer};
 use docent_search::Search;
@@ -51,14 +51,8 @@ pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
     for name in super::unknown_variables() {
         tracing::warn!("{name} is not a setting and is ignored; 'docent serve --help' lists them");
     }
-    // On one core a second thread would only add switching costs.
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut builder = if cores == 1 {
-        tokio::runtime::Builder::new_current_thread()
-    } else {
-        tokio::runtime::Builder::new_multi_thread()
-    };
-    let runtime = builder
+    // On one core too: only this kind can move its tasks away from a long computation.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("cannot start the async runtime")?;
@@ -121,6 +115,7 @@ async fn run(settings: Settings) -> Result<()> {
         allowed_hosts: settings.allowed_hosts.clone(),
         address_rate_limit: settings.address_rate_limit,
         token_rate_limit: settings.token_rate_limit,
+        request_timeout: RequestTimeout(settings.request_timeout),
         identity: Arc::new(identity),
     };
     let router = docent_http::router(AppState::new(catalog.clone(), engine, http));
@@ -364,16 +359,19 @@ fn passwd_command(store: &StoreUrl) -> String {
     }
 }
 
-/// Resolves on Ctrl-C or SIGTERM. A further Ctrl-C exits immediately.
+/// Resolves on Ctrl-C, SIGTERM, or SIGHUP, which a closed terminal sends. A further Ctrl-C exits immediately.
 fn stop_signal() -> Result<impl Future<Output = ()>> {
     let mut interrupt =
         signal(SignalKind::interrupt()).context("cannot install the handler of Ctrl-C")?;
     let mut terminate =
         signal(SignalKind::terminate()).context("cannot install the handler of SIGTERM")?;
+    let mut hangup =
+        signal(SignalKind::hangup()).context("cannot install the handler of SIGHUP")?;
     Ok(async move {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
         }
         tracing::info!("shutting down; press Ctrl-C to exit immediately");
         tokio::spawn(async move {

@@ -105,6 +105,26 @@ fn rates_of_requests_are_numbers_per_unit() {
 }
 
 #[test]
+fn requests_have_thirty_seconds_unless_set() {
+    let (_directory, store) = file("");
+    let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+    assert_eq!(settings.request_timeout, Duration::from_secs(30));
+    let (_directory, store) = file("request-timeout = '2m'\n");
+    let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+    assert_eq!(settings.request_timeout, Duration::from_mins(2));
+    let flags = |text: &str| ServeFlags {
+        request_timeout: Some(text.to_owned()),
+        ..ServeFlags::default()
+    };
+    let settings = Settings::resolve(&store, flags("5s")).unwrap();
+    assert_eq!(settings.request_timeout, Duration::from_secs(5));
+    for wrong in ["11m", "500ms", "30", "none"] {
+        let error = Settings::resolve(&store, flags(wrong)).unwrap_err();
+        assert!(error.to_string().contains("from 1s to 10m"), "{error}");
+    }
+}
+
+#[test]
 fn the_lifetime_of_tokens_is_at_most_a_year() {
     let (_directory, store) = file("max-token-ttl = '180d'\n");
     let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();

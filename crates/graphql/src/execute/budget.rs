@@ -6,13 +6,21 @@
 
 use crate::limits::{LimitExceeded, Limits};
 
-#[derive(Debug)]
+/// What a thread of the runtime may write at a time: less than ten milliseconds of work.
+const SHORT_VALUES: u64 = 20_000;
+const SHORT_REPLY_BYTES: usize = 1024 * 1024;
+/// What it may parse and visit, in bytes of metadata times selections.
+const SHORT_VISITED_BYTES: u64 = 4 * 1024 * 1024;
+
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     limits: Limits,
     entities: u64,
     values: u64,
     loaded_bytes: u64,
     error_bytes: u64,
+    /// The number of values from which on the reply is long.
+    long_values: Option<u64>,
 }
 
 impl Budget {
@@ -23,7 +31,35 @@ impl Budget {
             values: 0,
             loaded_bytes: 0,
             error_bytes: 0,
+            long_values: None,
         }
+    }
+
+    /// This budget, for a reply that is short.
+    pub(crate) fn short(&self) -> Self {
+        Self {
+            long_values: Some(self.values + SHORT_VALUES),
+            ..*self
+        }
+    }
+
+    /// This budget, for a reply of any length.
+    pub(crate) fn full(&self) -> Self {
+        Self {
+            long_values: None,
+            ..*self
+        }
+    }
+
+    /// Whether a reply that should be short is long.
+    pub(crate) fn is_long(&self, reply_bytes: usize) -> bool {
+        self.long_values
+            .is_some_and(|values| self.values > values || reply_bytes > SHORT_REPLY_BYTES)
+    }
+
+    /// Whether it may take milliseconds to visit the loaded metadata with this many selections.
+    pub(crate) fn is_long_visit(&self, selections: usize) -> bool {
+        self.loaded_bytes.saturating_mul(selections as u64) > SHORT_VISITED_BYTES
     }
 
     /// Counts entities that are about to be loaded.

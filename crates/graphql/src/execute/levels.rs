@@ -19,6 +19,9 @@ use crate::memory::json_bytes;
 use crate::plan::{FieldPlan, ObjectPlan, Selection, ValuePlan};
 use crate::resolve::{BatchResult, Context, EntityView};
 
+/// The usual length of a selection in a document.
+const SELECTION_BYTES: usize = 32;
+
 pub(crate) struct Levels<'p> {
     scope: Scope<'p>,
     loaded: Loaded<'p>,
@@ -109,18 +112,24 @@ impl<'p> Levels<'p> {
                 }
             }
             let mut next = Discovery::default();
+            let is_long = self.is_long_visit(budget);
             let mut walk = self.walk(&mut next, budget);
-            for slot in first..self.loaded.slots.len() {
-                walk.entity(slot)?;
-            }
+            let mut slots = first..self.loaded.slots.len();
+            let visit = || slots.try_for_each(|slot| walk.entity(slot));
+            self.scope.long_work.run(is_long, visit).await?;
             if !calls.is_empty() {
                 self.call_plain(&calls, budget).await?;
+                let is_long = self.is_long_visit(budget);
                 let mut walk = self.walk(&mut next, budget);
-                for call in &calls {
-                    if let Some(Ok(value)) = self.loaded.plain_outcomes.get(&call.key) {
-                        walk.value(call.plan, View::Value(value), Some(call.owner))?;
+                let visit = || {
+                    for call in &calls {
+                        if let Some(Ok(value)) = self.loaded.plain_outcomes.get(&call.key) {
+                            walk.value(call.plan, View::Value(value), Some(call.owner))?;
+                        }
                     }
-                }
+                    Ok(())
+                };
+                self.scope.long_work.run(is_long, visit).await?;
             }
             self.next = next;
         }
@@ -148,6 +157,13 @@ impl<'p> Levels<'p> {
             }
         }
         failure
+    }
+
+    /// Whether visiting the loaded metadata may take milliseconds. Fields can be repeated under
+    /// other names, so the length of the document limits how often each value is visited.
+    fn is_long_visit(&self, budget: &Budget) -> bool {
+        let text = self.scope.compiler.variant.document.text();
+        budget.is_long_visit(text.len() / SELECTION_BYTES + 1)
     }
 
     fn walk<'w>(&'w self, next: &'w mut Discovery<'p>, budget: &'w mut Budget) -> Walk<'w, 'p> {
@@ -193,7 +209,9 @@ impl<'p> Levels<'p> {
             }
             Err(error) => self.fail(first, &error),
         }
-        self.parse(first);
+        let is_long = self.is_long_visit(budget);
+        let scope = self.scope;
+        scope.long_work.run(is_long, || self.parse(first)).await;
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use super::budget::Budget;
 use super::loaded::Loaded;
 use super::value::{self, Parent, Target, Unavailable};
 use super::{RootValue, Scope, scalar};
-use crate::error::{Classification, Failure, FieldError};
+use crate::error::{Classification, Failure, FieldError, FieldErrors};
 use crate::json::View;
 use crate::limits::LimitExceeded;
 use crate::plan::{FieldKind, FieldPlan, ObjectPlan, ValuePlan};
@@ -26,6 +26,8 @@ const ERROR_BYTES: usize = 150;
 pub(crate) enum WriteError {
     /// Null propagates to the parent. The error is recorded.
     Null,
+    /// The reply is too long for a thread of the runtime.
+    Long,
     /// Ends the whole reply.
     Limit(LimitExceeded),
 }
@@ -40,7 +42,7 @@ pub(crate) struct Writer<'w, 'p> {
     scope: Scope<'p>,
     loaded: &'w Loaded<'p>,
     out: &'w mut Vec<u8>,
-    errors: &'w mut Vec<FieldError>,
+    errors: &'w mut FieldErrors,
     budget: &'w mut Budget,
     /// The path of the current field in the reply.
     path: Vec<PathSegment<'p>>,
@@ -64,7 +66,7 @@ impl<'w, 'p> Writer<'w, 'p> {
         scope: Scope<'p>,
         loaded: &'w Loaded<'p>,
         out: &'w mut Vec<u8>,
-        errors: &'w mut Vec<FieldError>,
+        errors: &'w mut FieldErrors,
         budget: &'w mut Budget,
     ) -> Self {
         Self {
@@ -184,6 +186,9 @@ impl<'w, 'p> Writer<'w, 'p> {
     ) -> Result<(), WriteError> {
         self.budget.add_value()?;
         self.budget.check_reply(self.out.len())?;
+        if self.budget.is_long(self.out.len()) {
+            return Err(WriteError::Long);
+        }
         if view.is_null() {
             return self.missing(current, output);
         }
@@ -349,6 +354,9 @@ impl<'w, 'p> Writer<'w, 'p> {
     }
 
     fn record(&mut self, current: CurrentField<'p>, failure: Failure) {
+        if !self.errors.has_room() {
+            return;
+        }
         let mut path = String::from("[");
         for (index, part) in self.path.iter().enumerate() {
             if index > 0 {

@@ -182,3 +182,20 @@ fn a_variable_used_only_by_another_operation_is_unused() {
         ["UnusedVariable) : Unused variable 'v'"]
     );
 }
+
+#[test]
+fn a_rejection_has_a_hundred_errors_and_says_how_many_are_left_out() {
+    for (count, listed, last) in [
+        (100, 100, "FieldUndefined@[f99]"),
+        (250, 100, "Validation error : 151 more errors are left out"),
+    ] {
+        let fields: String = (0..count).map(|number| format!("f{number} ")).collect();
+        let schema = Schema::parse_and_validate(SDL, "sdl").unwrap();
+        let ast = Ast::parse(format!("{{ {fields} }}"), "q").unwrap();
+        let errors = ast.to_executable_validate(&schema).unwrap_err().errors;
+        let reported = validation(&ast, &errors, &|_| Position { line: 1, column: 1 });
+        assert_eq!(reported.len(), listed);
+        let message = &reported.last().unwrap().message;
+        assert!(message.contains(last), "{message}");
+    }
+}

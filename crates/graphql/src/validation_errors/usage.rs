@@ -1,10 +1,12 @@
 //! Searches the syntax tree of a document, including unknown fields.
 
+use std::collections::HashSet;
+
 use apollo_compiler::ast::{Definition, DirectiveList, Document, Selection, Value};
 use apollo_compiler::{Name, Node};
 
 /// Whether the test is true for any selection, at any depth.
-pub(super) fn any_selection(document: &Document, test: &mut dyn FnMut(&Selection) -> bool) -> bool {
+fn any_selection(document: &Document, test: &mut dyn FnMut(&Selection) -> bool) -> bool {
     document
         .definitions
         .iter()
@@ -26,31 +28,85 @@ fn any_in(selections: &[Selection], test: &mut dyn FnMut(&Selection) -> bool) ->
     })
 }
 
-/// Whether any argument uses the variable.
-pub(super) fn uses_variable(document: &Document, name: &str) -> bool {
-    any_selection(document, &mut |selection| {
-        let (arguments, directives) = match selection {
-            Selection::Field(field) => (field.arguments.as_slice(), &field.directives),
-            Selection::InlineFragment(fragment) => ([].as_slice(), &fragment.directives),
-            Selection::FragmentSpread(spread) => ([].as_slice(), &spread.directives),
-        };
-        arguments.iter().any(|it| contains(&it.value, name)) || in_directives(directives, name)
-    })
+/// What a document uses anywhere, collected in one pass: a document may have as many errors as it
+/// has tokens, and each is looked up here.
+#[derive(Debug, Default)]
+pub(super) struct Usage<'d> {
+    variables: HashSet<&'d str>,
+    fragments: HashSet<&'d str>,
+    /// The offsets of fields with a selection set.
+    selecting_fields: HashSet<usize>,
 }
 
-fn in_directives(directives: &DirectiveList, name: &str) -> bool {
-    directives
-        .iter()
-        .flat_map(|directive| &directive.arguments)
-        .any(|argument| contains(&argument.value, name))
-}
+impl<'d> Usage<'d> {
+    pub(super) fn of(document: &'d Document) -> Self {
+        let mut usage = Self::default();
+        for definition in &document.definitions {
+            match definition {
+                Definition::OperationDefinition(operation) => usage.add(&operation.selection_set),
+                Definition::FragmentDefinition(fragment) => usage.add(&fragment.selection_set),
+                _ => {}
+            }
+        }
+        usage
+    }
 
-fn contains(value: &Node<Value>, name: &str) -> bool {
-    match &**value {
-        Value::Variable(variable) => variable == name,
-        Value::List(items) => items.iter().any(|item| contains(item, name)),
-        Value::Object(members) => members.iter().any(|(_, value)| contains(value, name)),
-        _ => false,
+    /// Whether any argument uses the variable.
+    pub(super) fn uses_variable(&self, name: &str) -> bool {
+        self.variables.contains(name)
+    }
+
+    pub(super) fn spreads_fragment(&self, name: &str) -> bool {
+        self.fragments.contains(name)
+    }
+
+    /// Whether the field at this offset has a selection set.
+    pub(super) fn has_selection_set(&self, offset: usize) -> bool {
+        self.selecting_fields.contains(&offset)
+    }
+
+    fn add(&mut self, selections: &'d [Selection]) {
+        for selection in selections {
+            match selection {
+                Selection::Field(field) => {
+                    for argument in &field.arguments {
+                        self.add_value(&argument.value);
+                    }
+                    self.add_directives(&field.directives);
+                    if let Some(span) = selection.location()
+                        && !field.selection_set.is_empty()
+                    {
+                        self.selecting_fields.insert(span.offset());
+                    }
+                    self.add(&field.selection_set);
+                }
+                Selection::InlineFragment(fragment) => {
+                    self.add_directives(&fragment.directives);
+                    self.add(&fragment.selection_set);
+                }
+                Selection::FragmentSpread(spread) => {
+                    self.add_directives(&spread.directives);
+                    self.fragments.insert(&spread.fragment_name);
+                }
+            }
+        }
+    }
+
+    fn add_directives(&mut self, directives: &'d DirectiveList) {
+        for argument in directives.iter().flat_map(|it| &it.arguments) {
+            self.add_value(&argument.value);
+        }
+    }
+
+    fn add_value(&mut self, value: &'d Value) {
+        match value {
+            Value::Variable(name) => {
+                self.variables.insert(name);
+            }
+            Value::List(items) => items.iter().for_each(|item| self.add_value(item)),
+            Value::Object(members) => members.iter().for_each(|(_, value)| self.add_value(value)),
+            _ => {}
+        }
     }
 }
 
@@ -78,13 +134,16 @@ pub(super) fn repeated_member(document: &Document) -> Option<(Name, Option<usize
 fn repeated_in(value: &Node<Value>) -> Option<(Name, Option<usize>)> {
     match &**value {
         Value::List(items) => items.iter().find_map(repeated_in),
-        Value::Object(members) => members.iter().enumerate().find_map(|(at, (name, value))| {
-            if members[..at].iter().any(|(earlier, _)| earlier == name) {
-                let offset = value.location().map(|span| span.offset());
-                return Some((name.clone(), offset));
-            }
-            repeated_in(value)
-        }),
+        Value::Object(members) => {
+            let mut names = HashSet::new();
+            members.iter().find_map(|(name, value)| {
+                if !names.insert(name) {
+                    let offset = value.location().map(|span| span.offset());
+                    return Some((name.clone(), offset));
+                }
+                repeated_in(value)
+            })
+        }
         _ => None,
     }
 }

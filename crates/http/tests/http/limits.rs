@@ -1,6 +1,10 @@
-//! Limits of one request, whatever is stored: on the work of the writer and on the size of replies.
+//! Limits of one request, whatever is stored: on the work of the writer, on the size of replies, and
+//! on time.
+
+use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
+use docent_http::{HttpSettings, RequestTimeout};
 use serde_json::{Value, json};
 
 use crate::support::{App, proposal};
@@ -106,4 +110,61 @@ async fn replies_omit_duplicates_and_have_a_maximum_size() {
             message(&reply)
         );
     }
+}
+
+#[tokio::test]
+async fn a_reply_has_a_hundred_errors_and_says_how_many_are_left_out() {
+    let app = App::empty().await;
+    // The comment makes the positions of the errors costly to compute from the start of the text.
+    let query = format!(
+        "#{}\nquery($u: [String!]!) {{ entities(urns: $u) {{ urn ... on AccessTokenMetadata {{ name }} }} }}",
+        "x".repeat(1_900_000)
+    );
+    for (count, omitted) in [(100, None), (400, Some(300))] {
+        let urns = vec!["urn:li:dataHubAccessToken:none"; count];
+        let reply = app.graphql_with(&query, json!({"u": urns})).await;
+        let errors = reply["errors"].as_array().unwrap();
+        assert_eq!(errors.len(), 100);
+        for error in errors {
+            let expected = json!([{"line": 2, "column": 25}]);
+            assert_eq!(error["locations"], expected, "{error}");
+        }
+        assert_eq!(reply["extensions"]["omittedErrors"].as_u64(), omitted);
+        assert_eq!(reply["data"]["entities"].as_array().unwrap().len(), count);
+    }
+}
+
+#[tokio::test]
+async fn one_query_makes_at_most_a_hundred_searches() {
+    let app = App::empty().await;
+    let search = |number: usize| {
+        format!("s{number}: searchAcrossEntities(input: {{query: \"a\"}}) {{ total }} ")
+    };
+    let searches = |count| format!("{{ {} }}", (0..count).map(search).collect::<String>());
+    let reply = app.graphql(&searches(100)).await;
+    assert_eq!(reply["data"]["s99"]["total"], 0, "{reply}");
+    let reply = app.graphql(&searches(101)).await;
+    let message = &reply["errors"][0]["message"];
+    assert_eq!(
+        message, "maximum number of root fields exceeded 101 > 100",
+        "{reply}"
+    );
+}
+
+#[tokio::test]
+async fn requests_over_their_time_get_503_and_what_to_do() {
+    let app = App::with_settings(HttpSettings {
+        request_timeout: RequestTimeout(Duration::ZERO),
+        ..HttpSettings::default()
+    })
+    .await;
+    // A write waits for the thread of the writer.
+    let write = proposal("UPSERT", &urn(0), "status", &json!({"removed": false}));
+    let body = json!({"proposal": write});
+    let (status, reply) = app.post("/aspects?action=ingestProposal", &body).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{reply}");
+    assert!(message(&reply).contains("--request-timeout"), "{reply}");
+    assert!(message(&reply).contains("may have been stored"), "{reply}");
+    // A request that never waits needs no time.
+    assert_eq!(app.get("/health/live").await.0, StatusCode::OK);
 }

@@ -1,0 +1,58 @@
+//! Keeps long computations from delaying other requests.
+//!
+//! A thread of the runtime serves many connections, so what it computes between two awaits must be
+//! short. Longer computations run beside the runtime, as many at a time as there are cores.
+
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::Semaphore;
+
+#[derive(Debug)]
+pub struct LongWork {
+    slots: Semaphore,
+}
+
+impl Default for LongWork {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            slots: Semaphore::new(cores),
+        }
+    }
+}
+
+impl LongWork {
+    /// Runs a computation, beside the runtime if it is long. A runtime with a single thread has
+    /// nothing to move its other tasks to, so there it runs in place.
+    pub async fn run<T>(&self, is_long: bool, compute: impl FnOnce() -> T) -> T {
+        if !is_long {
+            return compute();
+        }
+        // Fails only if the semaphore is closed, which it never is.
+        let _slot = self.slots.acquire().await;
+        match Handle::current().runtime_flavor() {
+            RuntimeFlavor::MultiThread => tokio::task::block_in_place(compute),
+            _ => compute(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_tasks_of_the_same_thread_run_during_a_long_computation() {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .build()
+            .unwrap();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let computation = runtime.spawn(async move {
+            tokio::spawn(async move { sender.send("served").unwrap() });
+            let wait = || receiver.recv_timeout(std::time::Duration::from_mins(1));
+            LongWork::default().run(true, wait).await
+        });
+        let received = runtime.block_on(computation).unwrap();
+        assert_eq!(received, Ok("served"));
+    }
+}
