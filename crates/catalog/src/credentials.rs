@@ -76,6 +76,11 @@ impl Catalog {
     pub async fn create_reset_token(&self, caller: &Caller, user: &Urn) -> Result<String, Error> {
         self.authorize(caller, &[p::MANAGE_USER_CREDENTIALS], None)
             .await?;
+        self.check_authentication(
+            caller,
+            "reset links, which would stay valid when it is on again: have an operator run 'docent user passwd' on the server",
+        )
+        .await?;
         check_user(user)?;
         if user.key() == ADMINISTRATOR && !Self::is_administrator(caller) {
             let error = Error::forbidden(format!(

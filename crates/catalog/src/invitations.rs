@@ -65,6 +65,11 @@ impl Catalog {
                 .collect(),
         };
         self.authorize(caller, &privileges, None).await?;
+        self.check_authentication(
+            caller,
+            "invite links, which would stay valid when it is on again: have an operator run 'docent user add' on the server",
+        )
+        .await?;
         let secret = hex(&random::<32>()?);
         let urn = urn_of(&secret)?;
         let value = InviteToken {

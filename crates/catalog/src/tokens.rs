@@ -234,18 +234,31 @@ impl Catalog {
         self
     }
 
+    /// Fails without authentication, for `secrets` that would outlive that.
+    pub(crate) async fn check_authentication(
+        &self,
+        caller: &Caller,
+        secrets: &str,
+    ) -> Result<(), Error> {
+        if self.inner.access.get().is_some() {
+            return Ok(());
+        }
+        let error = Error::forbidden(format!(
+            "authentication is off, so anyone could create {secrets}"
+        ));
+        self.audited(caller, Err(error)).await
+    }
+
     /// Creates a token over the network: it expires within a year, in a session earlier, and not
     /// after the token that authenticated the caller, because a leaked one would never end
     /// otherwise. It acts for the caller; one for another user, who must exist, needs a privilege
     /// of its own. A token with a scope creates no others, which could be wider.
     pub async fn issue_token(&self, caller: &Caller, new: NewToken) -> Result<CreatedToken, Error> {
-        if self.inner.access.get().is_none() {
-            let error = Error::forbidden(
-                "authentication is off, so anyone could create tokens, which would stay valid when it is on again: have \
-                 an operator run 'docent token create' on the server",
-            );
-            return self.audited(caller, Err(error)).await;
-        }
+        self.check_authentication(
+            caller,
+            "tokens, which would stay valid when it is on again: have an operator run 'docent token create' on the server",
+        )
+        .await?;
         if new.ttl_ms.is_none_or(|ttl_ms| ttl_ms > MAX_ISSUED_TTL_MS) {
             return Err(Error::invalid(
                 "a token created over the network lives at most 365 days: choose a shorter lifetime, or have an operator \

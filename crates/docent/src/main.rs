@@ -5,6 +5,7 @@
 
 mod commands;
 mod demo;
+mod descriptors;
 mod engine;
 mod import_marker;
 mod interrupt;

@@ -20,6 +20,7 @@ use clap::{Args, ValueEnum};
 use docent_catalog::rate::RateLimit;
 use docent_catalog::sessions::SessionLimits;
 use docent_catalog::tokens::MAX_ISSUED_TTL_MS;
+use docent_http::server::ConnectionLimits;
 use docent_model::{EpochMillis, parse_duration_ms};
 use ipnet::IpNet;
 use serde::Deserialize;
@@ -94,6 +95,10 @@ pub(crate) struct ServeFlags {
     /// Requests with one token or session, for example 100/s, 600/m or 10000/h [default: any rate]
     #[arg(long, env = "DOCENT_TOKEN_RATE_LIMIT", value_name = "RATE")]
     token_rate_limit: Option<String>,
+    /// Connections of one address at a time, from 1 to 4096; trusted proxies are exempt [default:
+    /// 1024]
+    #[arg(long, env = "DOCENT_ADDRESS_CONNECTIONS", value_name = "COUNT")]
+    address_connections: Option<usize>,
     /// Longest time that the server works for one request, from 1s to 10m [default: 30s]
     #[arg(long, env = "DOCENT_REQUEST_TIMEOUT", value_name = "TIME")]
     request_timeout: Option<String>,
@@ -164,6 +169,7 @@ struct File {
     allowed_host: Option<Vec<String>>,
     address_rate_limit: Option<String>,
     token_rate_limit: Option<String>,
+    address_connections: Option<usize>,
     request_timeout: Option<String>,
     max_token_ttl: Option<String>,
     default_role: Option<String>,
@@ -212,6 +218,7 @@ pub(crate) struct Settings {
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) address_rate_limit: Option<RateLimit>,
     pub(crate) token_rate_limit: Option<RateLimit>,
+    pub(crate) address_connections: usize,
     pub(crate) request_timeout: Duration,
     pub(crate) max_token_ttl_ms: Option<EpochMillis>,
     /// `None` gives users without a role no role.
@@ -263,6 +270,9 @@ impl Settings {
                 .collect::<Result<_>>()?,
             address_rate_limit: parse_rate(serve.address_rate_limit.or(file.address_rate_limit))?,
             token_rate_limit: parse_rate(serve.token_rate_limit.or(file.token_rate_limit))?,
+            address_connections: parse_connections(
+                serve.address_connections.or(file.address_connections),
+            )?,
             request_timeout: parse_request_timeout(serve.request_timeout.or(file.request_timeout))?,
             max_token_ttl_ms: serve
                 .max_token_ttl
@@ -364,6 +374,19 @@ fn parse_rate(text: Option<String>) -> Result<Option<RateLimit>> {
         anyhow!("'{text}' is not a rate of requests: use for example 100/s, 600/m, 10000/h or off")
     })?;
     Ok(Some(rate))
+}
+
+/// The connections of one address.
+fn parse_connections(count: Option<usize>) -> Result<usize> {
+    let limits = ConnectionLimits::default();
+    let count = count.unwrap_or(limits.per_address);
+    if count == 0 || count > limits.total {
+        bail!(
+            "--address-connections is {count}: use a number from 1 to {}",
+            limits.total
+        );
+    }
+    Ok(count)
 }
 
 /// The time for a request.

@@ -78,6 +78,25 @@ impl Engine {
         }
     }
 
+    /// Where requests run long computations.
+    pub fn long_work(&self) -> &LongWork {
+        &self.long_work
+    }
+
+    /// The variables that the operation of a request declares; none if it is invalid.
+    pub async fn variable_names(&self, request: &Request<'_>) -> Vec<String> {
+        let Ok(cached) = self.document(request.query).await else {
+            return Vec::new();
+        };
+        let Ok(operation) = cached.document.operation(request.operation_name) else {
+            return Vec::new();
+        };
+        let variables = operation.variables.iter();
+        variables
+            .map(|variable| variable.name.to_string())
+            .collect()
+    }
+
     /// Whether a request is a valid mutation.
     pub async fn is_mutation(&self, request: &Request<'_>) -> bool {
         self.document(request.query).await.is_ok_and(|cached| {

@@ -1,4 +1,5 @@
-//! Reads request bodies within limits: of size and time for each, and of memory for all together.
+//! Reads request bodies within limits: of size and time for each, and of memory for all together,
+//! with what is parsed of them.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -161,7 +162,11 @@ impl BodyBudget {
         }))
     }
 
-    async fn reserve(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ErrorResponse> {
+    /// Reserves memory for what is parsed of a body, besides the body itself.
+    pub(crate) async fn reserve(
+        &self,
+        bytes: usize,
+    ) -> Result<OwnedSemaphorePermit, ErrorResponse> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         if let Ok(permit) = Arc::clone(&self.free_bytes).try_acquire_many_owned(bytes) {
             return Ok(permit);

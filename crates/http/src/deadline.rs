@@ -70,9 +70,10 @@ pub(crate) async fn limit(
     next: Next,
 ) -> Response {
     let RequestTimeout(timeout) = state.settings().request_timeout;
-    let receiving = match request.body().is_end_stream() {
-        true => Duration::ZERO,
-        false => MAX_READ_TIME,
+    let receiving = if request.body().is_end_stream() {
+        Duration::ZERO
+    } else {
+        MAX_READ_TIME
     };
     let deadline = Deadline::start(timeout, receiving);
     request.extensions_mut().insert(deadline.clone());

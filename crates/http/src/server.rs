@@ -1,6 +1,8 @@
 //! Accepts connections, limits them, and shuts them down gracefully.
 
+mod connections;
 mod progress;
+mod slow_reader;
 pub mod tls;
 
 use std::convert::Infallible;
@@ -17,15 +19,15 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tower::ServiceExt as _;
 
+use connections::ConnectionSlot;
+pub use connections::{ConnectionLimits, Connections};
 use progress::{InFlight, PendingRequest, Progress};
+use slow_reader::{PacedStream, READING_PACE, ReadingPace};
 use tls::Certificate;
-
-/// Further connections wait in the kernel's backlog.
-const MAX_CONNECTIONS: usize = 4096;
 
 /// The time for the headers of a request, also of the next one on a kept-alive connection.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(75);
@@ -93,106 +95,136 @@ enum Phase {
 /// progress five minutes.
 pub async fn serve(
     listener: TcpListener,
+    connections: Connections,
     router: Router,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    serve_with(SHUTDOWN_TIMEOUTS, listener, None, router, stop).await
+    let server = Server {
+        timeouts: SHUTDOWN_TIMEOUTS,
+        pace: READING_PACE,
+        connections,
+        certificate: None,
+    };
+    server.serve(listener, router, stop).await
 }
 
 /// Like [`serve`], over TLS.
 pub async fn serve_tls(
     listener: TcpListener,
+    connections: Connections,
     certificate: Arc<Certificate>,
     router: Router,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    serve_with(SHUTDOWN_TIMEOUTS, listener, Some(certificate), router, stop).await
+    let server = Server {
+        timeouts: SHUTDOWN_TIMEOUTS,
+        pace: READING_PACE,
+        connections,
+        certificate: Some(certificate),
+    };
+    server.serve(listener, router, stop).await
 }
 
-async fn serve_with(
+/// How a listener is served.
+struct Server {
     timeouts: ShutdownTimeouts,
-    listener: TcpListener,
+    pace: ReadingPace,
+    connections: Connections,
+    /// `None` for plain HTTP.
     certificate: Option<Arc<Certificate>>,
-    router: Router,
-    stop: impl Future<Output = ()>,
-) -> io::Result<()> {
-    let in_flight = Arc::new(InFlight::default());
-    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let (stopping, stopped) = watch::channel(Phase::Serving);
-    tokio::pin!(stop);
-    loop {
-        let accepted = tokio::select! {
-            () = &mut stop => break,
-            accepted = accept(&listener, &slots) => accepted,
-        };
-        let (stream, slot) = match accepted {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                // For example out of file descriptors, which may be temporary.
-                tracing::warn!(%error, "cannot accept a connection: {error}");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            }
-        };
-        let (router, mut stopped) = (router.clone(), stopped.clone());
-        let in_flight = Arc::clone(&in_flight);
-        let certificate = certificate.clone();
-        tokio::spawn(async move {
-            let _slot = slot;
-            let peer = stream.peer_addr().ok();
-            let peer = peer.map_or_else(Peer::default, |address| Peer::at(address.ip()));
-            let Some(certificate) = certificate else {
-                return serve_connection(stream, peer, router, in_flight, &mut stopped).await;
-            };
-            let accepted = tokio::select! {
-                accepted = certificate.accept(stream) => accepted,
-                () = reached(&mut stopped, Phase::Draining) => None,
-            };
-            if let Some(stream) = accepted {
-                serve_connection(stream, peer.over_tls(), router, in_flight, &mut stopped).await;
-            }
-        });
-    }
-    drop(listener);
-    drop(stopped);
-    // Fails only if all connections have ended already.
-    let _ = stopping.send(Phase::Draining);
-    let within = |limit, ended| async move { tokio::time::timeout(limit, ended).await.is_ok() };
-    let requests = in_flight.count();
-    if requests > 0 {
-        tracing::info!(requests, "shutting down: waiting for {requests} requests");
-    }
-    if within(timeouts.connections, stopping.closed()).await {
-        return Ok(());
-    }
-    let _ = stopping.send(Phase::Closing);
-    let requests = in_flight.count();
-    if requests > 0 {
-        tracing::info!(
-            requests,
-            "still waiting for {requests} requests in progress; all other connections were closed"
-        );
-    }
-    let done = tokio::time::timeout(timeouts.requests, in_flight.all_done()).await;
-    // Requests that just finished still have to send their responses.
-    if done.is_err() || !within(timeouts.connections, stopping.closed()).await {
-        tracing::warn!("some requests did not finish in time; their connections were closed");
-    }
-    Ok(())
 }
 
-async fn accept(
-    listener: &TcpListener,
-    slots: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let slot = Arc::clone(slots)
-        .acquire_owned()
-        .await
-        .map_err(io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
-    // Responses are written at once, so Nagle's algorithm would only delay them.
-    stream.set_nodelay(true)?;
-    Ok((stream, slot))
+impl Server {
+    async fn serve(
+        self,
+        listener: TcpListener,
+        router: Router,
+        stop: impl Future<Output = ()>,
+    ) -> io::Result<()> {
+        let Self {
+            timeouts,
+            pace,
+            connections,
+            certificate,
+        } = self;
+        let in_flight = Arc::new(InFlight::default());
+        let (stopping, stopped) = watch::channel(Phase::Serving);
+        tokio::pin!(stop);
+        loop {
+            let accepted = tokio::select! {
+                () = &mut stop => break,
+                accepted = listener.accept() => accepted,
+            };
+            let (stream, peer) = match accepted {
+                Ok((stream, address)) => (stream, Peer::at(address.ip())),
+                Err(error) => {
+                    // For example out of file descriptors, which may be temporary.
+                    tracing::warn!(%error, "cannot accept a connection: {error}");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            };
+            let slot = match connections.open(peer.address()) {
+                Ok(slot) => slot,
+                Err(reason) => {
+                    // Over TLS a response would need a handshake.
+                    if certificate.is_none() {
+                        connections.reject(stream, reason);
+                    }
+                    continue;
+                }
+            };
+            let (router, mut stopped) = (router.clone(), stopped.clone());
+            let in_flight = Arc::clone(&in_flight);
+            let certificate = certificate.clone();
+            tokio::spawn(async move {
+                let _slot: ConnectionSlot = slot;
+                // Responses are written at once, so Nagle's algorithm would only delay them.
+                if let Err(error) = stream.set_nodelay(true) {
+                    tracing::debug!(%error, "connection closed early: {error}");
+                    return;
+                }
+                let stream = PacedStream::new(stream, pace);
+                let Some(certificate) = certificate else {
+                    return serve_connection(stream, peer, router, in_flight, &mut stopped).await;
+                };
+                let accepted = tokio::select! {
+                    accepted = certificate.accept(stream) => accepted,
+                    () = reached(&mut stopped, Phase::Draining) => None,
+                };
+                if let Some(stream) = accepted {
+                    serve_connection(stream, peer.over_tls(), router, in_flight, &mut stopped)
+                        .await;
+                }
+            });
+        }
+        drop(listener);
+        drop(stopped);
+        // Fails only if all connections have ended already.
+        let _ = stopping.send(Phase::Draining);
+        let within = |limit, ended| async move { tokio::time::timeout(limit, ended).await.is_ok() };
+        let requests = in_flight.count();
+        if requests > 0 {
+            tracing::info!(requests, "shutting down: waiting for {requests} requests");
+        }
+        if within(timeouts.connections, stopping.closed()).await {
+            return Ok(());
+        }
+        let _ = stopping.send(Phase::Closing);
+        let requests = in_flight.count();
+        if requests > 0 {
+            tracing::info!(
+                requests,
+                "still waiting for {requests} requests in progress; all other connections were closed"
+            );
+        }
+        let done = tokio::time::timeout(timeouts.requests, in_flight.all_done()).await;
+        // Requests that just finished still have to send their responses.
+        if done.is_err() || !within(timeouts.connections, stopping.closed()).await {
+            tracing::warn!("some requests did not finish in time; their connections were closed");
+        }
+        Ok(())
+    }
 }
 
 async fn serve_connection(
@@ -253,11 +285,33 @@ mod tests {
     use axum::http::StatusCode;
     use axum::routing::{get, post};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpStream;
     use tokio::sync::{Notify, oneshot};
     use tokio::task::JoinHandle;
 
     const SHORT: Duration = Duration::from_millis(50);
     const LONG: Duration = Duration::from_mins(1);
+
+    struct NotifyOnDrop(Arc<Notify>);
+
+    impl Drop for NotifyOnDrop {
+        fn drop(&mut self) {
+            self.0.notify_one();
+        }
+    }
+
+    fn server(timeouts: ShutdownTimeouts) -> Server {
+        limited_server(timeouts, ConnectionLimits::default())
+    }
+
+    fn limited_server(timeouts: ShutdownTimeouts, limits: ConnectionLimits) -> Server {
+        Server {
+            timeouts,
+            pace: READING_PACE,
+            connections: Connections::new(limits),
+            certificate: None,
+        }
+    }
 
     /// A server that shuts down while it processes a request.
     struct Stopping {
@@ -280,7 +334,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let server = tokio::spawn(serve_with(timeouts, listener, None, router, async {
+        let server = tokio::spawn(server(timeouts).serve(listener, router, async {
             let _ = stopped.await;
         }));
         let mut stream = TcpStream::connect(address).await.unwrap();
@@ -316,17 +370,11 @@ mod tests {
 
     #[tokio::test]
     async fn the_work_for_a_client_that_has_gone_is_cancelled() {
-        struct Cancelled(Arc<Notify>);
-        impl Drop for Cancelled {
-            fn drop(&mut self) {
-                self.0.notify_one();
-            }
-        }
         let (begun, cancelled) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let handler = {
             let (begun, cancelled) = (Arc::clone(&begun), Arc::clone(&cancelled));
             move || async move {
-                let _cancelled = Cancelled(cancelled);
+                let _cancelled = NotifyOnDrop(cancelled);
                 begun.notify_one();
                 std::future::pending::<()>().await;
             }
@@ -334,7 +382,8 @@ mod tests {
         let router = Router::new().route("/", get(handler));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let server = tokio::spawn(serve(listener, router, std::future::pending()));
+        let server =
+            tokio::spawn(server(SHUTDOWN_TIMEOUTS).serve(listener, router, std::future::pending()));
         let mut stream = TcpStream::connect(address).await.unwrap();
         let request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
         stream.write_all(request).await.unwrap();
@@ -352,7 +401,8 @@ mod tests {
             .route("/early", post(|| async { StatusCode::PAYLOAD_TOO_LARGE }));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let server = tokio::spawn(serve(listener, router, std::future::pending()));
+        let server =
+            tokio::spawn(server(SHUTDOWN_TIMEOUTS).serve(listener, router, std::future::pending()));
         let mut stream = TcpStream::connect(address).await.unwrap();
         for (request, closes) in [
             ("GET /whole HTTP/1.1\r\nHost: a\r\n\r\n", false),
@@ -384,6 +434,85 @@ mod tests {
                 closes,
                 "{request}: {reply}"
             );
+        }
+        server.abort();
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_never_reads_loses_its_connection() {
+        let ended = Arc::new(Notify::new());
+        let body = {
+            let ended = Arc::clone(&ended);
+            // More than the kernel buffers, and dropped with the connection.
+            move || async move {
+                let guard = Arc::new(NotifyOnDrop(ended));
+                let chunk = vec![b'x'; 1024 * 1024];
+                let chunks = std::iter::repeat_n(chunk, 64).map(move |chunk| {
+                    let _guard = &guard;
+                    Ok::<_, Infallible>(chunk)
+                });
+                Body::from_stream(futures_util::stream::iter(chunks))
+            }
+        };
+        let router = Router::new().route("/", get(body));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let paced = Server {
+            pace: ReadingPace {
+                window: SHORT,
+                bytes: 1,
+            },
+            ..server(SHUTDOWN_TIMEOUTS)
+        };
+        let server = tokio::spawn(paced.serve(listener, router, std::future::pending()));
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+        stream.write_all(request).await.unwrap();
+        let closed = tokio::time::timeout(LONG, ended.notified()).await;
+        assert!(closed.is_ok(), "the response still waits");
+        server.abort();
+    }
+
+    #[tokio::test]
+    async fn connections_over_a_limit_get_503_until_another_one_ends() {
+        let router = Router::new().route("/", get(|| async { "done" }));
+        let limits = ConnectionLimits {
+            per_address: 2,
+            ..ConnectionLimits::default()
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = limited_server(SHUTDOWN_TIMEOUTS, limits);
+        let server = tokio::spawn(server.serve(listener, router, std::future::pending()));
+        let ask = async |stream: &mut TcpStream| {
+            let request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+            stream.write_all(request).await.unwrap();
+            let mut chunk = vec![0; 4096];
+            let length = stream.read(&mut chunk).await.unwrap();
+            String::from_utf8(chunk[..length].to_vec()).unwrap()
+        };
+        let mut first = TcpStream::connect(address).await.unwrap();
+        let mut second = TcpStream::connect(address).await.unwrap();
+        for stream in [&mut first, &mut second] {
+            assert!(ask(stream).await.starts_with("HTTP/1.1 200"));
+        }
+        let mut third = TcpStream::connect(address).await.unwrap();
+        let reply = ask(&mut third).await;
+        assert!(reply.starts_with("HTTP/1.1 503"), "{reply}");
+        assert!(reply.contains("Retry-After: 1"), "{reply}");
+        assert!(reply.contains("Your address has too many"), "{reply}");
+        // The end of the stream is the end of the connection at the server.
+        first.shutdown().await.unwrap();
+        first.read_to_end(&mut Vec::new()).await.unwrap();
+        let mut retries = 0;
+        loop {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let reply = ask(&mut stream).await;
+            if reply.starts_with("HTTP/1.1 200") {
+                break;
+            }
+            retries += 1;
+            assert!(retries < 1000, "{reply}");
         }
         server.abort();
     }
@@ -434,7 +563,7 @@ mod tests {
                     other.read_to_end(&mut Vec::new()).await.unwrap();
                 }
             };
-            let server = serve_with(timeouts, listener, None, router, arrived);
+            let server = server(timeouts).serve(listener, router, arrived);
             let ended = tokio::time::timeout(LONG / 2, server).await;
             assert!(ended.is_ok(), "the server waits for {half:?}");
             let mut rest = Vec::new();

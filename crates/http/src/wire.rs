@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use docent_catalog::{Catalog, Error, ErrorSubject};
 use docent_model::{AspectName, Registry, SystemMetadata, Urn};
 use percent_encoding::percent_decode_str;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -15,16 +16,19 @@ use serde_path_to_error::Segment;
 
 use crate::error::ErrorResponse;
 
+/// Errors of larger bodies do not say which item they are about.
+const MAX_LOCATED_BYTES: usize = 1024 * 1024;
+
 /// Parses a JSON body. The error says where the JSON ends, or which member does not fit.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ErrorResponse> {
     serde_json::from_slice(bytes).map_err(|error| {
-        ErrorResponse::bad_request(match serde_json::from_slice::<Value>(bytes) {
-            Err(syntax) => format!("The body is not JSON: {syntax}."),
-            Ok(body) => format!(
-                "The body does not fit this endpoint: {}{error}.",
-                location::<T>(bytes, &body)
-            ),
-        })
+        if let Err(syntax) = serde_json::from_slice::<IgnoredAny>(bytes) {
+            return ErrorResponse::bad_request(format!("The body is not JSON: {syntax}."));
+        }
+        let location = location::<T>(bytes);
+        ErrorResponse::bad_request(format!(
+            "The body does not fit this endpoint: {location}{error}."
+        ))
     })
 }
 
@@ -47,15 +51,21 @@ pub(crate) fn parse_optional<'a, T: Deserialize<'a> + Default>(
 }
 
 /// The item and the member that do not fit, as a prefix for an error. Parses a second time, so it
-/// is for errors only.
-fn location<'a, T: Deserialize<'a>>(bytes: &'a [u8], body: &Value) -> String {
+/// is for errors only. A parsed body takes many times its memory, so a large one is not parsed.
+fn location<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> String {
+    if bytes.len() > MAX_LOCATED_BYTES {
+        return String::new();
+    }
+    let Ok(body) = serde_json::from_slice::<Value>(bytes) else {
+        return String::new();
+    };
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let Err(error) = serde_path_to_error::deserialize::<_, T>(&mut deserializer) else {
         return String::new();
     };
     let mut prefix = String::new();
     let mut members: Vec<&str> = Vec::new();
-    let mut value = Some(body);
+    let mut value = Some(&body);
     for segment in error.path() {
         match segment {
             Segment::Seq { index } => {

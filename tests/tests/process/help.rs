@@ -9,7 +9,7 @@ use docent_e2e::{CommandOutput, docent_command, repository_root, temporary_direc
 /// The flags of every command but `move`.
 const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
 /// The settings of `docent serve`, besides the common ones.
-const SERVE: [&str; 34] = [
+const SERVE: [&str; 35] = [
     "--listen",
     "--ui-listen",
     "--tls-cert",
@@ -19,6 +19,7 @@ const SERVE: [&str; 34] = [
     "--allowed-host",
     "--address-rate-limit",
     "--token-rate-limit",
+    "--address-connections",
     "--request-timeout",
     "--default-role",
     "--view-policies",

@@ -18,6 +18,7 @@ use docent_e2e::{
     temporary_directory,
 };
 use reqwest::Method;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -365,11 +366,37 @@ fn other_settings_have_the_same_precedence() -> anyhow::Result<()> {
             "1h",
             "'1h' is not a time for requests",
         ),
+        (
+            "DOCENT_ADDRESS_CONNECTIONS",
+            "0",
+            "use a number from 1 to 4096",
+        ),
     ] {
         let error = Server::start(from_file().variable(variable, value));
         let error = format!("{:#}", error.err().context("no error")?);
         ensure!(error.contains(expected), "{error}");
     }
+    Ok(())
+}
+
+#[test]
+fn the_limit_on_file_descriptors_is_raised() -> anyhow::Result<()> {
+    let before = getrlimit(Resource::Nofile);
+    let low = Rlimit {
+        current: Some(600),
+        ..before
+    };
+    // The server inherits the limit. Each test is a process of its own.
+    setrlimit(Resource::Nofile, low)?;
+    let server = Server::start(Options::default())?;
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.process_id()))?;
+    let files = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"));
+    let soft = files.and_then(|line| line.split_whitespace().nth(3));
+    let soft: u64 = soft.context("no limit")?.parse()?;
+    let expected = before.maximum.map_or(16_384, |hard| hard.min(16_384));
+    ensure!(soft == expected, "{soft} instead of {expected}");
     Ok(())
 }
 

@@ -13,6 +13,7 @@ use docent_catalog::tokens::TokenLimits;
 use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
 use docent_http::server::tls::Certificate;
+use docent_http::server::{ConnectionLimits, Connections};
 use docent_http::{AppState, AuthMode, HttpSettings, IdentityProviders, RequestTimeout, server};
 use docent_model::{Clock as _, EpochMillis, SystemClock, Urn};
 use docent_oidc::{Provider, TrustedIssuer};
@@ -28,6 +29,7 @@ use tracing_subscriber::filter::LevelFilter;
 use super::say;
 use super::user::password_from;
 use crate::demo;
+use crate::descriptors;
 use crate::engine::{self, OpenMode};
 use crate::import_marker;
 use crate::interrupt::EXIT_INTERRUPTED;
@@ -129,16 +131,19 @@ async fn run(settings: Settings) -> Result<()> {
         "serving {} on {address}",
         settings.store
     );
+    let connections = Connections::new(connection_limits(&settings));
     let stop = stop.shared();
     if let Some(certificate) = certificate.clone() {
         background.spawn(certificate.watch());
     }
-    let serve = async |listener| match &certificate {
-        Some(certificate) => {
-            let certificate = Arc::clone(certificate);
-            server::serve_tls(listener, certificate, router.clone(), stop.clone()).await
+    let serve = async |listener| {
+        let (connections, router, stop) = (connections.clone(), router.clone(), stop.clone());
+        match certificate.clone() {
+            Some(certificate) => {
+                server::serve_tls(listener, connections, certificate, router, stop).await
+            }
+            None => server::serve(listener, connections, router, stop).await,
         }
-        None => server::serve(listener, router.clone(), stop.clone()).await,
     };
     match ui {
         Some((ui, _)) => {
@@ -153,6 +158,16 @@ async fn run(settings: Settings) -> Result<()> {
     let _ = tokio::time::timeout(FINAL_TOKEN_USE_TIMEOUT, last_rows).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The limits on connections, as far as there are file descriptors for them.
+fn connection_limits(settings: &Settings) -> ConnectionLimits {
+    let defaults = ConnectionLimits::default();
+    ConnectionLimits {
+        total: defaults.total.min(descriptors::raise_limit()),
+        per_address: settings.address_connections,
+        exempt: settings.trusted_proxies.clone(),
+    }
 }
 
 /// The catalog of the server, with what every store contains.

@@ -105,6 +105,26 @@ fn rates_of_requests_are_numbers_per_unit() {
 }
 
 #[test]
+fn an_address_has_a_thousand_connections_unless_set() {
+    let (_directory, store) = file("");
+    let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+    assert_eq!(settings.address_connections, 1024);
+    let (_directory, store) = file("address-connections = 50\n");
+    let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+    assert_eq!(settings.address_connections, 50);
+    let flags = |count| ServeFlags {
+        address_connections: Some(count),
+        ..ServeFlags::default()
+    };
+    let settings = Settings::resolve(&store, flags(7)).unwrap();
+    assert_eq!(settings.address_connections, 7);
+    for wrong in [0, 4097] {
+        let error = Settings::resolve(&store, flags(wrong)).unwrap_err();
+        assert!(error.to_string().contains("from 1 to 4096"), "{error}");
+    }
+}
+
+#[test]
 fn requests_have_thirty_seconds_unless_set() {
     let (_directory, store) = file("");
     let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();

@@ -23,6 +23,8 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::slow_reader::PacedStream;
+
 /// From the connection to the end of the handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Further connections wait, within the timeout.
@@ -124,11 +126,14 @@ impl Certificate {
     }
 
     /// Completes the handshake of a connection; `None` if it fails or takes too long.
-    pub(super) async fn accept(&self, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
+    pub(super) async fn accept(
+        &self,
+        stream: PacedStream<TcpStream>,
+    ) -> Option<TlsStream<PacedStream<TcpStream>>> {
         let handshake = async {
             let _permit = self.handshakes.acquire().await.map_err(io::Error::other)?;
-            if is_plain_http(&stream).await? {
-                reject_plain_http(&stream).await?;
+            if is_plain_http(stream.get_ref()).await? {
+                reject_plain_http(stream.get_ref()).await?;
                 return Err(io::Error::other("the client does not use TLS"));
             }
             TlsAcceptor::from(self.current()).accept(stream).await

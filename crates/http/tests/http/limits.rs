@@ -168,3 +168,23 @@ async fn requests_over_their_time_get_503_and_what_to_do() {
     // A request that never waits needs no time.
     assert_eq!(app.get("/health/live").await.0, StatusCode::OK);
 }
+
+#[tokio::test]
+async fn variables_take_at_most_three_times_the_memory_of_their_body() {
+    let app = App::empty().await;
+    let ask = async |query: &str, variables: String| {
+        let query = Value::from(query);
+        let body = format!("{{\"query\":{query},\"variables\":{variables}}}");
+        app.send(app.request(Method::POST, "/api/graphql", body))
+            .await
+    };
+    let list = format!("[{}\"\"]", "\"\",".repeat(4 * MIB));
+    let declared = "query($u: [String!]) { entities(urns: $u) { urn } }";
+    let (status, reply) = ask(declared, format!("{{\"u\":{list}}}")).await;
+    assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE, "{reply}");
+    assert!(message(&reply).contains("several requests"), "{reply}");
+    // What the operation does not declare is not parsed.
+    let (status, reply) = ask("{ __typename }", format!("{{\"u\":{list}}}")).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert_eq!(reply["data"]["__typename"], "Query");
+}

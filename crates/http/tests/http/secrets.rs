@@ -1,9 +1,11 @@
-//! Secrets inside of readable aspects are not shown over any API, whoever asks.
+//! Secrets inside of readable aspects are not shown over any API, whoever asks, and without
+//! authentication none are created.
 
 use axum::http::StatusCode;
+use docent_http::AuthMode;
 use serde_json::{Value, json};
 
-use crate::support::{App, encoded, token_of};
+use crate::support::{App, USER, encoded, token_of};
 
 const SOURCE: &str = "urn:li:dataHubIngestionSource:warehouse";
 const REQUEST: &str = "urn:li:dataHubExecutionRequest:warehouse";
@@ -131,4 +133,27 @@ async fn tokens_of_others_are_not_shown() {
         !reply.to_string().contains("urn:li:corpuser:datahub"),
         "{reply}"
     );
+}
+
+#[tokio::test]
+async fn with_authentication_off_no_invite_and_reset_links_are_created() {
+    let app = App::with_auth(AuthMode::Off).await;
+    let reset = format!(
+        r#"mutation {{ createNativeUserResetToken(input: {{ userUrn: "{USER}" }}) {{ resetToken }} }}"#
+    );
+    for (operation, command) in [
+        (reset.as_str(), "docent user passwd"),
+        (
+            "mutation { createInviteToken(input: {}) { inviteToken } }",
+            "docent user add",
+        ),
+        (
+            "{ getInviteToken(input: {}) { inviteToken } }",
+            "docent user add",
+        ),
+    ] {
+        let (code, message) = app.graphql_error(operation).await;
+        assert_eq!(code, 403, "{message}");
+        assert!(message.contains(command), "{message}");
+    }
 }

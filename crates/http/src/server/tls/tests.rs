@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::super::{Peer, serve_tls};
+use super::super::{ConnectionLimits, Connections, Peer, serve_tls};
 use super::*;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
@@ -70,6 +70,7 @@ async fn start(certificate: &Arc<Certificate>) -> u16 {
     let certificate = Arc::clone(certificate);
     tokio::spawn(serve_tls(
         listener,
+        Connections::new(ConnectionLimits::default()),
         certificate,
         router,
         std::future::pending(),
