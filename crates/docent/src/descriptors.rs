@@ -11,15 +11,15 @@ const RESERVED: u64 = 256;
 /// connections of clients fit.
 pub(crate) fn raise_limit() -> usize {
     let limit = getrlimit(Resource::Nofile);
-    let wanted = limit.maximum.map_or(ENOUGH, |hard| hard.min(ENOUGH));
+    let target = limit.maximum.map_or(ENOUGH, |hard| hard.min(ENOUGH));
     let mut current = limit.current.unwrap_or(u64::MAX);
-    if current < wanted {
+    if current < target {
         let raised = Rlimit {
-            current: Some(wanted),
+            current: Some(target),
             ..limit
         };
         match setrlimit(Resource::Nofile, raised) {
-            Ok(()) => current = wanted,
+            Ok(()) => current = target,
             Err(error) => tracing::warn!(
                 %error,
                 "cannot raise the limit on file descriptors from {current}: {error}"

@@ -49,7 +49,7 @@ mod tests {
         let (sender, receiver) = std::sync::mpsc::channel();
         let computation = runtime.spawn(async move {
             tokio::spawn(async move { sender.send("served").unwrap() });
-            let wait = || receiver.recv_timeout(std::time::Duration::from_mins(1));
+            let wait = move || receiver.recv_timeout(std::time::Duration::from_mins(1));
             LongWork::default().run(true, wait).await
         });
         let received = runtime.block_on(computation).unwrap();

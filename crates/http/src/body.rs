@@ -16,7 +16,7 @@ use http_body_util::BodyExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::AppState;
-use crate::deadline::Deadline;
+use crate::deadline::{Deadline, MAX_READ_TIME};
 use crate::error::ErrorResponse;
 
 const MIB: usize = 1024 * 1024;
@@ -30,9 +30,6 @@ const MAX_TOTAL_BYTES: usize = 256 * MIB;
 
 /// How long a request waits for memory before it gets 503.
 const MAX_WAIT: Duration = Duration::from_secs(5);
-
-/// Slower senders get 408.
-pub(crate) const MAX_READ_TIME: Duration = Duration::from_secs(30);
 
 /// The whole body of a request, of at most `MAX` bytes.
 #[derive(Debug)]

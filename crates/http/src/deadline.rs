@@ -18,8 +18,10 @@ use axum::response::{IntoResponse as _, Response};
 use tokio::time::Instant;
 
 use crate::AppState;
-use crate::body::MAX_READ_TIME;
 use crate::error::ErrorResponse;
+
+/// How long a body may take to arrive. Slower senders get 408.
+pub(crate) const MAX_READ_TIME: Duration = Duration::from_secs(30);
 
 /// How long a request may take.
 #[derive(Debug, Clone, Copy)]
@@ -85,8 +87,9 @@ pub(crate) async fn limit(
         return response;
     }
     tokio::select! {
-        response = response => response,
+        biased;
         () = deadline.passed() => timed_out(timeout, may_write).into_response(),
+        response = response => response,
     }
 }
 

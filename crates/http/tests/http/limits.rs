@@ -179,7 +179,7 @@ async fn variables_take_at_most_three_times_the_memory_of_their_body() {
             .await
     };
     let list = format!("[{}\"\"]", "\"\",".repeat(4 * MIB));
-    let declared = "query($u: [String!]) { entities(urns: $u) { urn } }";
+    let declared = "query($u: [String!]!) { entities(urns: $u) { urn } }";
     let (status, reply) = ask(declared, format!("{{\"u\":{list}}}")).await;
     assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE, "{reply}");
     assert!(message(&reply).contains("several requests"), "{reply}");
