@@ -14,6 +14,7 @@
 pub(crate) mod cache;
 mod default_policies;
 pub(crate) mod demand;
+mod domain_paths;
 mod grants;
 pub(crate) mod policy;
 pub(crate) mod resource;
@@ -108,7 +109,10 @@ impl Catalog {
         let (Some(fields), Some(urn)) = (rights.fields_of(privileges), urn) else {
             return Ok(Grant::Missing);
         };
-        let mut source = resource_reader::Stored(self.store());
+        let mut source = resource_reader::Stored {
+            store: self.store(),
+            domains: Arc::clone(rights.domains()),
+        };
         let resource = read_resource(&mut source, urn, fields).await?;
         let policy = rights.granted_by(privileges, &resource, Some(&[]));
         Ok(policy.map_or(Grant::Missing, |policy| Grant::Policy(policy.urn.clone())))
@@ -126,7 +130,7 @@ impl Catalog {
             return Ok(urns.iter().map(|_| privileges.to_vec()).collect());
         };
         let fields = rights.fields_of(privileges).unwrap_or_default();
-        let mut source = Prefetched::new(self.store(), urns, fields).await?;
+        let mut source = Prefetched::new(self.store(), rights.domains(), urns, fields).await?;
         let mut granted = Vec::with_capacity(urns.len());
         for urn in urns {
             let resource = read_resource(&mut source, urn, fields).await?;
@@ -190,8 +194,8 @@ impl Catalog {
         let Some(access) = self.inner.access.get().filter(|_| !caller.is_system()) else {
             return Ok(None);
         };
-        let rights = access.rights(self.store(), caller.actor()).await?;
-        Ok(Some(CallerRights::new(rights, caller)))
+        let user = access.rights(self.store(), caller.actor()).await?;
+        Ok(Some(CallerRights::new(user, caller)))
     }
 }
 

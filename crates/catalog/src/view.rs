@@ -22,7 +22,8 @@ use std::sync::atomic::Ordering;
 use docent_model::{Registry, Urn};
 use docent_store::Store;
 
-use crate::access::rights::{Preliminary, Rights};
+use crate::access::cache::UserRights;
+use crate::access::rights::Preliminary;
 use crate::access::{Prefetched, holder_of, read_resource};
 use crate::privilege::{
     DELETE_ENTITY, EDIT_ENTITY, GET_ENTITY_PRIVILEGE, Privilege, VIEW_ENTITY_PAGE,
@@ -95,7 +96,7 @@ const MAX_DESCRIBED: usize = 100;
 #[derive(Debug)]
 pub(crate) struct View {
     store: Arc<dyn Store>,
-    rights: Arc<Rights>,
+    user: UserRights,
 }
 
 impl Catalog {
@@ -113,10 +114,10 @@ impl Catalog {
         let Some(access) = access.filter(|_| !caller.is_system()) else {
             return Ok(catalog);
         };
-        let rights = access.rights(self.store(), caller.actor()).await?;
-        if rights.preliminary(VIEW_PRIVILEGES) != Preliminary::Allowed {
+        let user = access.rights(self.store(), caller.actor()).await?;
+        if user.rights.preliminary(VIEW_PRIVILEGES) != Preliminary::Allowed {
             let store = Arc::clone(&self.inner.store);
-            catalog.view = Some(Arc::new(View { store, rights }));
+            catalog.view = Some(Arc::new(View { store, user }));
         }
         Ok(catalog)
     }
@@ -173,18 +174,17 @@ impl View {
 
     /// Those that no policy lets the caller view, by their own data.
     async fn not_granted(&self, urns: &[Urn]) -> Result<HashSet<Urn>, Error> {
-        let Some(fields) = self.rights.fields_of(VIEW_PRIVILEGES) else {
+        let UserRights { rights, domains } = &self.user;
+        let Some(fields) = rights.fields_of(VIEW_PRIVILEGES) else {
             return Ok(urns.iter().cloned().collect());
         };
         // A column is seen with its dataset.
         let holders: Vec<Urn> = urns.iter().map(holder_of).collect();
-        let mut source = Prefetched::new(&*self.store, &holders, fields).await?;
+        let mut source = Prefetched::new(&*self.store, domains, &holders, fields).await?;
         let mut hidden = HashSet::new();
         for (urn, holder) in urns.iter().zip(&holders) {
             let resource = read_resource(&mut source, holder, fields).await?;
-            let policy = self
-                .rights
-                .granted_by(VIEW_PRIVILEGES, &resource, Some(&[]));
+            let policy = rights.granted_by(VIEW_PRIVILEGES, &resource, Some(&[]));
             if policy.is_none() {
                 hidden.insert(urn.clone());
             }

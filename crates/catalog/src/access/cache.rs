@@ -1,4 +1,5 @@
-//! The compiled policies, reread when policies, groups or roles change.
+//! The compiled policies and the paths of domains, reread when policies, groups, roles or the
+//! parents of domains change.
 //!
 //! Reading all policies for each request would be slow, and the commit stamp of SQLite changes with
 //! every commit. So the change log since the last look tells whether anything relevant changed.
@@ -10,14 +11,16 @@ use docent_store::{AspectKey, CommitStamp, LogEntry, LogPosition, ReadRequest, S
 use quick_cache::sync::Cache;
 use serde_json::Value;
 
+use super::domain_paths::DomainPaths;
 use super::policy::Policy;
 use super::rights::{Identity, Rights};
 use crate::Error;
 use crate::stored::aspect_value;
 
 const POLICY: &str = "dataHubPolicy";
+const DOMAIN: &str = "domain";
 /// The types of the entities that rights depend on.
-const TYPES: [&str; 4] = [POLICY, "dataHubRole", "corpuser", "corpGroup"];
+const TYPES: [&str; 5] = [POLICY, "dataHubRole", "corpuser", "corpGroup", DOMAIN];
 /// How many entries of the log one call reads: few are read without another thread.
 const ENTRIES: usize = 64;
 /// If there are more new entries, everything is reread.
@@ -41,7 +44,26 @@ struct Compiled {
     /// The stamp and the log position up to which nothing relevant has changed.
     seen: RwLock<(CommitStamp, LogPosition)>,
     policies: Arc<[Policy]>,
-    rights: Cache<Urn, Arc<Rights>>,
+    rights: Arc<Cache<Urn, Arc<Rights>>>,
+    domains: Arc<DomainPaths>,
+}
+
+/// What a user may do, and the paths of the domains on which it may depend.
+#[derive(Debug, Clone)]
+pub(crate) struct UserRights {
+    pub(crate) rights: Arc<Rights>,
+    pub(crate) domains: Arc<DomainPaths>,
+}
+
+/// What changed after a position of the log.
+#[derive(Debug)]
+struct Changes {
+    /// The end of the log.
+    end: LogPosition,
+    /// Whether somebody's rights may have changed.
+    rights: bool,
+    /// Whether the path of a domain may have changed.
+    domains: bool,
 }
 
 impl AccessCache {
@@ -54,16 +76,17 @@ impl AccessCache {
     }
 
     /// What a user may do now.
-    pub(crate) async fn rights(&self, store: &dyn Store, user: &Urn) -> Result<Arc<Rights>, Error> {
+    pub(crate) async fn rights(&self, store: &dyn Store, user: &Urn) -> Result<UserRights, Error> {
         let compiled = self.current(store).await?;
+        let domains = Arc::clone(&compiled.domains);
         if let Some(rights) = compiled.rights.get(user) {
-            return Ok(rights);
+            return Ok(UserRights { rights, domains });
         }
         let identity = self.identity(store, user).await?;
         let rights = Arc::new(Rights::compile(&compiled.policies, identity));
         // A change since `current` replaces the whole cache.
         compiled.rights.insert(user.clone(), Arc::clone(&rights));
-        Ok(rights)
+        Ok(UserRights { rights, domains })
     }
 
     /// All active policies.
@@ -84,25 +107,41 @@ impl AccessCache {
                 return Ok(compiled);
             }
             // PostgreSQL cannot read the log of a read-only database; rereading is never wrong.
-            if let Ok(Some(newest)) = unchanged_up_to(store, position).await {
-                compiled.set_seen(stamp, newest);
-                return Ok(compiled);
+            match changes_after(store, position).await {
+                Ok(Some(changes)) if !changes.rights && !changes.domains => {
+                    compiled.set_seen(stamp, changes.end);
+                    return Ok(compiled);
+                }
+                Ok(Some(changes)) if !changes.rights => {
+                    return Ok(self.replace(Compiled {
+                        seen: RwLock::new((stamp, changes.end)),
+                        policies: Arc::clone(&compiled.policies),
+                        rights: Arc::clone(&compiled.rights),
+                        domains: Arc::new(DomainPaths::new()),
+                    }));
+                }
+                Ok(_) | Err(_) => {}
             }
         }
         // The position first: a change that follows it is seen by the next look at the log.
         let newest = store.log_newest().await.ok().flatten();
         let position = newest.map_or(LogPosition::START, |entry| entry.position);
-        let compiled = Arc::new(Compiled {
+        Ok(self.replace(Compiled {
             seen: RwLock::new((stamp, position)),
             policies: read_policies(store).await?.into(),
-            rights: Cache::new(CALLERS),
-        });
+            rights: Arc::new(Cache::new(CALLERS)),
+            domains: Arc::new(DomainPaths::new()),
+        }))
+    }
+
+    fn replace(&self, compiled: Compiled) -> Arc<Compiled> {
+        let compiled = Arc::new(compiled);
         let mut slot = self
             .compiled
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         *slot = Some(Arc::clone(&compiled));
-        Ok(compiled)
+        compiled
     }
 
     fn compiled(&self) -> Option<Arc<Compiled>> {
@@ -159,26 +198,32 @@ impl Compiled {
     }
 }
 
-/// The end of the log, if nothing relevant follows the position.
-async fn unchanged_up_to(
-    store: &dyn Store,
-    mut position: LogPosition,
-) -> Result<Option<LogPosition>, Error> {
+/// What changed after the position; `None` if there are too many changes to read.
+async fn changes_after(store: &dyn Store, position: LogPosition) -> Result<Option<Changes>, Error> {
+    let mut changes = Changes {
+        end: position,
+        rights: false,
+        domains: false,
+    };
     for _ in 0..MAX_ENTRIES / ENTRIES {
-        let entries = store.log_read(position, ENTRIES).await?;
-        if entries.iter().any(is_relevant) {
-            return Ok(None);
-        }
-        position = entries.last().map_or(position, |entry| entry.position);
-        if entries.len() < ENTRIES {
-            return Ok(Some(position));
+        let entries = store.log_read(changes.end, ENTRIES).await?;
+        changes.rights |= entries.iter().any(alters_rights);
+        changes.domains |= entries.iter().any(alters_domains);
+        changes.end = entries.last().map_or(changes.end, |entry| entry.position);
+        if entries.len() < ENTRIES || changes.rights {
+            return Ok(Some(changes));
         }
     }
     Ok(None)
 }
 
+/// Whether a change can alter the path of a domain.
+fn alters_domains(entry: &LogEntry) -> bool {
+    entry.key.urn.entity_type() == DOMAIN && entry.key.aspect == AspectName::DOMAIN_PROPERTIES
+}
+
 /// Whether a change can alter somebody's rights.
-fn is_relevant(entry: &LogEntry) -> bool {
+fn alters_rights(entry: &LogEntry) -> bool {
     match entry.key.urn.entity_type() {
         POLICY | "dataHubRole" => true,
         "corpuser" | "corpGroup" => [

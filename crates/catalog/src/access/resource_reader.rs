@@ -1,12 +1,14 @@
 //! Reads the stored data of an entity that policies compare.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use docent_model::aspects::Ownership;
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, AspectRow, ReadRequest, Store};
 use serde_json::Value;
 
+use super::domain_paths::DomainPaths;
 use super::resource::{Field, Fields, Resource};
 use crate::Error;
 use crate::stored::aspect_value;
@@ -21,14 +23,26 @@ pub(crate) trait AspectSource: Send {
         &mut self,
         keys: Vec<AspectKey>,
     ) -> impl Future<Output = Result<Vec<AspectRow>, Error>> + Send;
+
+    /// The paths of domains that are known; `None` if they must be read here.
+    fn domain_paths(&self) -> Option<Arc<DomainPaths>> {
+        None
+    }
 }
 
 /// Aspects in the store.
-pub(super) struct Stored<'s>(pub(super) &'s dyn Store);
+pub(super) struct Stored<'s> {
+    pub(super) store: &'s dyn Store,
+    pub(super) domains: Arc<DomainPaths>,
+}
 
 impl AspectSource for Stored<'_> {
     async fn rows(&mut self, keys: Vec<AspectKey>) -> Result<Vec<AspectRow>, Error> {
-        Ok(self.0.read(ReadRequest::rows(&keys)).await?.rows)
+        Ok(self.store.read(ReadRequest::rows(&keys)).await?.rows)
+    }
+
+    fn domain_paths(&self) -> Option<Arc<DomainPaths>> {
+        Some(Arc::clone(&self.domains))
     }
 }
 
@@ -41,6 +55,7 @@ pub(crate) struct Prefetched<'s> {
 impl<'s> Prefetched<'s> {
     pub(crate) async fn new(
         store: &'s dyn Store,
+        domains: &Arc<DomainPaths>,
         urns: &[Urn],
         fields: Fields,
     ) -> Result<Self, Error> {
@@ -50,7 +65,8 @@ impl<'s> Prefetched<'s> {
             .collect();
         keys.sort_unstable();
         keys.dedup();
-        let mut store = Stored(store);
+        let domains = Arc::clone(domains);
+        let mut store = Stored { store, domains };
         let rows = if keys.is_empty() {
             Vec::new()
         } else {
@@ -71,6 +87,10 @@ impl AspectSource for Prefetched<'_> {
         }
         let row = |key: &AspectKey| self.rows.get(key).cloned().flatten();
         Ok(keys.iter().map(row).collect())
+    }
+
+    fn domain_paths(&self) -> Option<Arc<DomainPaths>> {
+        self.store.domain_paths()
     }
 }
 
@@ -131,11 +151,10 @@ pub(crate) async fn read_resource(
             _ => {}
         }
     }
-    for (field, start) in [
-        (Field::Domain, domains),
-        (Field::Container, containers),
-        (Field::Glossary, terms),
-    ] {
+    if fields.contains(Field::Domain) {
+        add_domains(source, domains, &mut resource).await?;
+    }
+    for (field, start) in [(Field::Container, containers), (Field::Glossary, terms)] {
         if fields.contains(field) {
             for ancestor in with_ancestors(source, start).await? {
                 resource.push(field, ancestor.as_str());
@@ -143,6 +162,35 @@ pub(crate) async fn read_resource(
         }
     }
     Ok(resource)
+}
+
+/// Adds the domains and all domains above them.
+async fn add_domains(
+    source: &mut impl AspectSource,
+    domains: Vec<Urn>,
+    resource: &mut Resource,
+) -> Result<(), Error> {
+    let Some(paths) = source.domain_paths() else {
+        for domain in with_ancestors(source, domains).await? {
+            resource.push(Field::Domain, domain.as_str());
+        }
+        return Ok(());
+    };
+    for domain in domains {
+        let path = if let Some(path) = paths.get(&domain) {
+            path
+        } else {
+            let path = with_ancestors(source, vec![domain.clone()]).await?;
+            let path: Arc<[Urn]> = path.into();
+            // A move since the paths were handed out replaces all of them.
+            paths.insert(domain, Arc::clone(&path));
+            path
+        };
+        for domain in &*path {
+            resource.push(Field::Domain, domain.as_str());
+        }
+    }
+    Ok(())
 }
 
 /// The entities and all entities above them, level by level.

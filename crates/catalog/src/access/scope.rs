@@ -9,6 +9,8 @@ use std::sync::Arc;
 use docent_model::Urn;
 use docent_model::aspects::TokenScope;
 
+use super::cache::UserRights;
+use super::domain_paths::DomainPaths;
 use super::policy::Policy;
 use super::resource::{Field, Fields, Resource};
 use super::rights::{Preliminary, Rights};
@@ -22,15 +24,22 @@ const MAX_PRIVILEGES: usize = 100;
 #[derive(Debug, Clone)]
 pub(crate) struct CallerRights {
     rights: Arc<Rights>,
+    domains: Arc<DomainPaths>,
     scope: Option<Arc<TokenScope>>,
 }
 
 impl CallerRights {
-    pub(crate) fn new(rights: Arc<Rights>, caller: &Caller) -> Self {
+    pub(crate) fn new(user: UserRights, caller: &Caller) -> Self {
         Self {
-            rights,
+            rights: user.rights,
+            domains: user.domains,
             scope: caller.scope().cloned(),
         }
+    }
+
+    /// The paths of domains, for decisions outside of transactions.
+    pub(super) fn domains(&self) -> &Arc<DomainPaths> {
+        &self.domains
     }
 
     /// Whether the caller has fewer rights than the user.

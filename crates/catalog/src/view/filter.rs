@@ -39,7 +39,7 @@ impl Catalog {
 impl View {
     async fn filter(&self) -> Result<Filter, Error> {
         let mut alternatives = Vec::new();
-        for (policy, is_actor) in self.rights.granting(VIEW_PRIVILEGES) {
+        for (policy, is_actor) in self.user.rights.granting(VIEW_PRIVILEGES) {
             let owned = if is_actor {
                 None
             } else {
@@ -65,7 +65,12 @@ impl View {
 
     /// The condition that the caller is an owner for whom the policy is.
     async fn owned(&self, policy: &Policy) -> Result<Criterion, Error> {
-        let owners: Vec<String> = self.rights.possible_owners().map(str::to_owned).collect();
+        let owners: Vec<String> = self
+            .user
+            .rights
+            .possible_owners()
+            .map(str::to_owned)
+            .collect();
         let Some(types) = &policy.actors.resource_owners_types else {
             return Ok(one_of("owners", owners));
         };

@@ -1,8 +1,11 @@
 //! Who may write what, decided by policies and stored data.
 
+use std::sync::Arc;
+
 use docent_catalog::descriptions::NewDescription;
-use docent_catalog::{Caller, Change, Error, ErrorKind, Proposal};
-use docent_model::{AspectName, Registry, Urn};
+use docent_catalog::privilege::EDIT_ENTITY;
+use docent_catalog::{Caller, Catalog, Change, Error, ErrorKind, Proposal};
+use docent_model::{AspectName, Registry, SystemClock, Urn};
 use serde_json::{Value, json};
 
 use crate::{Fixture, dataset};
@@ -155,6 +158,65 @@ async fn a_steward_edits_what_is_in_the_domain_and_below() {
         .await;
     moved.unwrap();
     is_denied(describe(&fixture, &sam, "ledger").await, "EDIT_ENTITY");
+}
+
+/// The paths of domains are kept between checks, also by other servers.
+#[tokio::test]
+async fn a_move_of_any_domain_above_counts_in_the_next_check() {
+    let fixture = with_steward().await;
+    let (catalog, sam) = (&fixture.catalog, user("sam"));
+    let other = Catalog::new(Arc::clone(&fixture.store), Arc::new(SystemClock));
+    other.enforce_policies(None);
+    let expect = async |expected: bool, when: &str| {
+        for (server, catalog) in [("own", catalog), ("other", &other)] {
+            for _ in 0..2 {
+                let allowed = catalog
+                    .is_allowed(&sam, &[EDIT_ENTITY], Some(&dataset("ledger")))
+                    .await;
+                assert_eq!(allowed.unwrap(), expected, "{server}: {when}");
+            }
+        }
+    };
+    expect(true, "below finance").await;
+    let (accounting, top) = (domain_urn("accounting"), domain_urn("top"));
+    let between = upsert(&top, "domainProperties", &json!({"name": "top"}));
+    write(&fixture, &administrator(), vec![between])
+        .await
+        .unwrap();
+    let place = async |domain: &Urn, parent: Option<&Urn>| {
+        let moved = catalog.move_domain(&administrator(), domain, parent).await;
+        moved.unwrap();
+    };
+    place(&accounting, Some(&top)).await;
+    expect(false, "moved away").await;
+    place(&top, Some(&domain_urn("finance"))).await;
+    expect(true, "its parent moved below finance").await;
+    place(&top, None).await;
+    expect(false, "its parent moved away").await;
+}
+
+#[tokio::test]
+async fn a_domain_that_the_same_list_moves_counts_at_its_place_then() {
+    let fixture = with_steward().await;
+    let (catalog, eve) = (&fixture.catalog, user("eve"));
+    assign(&fixture, "eve", "Reader").await;
+    let actors = json!({"users": ["urn:li:corpuser:eve"]});
+    let in_hr = json!([{"field": "DOMAIN", "values": [domain_urn("hr")]}]);
+    let policies = vec![
+        policy("hr-stewards", &actors, &["EDIT_ENTITY"], &in_hr),
+        policy("movers", &actors, &["MANAGE_DOMAINS"], &json!([])),
+    ];
+    write(&fixture, &Caller::system(), policies).await.unwrap();
+    // Now the path of the domain is known.
+    let ledger = Some(&dataset("ledger"));
+    let allowed = catalog.is_allowed(&eve, &[EDIT_ENTITY], ledger).await;
+    assert!(!allowed.unwrap());
+    let value = json!({"name": "accounting", "parentDomain": domain_urn("hr")});
+    let move_to_hr = upsert(&domain_urn("accounting"), "domainProperties", &value);
+    let hide = upsert(&dataset("ledger"), "status", &json!({"removed": true}));
+    let too_early = vec![hide.clone(), move_to_hr.clone()];
+    is_denied(write(&fixture, &eve, too_early).await, "EDIT_ENTITY");
+    write(&fixture, &eve, vec![move_to_hr, hide]).await.unwrap();
 }
 
 #[tokio::test]

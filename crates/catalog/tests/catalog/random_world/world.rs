@@ -126,7 +126,7 @@ impl World {
         world
     }
 
-    fn of_type(&self, entity_type: &str) -> Vec<Urn> {
+    pub(super) fn of_type(&self, entity_type: &str) -> Vec<Urn> {
         let urns = self.entities.keys();
         urns.filter(|urn| urn.entity_type() == entity_type)
             .cloned()
