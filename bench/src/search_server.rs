@@ -17,7 +17,10 @@ use axum::{Json, Router};
 use clap::Args;
 use docent_model::aspects::AuditStamp;
 use docent_model::{Registry, Urn, derive};
-use docent_search::{Facets, Search, SearchError, SearchPage, SearchRequest, SearchResults};
+use docent_search::{
+    Criterion, Facets, Filter, Operator, Search, SearchError, SearchPage, SearchRequest,
+    SearchResults,
+};
 use docent_store::version::{self, NewAspect};
 use docent_store::{AspectKey, Store, transact};
 use docent_store_sqlite::{OpenOptions, SqliteStore};
@@ -137,10 +140,24 @@ async fn search_for(State(served): State<Served>, Json(body): Json<Value>) -> Re
             values: FACET_VALUES,
         },
         explain_matches: true,
+        view: view_of(&body),
         ..SearchRequest::default()
     };
     let found = open_search(&served)?.search(&request).await?;
     Ok(Json(json_of(&found)))
+}
+
+/// What a user with one view policy sees: the domains that it names, and everything below them.
+fn view_of(body: &Value) -> Option<Arc<Filter>> {
+    let domains = body.get("visibleDomains")?.as_array()?;
+    let domains = domains.iter().filter_map(Value::as_str);
+    let in_domains = Criterion {
+        field: "domains".to_owned(),
+        values: domains.map(str::to_owned).collect(),
+        operator: Operator::InTree,
+        negated: false,
+    };
+    Some(Arc::new(Filter::all(vec![in_domains])))
 }
 
 fn json_of(found: &SearchResults) -> Value {

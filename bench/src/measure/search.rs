@@ -88,6 +88,7 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
         .map(|_| catalog.two_words(&mut random))
         .collect();
     let ours = two_words(&server, &words, report).await?;
+    view::in_library(&server, &catalog, &words, report).await?;
     let mut random = Random::new(2);
     let beginnings: Vec<String> = (0..amounts.questions)
         .map(|_| catalog.beginning(&mut random))

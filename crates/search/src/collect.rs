@@ -4,6 +4,7 @@ mod facets;
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use tantivy::columnar::StrColumn;
@@ -16,6 +17,7 @@ use crate::document::MAX_RANK;
 use crate::matching::{DocumentSet, Matches, QueryNode, SegmentSearcher};
 use crate::schema::{URN, WHOLE_NAMES, column_path};
 use crate::segment_cache::{Columns, FacetCounts, SegmentCache};
+use crate::view::View;
 
 /// The largest part of a score that the rank contributes: less than the difference between any two
 /// kinds of match.
@@ -92,6 +94,8 @@ pub(crate) struct PreparedQuery {
     pub(crate) types: Option<(String, Vec<Term>)>,
     /// Documents must not have this term.
     pub(crate) excluded: Option<Term>,
+    /// What the caller may see; `None` for everything.
+    pub(crate) view: Option<Rc<View>>,
     /// Documents must be in all of these sets.
     pub(crate) conditions: Vec<DocumentSet>,
     pub(crate) budget: SearchBudget,
@@ -163,6 +167,10 @@ impl ResultCollector {
         let mut matches = segment.matches(&prepared.text)?;
         if let Some(visible) = prepared.visible(&segment, cache)? {
             matches.documents.intersect_with(&visible);
+        }
+        if let Some(view) = &prepared.view {
+            let seen = view.documents(&segment)?;
+            matches.documents.intersect_with(&seen);
         }
         for condition in &prepared.conditions {
             matches.documents.intersect_with(&segment.set(condition)?);

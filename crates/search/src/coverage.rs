@@ -23,6 +23,7 @@ use crate::matching::{DocumentSet, QueryNode, SegmentSearcher};
 use crate::request::Filter;
 use crate::schema::{Fields, column_path};
 use crate::segment_cache::SegmentCache;
+use crate::view::View;
 
 const DATASET: &str = "dataset";
 const DOMAINS: &str = "domains";
@@ -67,15 +68,12 @@ pub(crate) fn coverage(
         fields,
         budget,
     };
-    let view = match view {
-        Some(view) => filters.query(view)?.map(DocumentSet::Query),
-        None => None,
-    };
     let prepared = PreparedQuery {
         text: QueryNode::All,
         types: Some((DATASET.to_owned(), vec![fields.term(ENTITY_TYPE, DATASET)])),
         excluded: Some(fields.term(REMOVED, "true")),
-        conditions: view.into_iter().collect(),
+        view: View::new(&filters, view)?,
+        conditions: Vec::new(),
         budget: budget.clone(),
     };
     let all = ResultCollector {

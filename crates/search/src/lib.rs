@@ -44,6 +44,7 @@ mod search;
 mod segment_cache;
 mod shared_position;
 mod sort;
+mod view;
 mod walk;
 mod whole_name;
 

@@ -13,16 +13,14 @@ mod unknown_fields;
 mod wildcard;
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::rc::Rc;
 
-use tantivy::index::SegmentId;
 use tantivy::query::{BooleanQuery, FuzzyTermQuery, Occur, PhraseQuery, Query};
 use tantivy::schema::Field;
 use tantivy::{Searcher, Term};
 
 use crate::analysis::{Token, fold, name_words, pair, text_words};
-use crate::bits::Bits;
 use crate::budget::SearchBudget;
 use crate::error::SearchError;
 use crate::language::{self, Clause};
@@ -30,6 +28,7 @@ use crate::matching::{DocumentSet, QueryNode};
 use crate::phrase::{parts, phrase_query, term_query};
 use crate::schema::Fields;
 use crate::segment_cache::SegmentCache;
+use crate::view::View;
 use crate::walk::DictionaryWalk;
 use names::{has_name, has_prefix_terms, name_starts_with};
 
@@ -90,9 +89,7 @@ pub(crate) struct QueryTranslator<'s> {
     /// URNs of the labels (tags, terms, domains and so on) that words of the query matched.
     labels: RefCell<HashSet<String>>,
     /// What the caller may see; `None` for everything.
-    view: Option<DocumentSet>,
-    /// The documents of the view in each segment, once they were needed.
-    seen: RefCell<HashMap<SegmentId, Rc<Bits>>>,
+    view: Option<Rc<View>>,
     /// Whether there are more names to complete than were visited.
     truncated: Cell<bool>,
     /// How many terms were translated.
@@ -127,15 +124,14 @@ impl<'s> QueryTranslator<'s> {
             budget,
             labels: RefCell::default(),
             view: None,
-            seen: RefCell::default(),
             truncated: Cell::default(),
             terms: Cell::default(),
         }
     }
 
     /// The same, with labels that are among these documents only.
-    pub(crate) fn with_view(mut self, view: Option<DocumentSet>) -> Self {
-        self.view = view;
+    pub(crate) fn with_view(mut self, view: Option<&Rc<View>>) -> Self {
+        self.view = view.cloned();
         self
     }
 

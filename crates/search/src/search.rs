@@ -5,6 +5,7 @@ mod field_matches;
 use std::collections::{BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +33,7 @@ use crate::results::{Completions, Facet, FacetValue, Hit, SearchResults};
 use crate::schema::{Fields, URN};
 use crate::scroll::{ScrollCursor, SortedScroll};
 use crate::sort;
+use crate::view::View;
 
 /// How many searches run concurrently per core, and how long others wait for a permit.
 const SEARCHES_PER_CORE: usize = 2;
@@ -124,11 +126,16 @@ impl Search {
         let cache = self.live.cache();
         let (collected, next, labels) = self
             .run(move |searcher, fields, budget| {
-                let view = view_of(searcher, fields, budget, &request_copy)?;
+                let filters = Filters {
+                    searcher,
+                    fields,
+                    budget,
+                };
+                let view = View::new(&filters, request_copy.view.as_deref())?;
                 let translator =
-                    QueryTranslator::new(searcher, fields, &cache, budget).with_view(view);
+                    QueryTranslator::new(searcher, fields, &cache, budget).with_view(view.as_ref());
                 let text = translator.translate(&query)?;
-                let prepared = prepare(searcher, fields, budget, &request_copy, text)?;
+                let prepared = prepare(&filters, &request_copy, view, text)?;
                 let (collected, next) = match scroll {
                     Some(scroll) => {
                         scroll.collect(searcher, fields, &cache, &collector, prepared)?
@@ -163,12 +170,17 @@ impl Search {
         let cache = self.live.cache();
         let collected = self
             .run(move |searcher, fields, budget| {
-                let view = view_of(searcher, fields, budget, &request)?;
+                let filters = Filters {
+                    searcher,
+                    fields,
+                    budget,
+                };
+                let view = View::new(&filters, request.view.as_deref())?;
                 let translator =
-                    QueryTranslator::new(searcher, fields, &cache, budget).with_view(view);
+                    QueryTranslator::new(searcher, fields, &cache, budget).with_view(view.as_ref());
                 let attempt = |limit| {
                     let names = translator.name_prefix(request.query.trim(), limit)?;
-                    let prepared = prepare(searcher, fields, budget, &request, Some(names))?;
+                    let prepared = prepare(&filters, &request, view.clone(), Some(names))?;
                     Ok::<_, SearchError>(collector.collect(searcher, &cache, &prepared)?)
                 };
                 let collected = attempt(FIRST_COMPLETIONS)?;
@@ -381,17 +393,12 @@ fn invalid_cursor(cursor: &str) -> SearchError {
 
 /// Combines the translated text with the filters of the request.
 fn prepare(
-    searcher: &Searcher,
-    fields: &Fields,
-    budget: &SearchBudget,
+    filters: &Filters<'_>,
     request: &SearchRequest,
+    view: Option<Rc<View>>,
     text: Option<QueryNode>,
 ) -> Result<PreparedQuery, SearchError> {
-    let filters = Filters {
-        searcher,
-        fields,
-        budget,
-    };
+    let Filters { fields, budget, .. } = filters;
     let names_urns = request.filter.any.iter().any(|all| {
         all.iter()
             .any(|it| canonical(&it.field) == URN && !it.negated)
@@ -410,33 +417,15 @@ fn prepare(
     } else {
         types(&mut DEFAULT_TYPES.iter().copied())
     };
-    let mut conditions = Vec::from_iter(view_of(searcher, fields, budget, request)?);
-    conditions.extend(filters.query(&request.filter)?.map(DocumentSet::Query));
+    let conditions = filters.query(&request.filter)?.map(DocumentSet::Query);
     Ok(PreparedQuery {
         text: text.unwrap_or(QueryNode::All),
         types,
         excluded: (!request.include_removed).then(|| fields.term(REMOVED, "true")),
-        conditions,
-        budget: budget.clone(),
+        view,
+        conditions: conditions.into_iter().collect(),
+        budget: (*budget).clone(),
     })
-}
-
-/// The documents that the caller may see; `None` for all.
-fn view_of(
-    searcher: &Searcher,
-    fields: &Fields,
-    budget: &SearchBudget,
-    request: &SearchRequest,
-) -> Result<Option<DocumentSet>, SearchError> {
-    let Some(view) = &request.view else {
-        return Ok(None);
-    };
-    let filters = Filters {
-        searcher,
-        fields,
-        budget,
-    };
-    Ok(filters.query(view)?.map(DocumentSet::Query))
 }
 
 fn facets_of(request: &SearchRequest, counted: Vec<Vec<(String, u64)>>) -> Vec<Facet> {

@@ -23,6 +23,12 @@ pub(super) fn search(query: &str) -> Vec<u8> {
     client::post("/search", TOKEN, &json!({"query": query}).to_string())
 }
 
+/// The same, by a user who may view these domains.
+pub(super) fn search_in(query: &str, domains: &[String]) -> Vec<u8> {
+    let body = json!({"query": query, "visibleDomains": domains});
+    client::post("/search", TOKEN, &body.to_string())
+}
+
 pub(super) fn complete(query: &str) -> Vec<u8> {
     client::post("/complete", TOKEN, &json!({"query": query}).to_string())
 }

@@ -5,13 +5,11 @@
 //! nothing else.
 
 use std::collections::HashSet;
-use std::rc::Rc;
 
 use tantivy::Term;
 
 use super::{QueryTranslator, all_parts, fuzzy_parts, in_order};
 use crate::analysis::{Token, name_words};
-use crate::bits::Bits;
 use crate::column::first_text;
 use crate::error::SearchError;
 use crate::label::{LABELS, PLATFORM, fields_of};
@@ -148,7 +146,8 @@ impl QueryTranslator<'_> {
             for set in sets {
                 let mut documents = Vec::new();
                 let mut labels = segment.set(set)?;
-                if let Some(seen) = self.seen_in(&segment)? {
+                if let Some(view) = &self.view {
+                    let seen = view.documents(&segment)?;
                     labels.intersect_with(&seen);
                 }
                 labels.for_each(|document| documents.push(document));
@@ -161,20 +160,6 @@ impl QueryTranslator<'_> {
             }
         }
         Ok(urns)
-    }
-
-    /// The documents of a segment that the caller may see; `None` for all.
-    fn seen_in(&self, segment: &SegmentSearcher<'_>) -> Result<Option<Rc<Bits>>, SearchError> {
-        let Some(view) = &self.view else {
-            return Ok(None);
-        };
-        let id = segment.reader.segment_id();
-        if let Some(seen) = self.seen.borrow().get(&id) {
-            return Ok(Some(Rc::clone(seen)));
-        }
-        let seen = Rc::new(segment.set(view)?);
-        self.seen.borrow_mut().insert(id, Rc::clone(&seen));
-        Ok(Some(seen))
     }
 }
 
