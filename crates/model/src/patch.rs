@@ -11,10 +11,12 @@
 //! - [`template`] defines the keys of lists; to add one for an aspect, add a line to its table
 //! - [`document`] is the value being patched; [`keyed_list`] and [`column_lineage`] are its keyed
 //!   lists
+//! - [`budget`] limits the work
 //! - [`plain`] implements the RFC for values without keys
 //!
 //! This module must not know entities or stores. The caller validates the result.
 
+mod budget;
 mod column_lineage;
 mod document;
 mod initial;
@@ -29,6 +31,7 @@ use serde_json::{Map, Value};
 use crate::aspects::AuditStamp;
 use crate::registry::Shape;
 use crate::{AspectName, Registry};
+pub use budget::PatchBudget;
 use document::{Node, PatchContext, PutMode};
 use pointer::Pointer;
 use template::Template;
@@ -38,7 +41,7 @@ const MAX_OPERATIONS: usize = 10_000;
 /// The maximum nesting depth; the JSON parser has a similar limit.
 const MAX_DEPTH: usize = 120;
 /// The limit on values and bytes of text copied by one patch, because copies of copies double.
-const MAX_COPIED: usize = 16 * 1024 * 1024;
+const MAX_COPIED: usize = 4 * 1024 * 1024;
 
 /// Why a patch is malformed or cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -153,12 +156,13 @@ impl Patch {
     }
 
     /// Applies the patch to the current value, or `None` if the aspect does not exist yet. New
-    /// values that require an audit stamp get `stamp`.
+    /// values that require an audit stamp get `stamp`, and the work counts against `budget`.
     pub fn apply(
         &self,
         aspect: AspectName,
         current: Option<Value>,
         stamp: &AuditStamp,
+        budget: &PatchBudget,
     ) -> Result<Value, PatchError> {
         let built_in = Template::of(aspect);
         let record = Registry::get().aspect_record(aspect).map(Shape::Record);
@@ -166,6 +170,7 @@ impl Patch {
             template: self.template.as_ref().or(built_in),
             shape: record.as_ref(),
             stamp,
+            budget,
         };
         let value = current.unwrap_or_else(|| initial::aspect(aspect, built_in.is_some(), stamp));
         let mut run = PatchRun {
@@ -278,9 +283,10 @@ impl PatchRun {
     }
 
     fn find(&mut self, root: PatchContext<'_>, path: &Pointer) -> Result<Value, String> {
-        self.document
-            .get(root, path.segments())?
-            .ok_or_else(|| format!("'{path}' does not exist"))
+        let found = self.document.get(root, path.segments())?;
+        let found = found.ok_or_else(|| format!("'{path}' does not exist"))?;
+        root.budget.charge(plain::size(&found))?;
+        Ok(found)
     }
 
     fn put(

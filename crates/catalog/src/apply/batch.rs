@@ -426,7 +426,12 @@ impl<'t> Batch<'t> {
             return Ok(());
         }
         self.budget.parse(current.row())?;
-        let value = patch.apply(aspect, current.value(aspect)?.cloned(), &self.stamp)?;
+        let value = patch.apply(
+            aspect,
+            current.value(aspect)?.cloned(),
+            &self.stamp,
+            self.budget.patches(),
+        )?;
         let payload = Payload::check(entity, aspect, value, None)?;
         let bytes = payload.text().len();
         if bytes > MAX_PATCHED_BYTES {

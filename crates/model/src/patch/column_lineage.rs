@@ -30,9 +30,6 @@ const DOWNSTREAMS: &str = "downstreams";
 /// The limit on relations in one operation. An element of a thousand by a thousand columns has a
 /// million.
 const MAX_RELATIONS: usize = 1_000_000;
-/// The limit on elements that one patch may scan. Only malicious lists have so many elements that
-/// share their columns.
-const MAX_SCANNED: usize = 20_000_000;
 
 /// The position of an element: its index in the list, and a sequence number for parts split off it.
 type Position = (usize, usize);
@@ -49,7 +46,6 @@ pub(super) struct ColumnLineage {
     by_details: HashMap<[String; 4], BTreeSet<Position>>,
     /// The last sequence number used.
     sequence: usize,
-    scanned: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -103,17 +99,21 @@ impl ColumnLineage {
     }
 
     /// The details of a relation, or nested maps by the remaining keys if the path is shorter.
-    pub(super) fn get(&mut self, segments: &[String]) -> Result<Option<Value>, String> {
+    pub(super) fn get(
+        &self,
+        context: PatchContext<'_>,
+        segments: &[String],
+    ) -> Result<Option<Value>, String> {
         let (key, rest) = segments.split_at(segments.len().min(WIDTH));
         if key.len() == WIDTH {
-            let first = self.elements_with(key)?.first().copied();
+            let first = self.elements_with(context, key)?.first().copied();
             let element = first.and_then(|position| self.elements.get(&position));
             return Ok(
                 element.and_then(|element| plain::get(&details(&element.value), rest).cloned())
             );
         }
         let mut map = Map::new();
-        for (relation, position) in self.relations(key)? {
+        for (relation, position) in self.relations(context, key)? {
             if let Some(element) = self.elements.get(&position) {
                 plain::set_member(&mut map, &relation[key.len()..], details(&element.value))?;
             }
@@ -133,23 +133,23 @@ impl ColumnLineage {
             let mut new = Vec::new();
             flatten(WIDTH - key.len(), key.to_vec(), value, &mut new)?;
             let kept: HashSet<&Vec<String>> = new.iter().map(|(key, _)| key).collect();
-            let existing = self.relations(key)?.into_iter();
+            let existing = self.relations(context, key)?.into_iter();
             let removed = existing.filter(|(relation, _)| !kept.contains(relation));
             for (relation, _) in removed.collect::<Vec<_>>() {
-                self.remove_relations(&relation)?;
+                self.remove_relations(context, &relation)?;
             }
             for (key, value) in new {
-                self.put_relation(&key, value)?;
+                self.put_relation(context, &key, value)?;
             }
             return Ok(());
         }
         let mut new = value;
         if !rest.is_empty() {
-            let mut details = self.get(key)?.unwrap_or_else(|| json!({}));
+            let mut details = self.get(context, key)?.unwrap_or_else(|| json!({}));
             plain::put(&mut details, context.element(), rest, new, mode)?;
             new = details;
         }
-        self.put_relation(key, new)
+        self.put_relation(context, key, new)
     }
 
     pub(super) fn remove(
@@ -159,16 +159,21 @@ impl ColumnLineage {
     ) -> Result<(), String> {
         let (key, rest) = segments.split_at(segments.len().min(WIDTH));
         if rest.is_empty() {
-            return self.remove_relations(key);
+            return self.remove_relations(context, key);
         }
-        let Some(mut details) = self.get(key)? else {
+        let Some(mut details) = self.get(context, key)? else {
             return Ok(());
         };
-        plain::remove(&mut details, rest);
+        plain::remove(&mut details, context.element(), rest)?;
         self.put(context, key, details, PutMode::Add)
     }
 
-    fn put_relation(&mut self, key: &[String], value: Value) -> Result<(), String> {
+    fn put_relation(
+        &mut self,
+        context: PatchContext<'_>,
+        key: &[String],
+        value: Value,
+    ) -> Result<(), String> {
         let Value::Object(new) = value else {
             return Err(format!(
                 "the details of column lineage are an object such as {{\"confidenceScore\": 1.0}}, found {}",
@@ -183,7 +188,7 @@ impl ColumnLineage {
         };
         let new = Value::Object(new);
         let details = canonical(&with_score(&new));
-        let existing = self.elements_with(key)?;
+        let existing = self.elements_with(context, key)?;
         let has_same_details = |position: &Position| {
             self.elements
                 .get(position)
@@ -193,7 +198,7 @@ impl ColumnLineage {
             return Ok(());
         }
         for position in existing {
-            self.remove_relation(position, &relation);
+            self.remove_relation(context, position, &relation)?;
         }
         let details_key = [
             relation.transformation,
@@ -221,14 +226,20 @@ impl ColumnLineage {
     }
 
     /// Removes all relations whose keys start with a prefix.
-    fn remove_relations(&mut self, key: &[String]) -> Result<(), String> {
+    fn remove_relations(
+        &mut self,
+        context: PatchContext<'_>,
+        key: &[String],
+    ) -> Result<(), String> {
         if let Some(relation) = Relation::from(key) {
-            for position in self.elements_with(key)? {
-                self.remove_relation(position, &relation);
+            for position in self.elements_with(context, key)? {
+                self.remove_relation(context, position, &relation)?;
             }
             return Ok(());
         }
-        for (downstream, position) in self.with_prefix(key) {
+        let matches = self.with_prefix(key);
+        context.budget.charge(matches.len())?;
+        for (downstream, position) in matches {
             if key.len() > 1 {
                 self.remove_downstream(position, &downstream[1]);
             } else {
@@ -239,7 +250,11 @@ impl ColumnLineage {
     }
 
     /// The elements that contain a relation, in order.
-    fn elements_with(&mut self, key: &[String]) -> Result<Vec<Position>, String> {
+    fn elements_with(
+        &self,
+        context: PatchContext<'_>,
+        key: &[String],
+    ) -> Result<Vec<Position>, String> {
         let Some(relation) = Relation::from(key) else {
             return Ok(Vec::new());
         };
@@ -255,13 +270,7 @@ impl ColumnLineage {
         } else {
             (by_upstream, by_downstream)
         };
-        self.scanned += fewer.len();
-        if self.scanned > MAX_SCANNED {
-            return Err(
-                "the patch scans too many elements of this lineage: split it into several patches"
-                    .to_owned(),
-            );
-        }
+        context.budget.charge(fewer.len())?;
         let both = fewer.iter().filter(|position| more.contains(position));
         Ok(both.copied().collect())
     }
@@ -276,7 +285,11 @@ impl ColumnLineage {
     }
 
     /// The keys of all relations that start with a prefix.
-    fn relations(&self, prefix: &[String]) -> Result<Vec<(Vec<String>, Position)>, String> {
+    fn relations(
+        &self,
+        context: PatchContext<'_>,
+        prefix: &[String],
+    ) -> Result<Vec<(Vec<String>, Position)>, String> {
         let mut relations = Vec::new();
         for (key, position) in self.with_prefix(prefix) {
             let Some(element) = self.elements.get(&position) else {
@@ -287,6 +300,7 @@ impl ColumnLineage {
                     "the path matches more than {MAX_RELATIONS} relations: add a query and an upstream column to it"
                 ));
             }
+            context.budget.charge(element.upstreams.len())?;
             for upstream in element.upstreams.iter() {
                 let mut key = key.clone();
                 key.push(upstream.to_owned());
@@ -336,10 +350,16 @@ impl ColumnLineage {
     }
 
     /// Removes one relation from an element, splitting the element if necessary.
-    fn remove_relation(&mut self, position: Position, relation: &Relation<'_>) {
+    fn remove_relation(
+        &mut self,
+        context: PatchContext<'_>,
+        position: Position,
+        relation: &Relation<'_>,
+    ) -> Result<(), String> {
         let Some(element) = self.elements.get_mut(&position) else {
-            return;
+            return Ok(());
         };
+
         if element.downstreams.len() == 1 {
             element.upstreams.remove(relation.upstream);
             let key = [relation.transformation, relation.query, relation.upstream];
@@ -347,8 +367,11 @@ impl ColumnLineage {
             if element.upstreams.len() == 0 {
                 self.remove_element(position);
             }
-            return;
+            return Ok(());
         }
+        context
+            .budget
+            .charge(element.upstreams.len() + element.downstreams.len())?;
         let mut split = element.clone();
         split.downstreams = ColumnNames::changed([relation.downstream]);
         split.upstreams.remove(relation.upstream);
@@ -357,6 +380,7 @@ impl ColumnLineage {
             self.sequence += 1;
             self.insert((position.0, self.sequence), split);
         }
+        Ok(())
     }
 
     /// Removes a downstream column from an element.
@@ -520,52 +544,4 @@ fn with_score(details: &Value) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key(downstream: usize, upstream: usize) -> Vec<String> {
-        [
-            "T",
-            &format!("d{downstream}"),
-            "NONE",
-            &format!("u{upstream}"),
-        ]
-        .map(str::to_owned)
-        .to_vec()
-    }
-
-    /// A patch of ten thousand operations blocks other writers, so its cost must not be quadratic.
-    #[test]
-    fn the_scanned_elements_grow_linearly_with_the_operations() {
-        const MANY: usize = 3000;
-        let mut columns = ColumnLineage::default();
-        for (number, score) in (0..MANY).zip(0_u32..) {
-            // Many columns with one upstream, one column with many, and one with many and distinct
-            // scores.
-            for (key, score) in [
-                (key(number, 0), 1.0),
-                (key(MANY, number), 1.0),
-                (key(MANY + 1, number), f64::from(score)),
-            ] {
-                let value = json!({"confidenceScore": score});
-                columns.put_relation(&key, value).unwrap();
-            }
-        }
-        for number in 0..MANY {
-            columns.remove_relations(&key(MANY, number)).unwrap();
-            columns.remove_relations(&key(number, 0)[..2]).unwrap();
-        }
-        assert!(columns.scanned <= 12 * MANY, "{}", columns.scanned);
-        assert_eq!(columns.into_elements().len(), MANY);
-    }
-
-    #[test]
-    fn elements_with_too_many_relations_are_not_expanded() {
-        let many: Vec<String> = (0..1100).map(|number| number.to_string()).collect();
-        let element = json!({"upstreams": many, "downstreams": many});
-        let mut columns = ColumnLineage::new(vec![element.clone()]);
-        let error = columns.get(&["NONE".to_owned()]).unwrap_err();
-        assert!(error.contains("1000000"), "{error}");
-        assert_eq!(columns.into_elements(), [element]);
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 
+use super::budget::PatchBudget;
 use super::column_lineage::ColumnLineage;
 use super::keyed_list::KeyedList;
 use super::template::{Keys, Template};
@@ -13,12 +14,13 @@ use crate::Registry;
 use crate::aspects::AuditStamp;
 use crate::registry::Shape;
 
-/// The template and shape of the value at a path, and the stamp for new values.
+/// The template and shape of the value at a path, the stamp for new values, and the limit on work.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PatchContext<'a> {
     pub(super) template: Option<&'a Template>,
     pub(super) shape: Option<&'a Shape>,
     pub(super) stamp: &'a AuditStamp,
+    pub(super) budget: &'a PatchBudget,
 }
 
 impl PatchContext<'_> {
@@ -90,12 +92,15 @@ impl Node {
         self.index(context);
         match self {
             Self::Plain(value) => Ok(plain::get(value, segments).cloned()),
-            Self::Object(members) => match members.iter_mut().find(|(name, _)| name == segment) {
-                Some((_, member)) => member.get(context.member(segment), rest),
-                None => Ok(None),
-            },
+            Self::Object(members) => {
+                context.budget.charge(members.len())?;
+                match members.iter_mut().find(|(name, _)| name == segment) {
+                    Some((_, member)) => member.get(context.member(segment), rest),
+                    None => Ok(None),
+                }
+            }
             Self::KeyedList(list) => list.get(context, segments),
-            Self::ColumnLineage(lineage) => lineage.get(segments),
+            Self::ColumnLineage(lineage) => lineage.get(context, segments),
         }
     }
 
@@ -114,6 +119,7 @@ impl Node {
         match self {
             Self::Plain(current) => plain::put(current, context, segments, value, mode),
             Self::Object(members) => {
+                context.budget.charge(members.len())?;
                 let context = context.member(segment);
                 let existing = members.iter().position(|(name, _)| name == segment);
                 let index = existing.unwrap_or_else(|| {
@@ -142,8 +148,9 @@ impl Node {
         };
         self.index(context);
         match self {
-            Self::Plain(value) => plain::remove(value, segments),
+            Self::Plain(value) => plain::remove(value, context, segments)?,
             Self::Object(members) => {
+                context.budget.charge(members.len())?;
                 if rest.is_empty() {
                     members.retain(|(name, _)| name != segment);
                 } else if let Some((_, member)) =

@@ -101,7 +101,7 @@ impl KeyedList {
             let element = self.with_key(key, initial, PutMode::Add)?;
             self.push(Node::Plain(element))
         };
-        self.change(index, key, |element| {
+        self.change(context, index, key, |element| {
             element.put(context.element(), rest, value, mode)
         })
     }
@@ -124,7 +124,7 @@ impl KeyedList {
         let Some(index) = self.by_key.get(key).and_then(|indexes| indexes.first()) else {
             return Ok(());
         };
-        self.change(*index, key, |element| {
+        self.change(context, *index, key, |element| {
             element.remove(context.element(), rest)
         })
     }
@@ -215,6 +215,7 @@ impl KeyedList {
     /// Changes a part of an element and updates its key.
     fn change(
         &mut self,
+        context: PatchContext<'_>,
         index: usize,
         key: &[String],
         change: impl FnOnce(&mut Node) -> Result<(), String>,
@@ -226,10 +227,14 @@ impl KeyedList {
         let new_key = self.elements[index]
             .as_ref()
             .map(|element| self.key_of(element));
+        // A key may be a large value.
+        let length = |key: &Vec<String>| key.iter().map(String::len).sum();
+        context.budget.charge(new_key.as_ref().map_or(0, length))?;
         if let Some(new_key) = new_key
             && new_key != key
         {
             if let Some(indexes) = self.by_key.get_mut(key) {
+                context.budget.charge(indexes.len())?;
                 indexes.retain(|other| *other != index);
             }
             self.by_key.entry(new_key).or_default().push(index);

@@ -66,6 +66,7 @@ fn put_element(
         )
     })?;
     if rest.is_empty() && (mode != PutMode::Replace || index == elements.len()) {
+        context.budget.charge(elements.len() - index)?;
         elements.insert(index, new);
         return Ok(());
     }
@@ -76,9 +77,13 @@ fn put_element(
 }
 
 /// Removes the value at a path, if it exists.
-pub(super) fn remove(value: &mut Value, segments: &[String]) {
+pub(super) fn remove(
+    value: &mut Value,
+    context: PatchContext<'_>,
+    segments: &[String],
+) -> Result<(), String> {
     let Some((last, before)) = segments.split_last() else {
-        return;
+        return Ok(());
     };
     let parent = before.iter().try_fold(value, |value, segment| match value {
         Value::Object(members) => members.get_mut(segment),
@@ -87,16 +92,19 @@ pub(super) fn remove(value: &mut Value, segments: &[String]) {
     });
     match parent {
         Some(Value::Object(members)) => {
+            context.budget.charge(members.len())?;
             // Preserves the order of the others.
             members.shift_remove(last);
         }
         Some(Value::Array(elements)) => {
             if let Some(index) = parse_index(last).filter(|index| *index < elements.len()) {
+                context.budget.charge(elements.len() - index)?;
                 elements.remove(index);
             }
         }
         _ => {}
     }
+    Ok(())
 }
 
 /// Parses an index as defined by the RFC: digits without leading zeros.

@@ -12,7 +12,7 @@ fn stamp() -> AuditStamp {
 
 fn apply(aspect: &str, current: Option<Value>, patch: Value) -> Result<Value, PatchError> {
     let aspect = Registry::get().aspect(aspect).unwrap();
-    Patch::from_value(patch)?.apply(aspect, current, &stamp())
+    Patch::from_value(patch)?.apply(aspect, current, &stamp(), &PatchBudget::default())
 }
 
 fn patched(aspect: &str, current: Value, patch: Value) -> Value {
@@ -481,7 +481,7 @@ fn copies_of_copies_are_limited() {
     let wider: Vec<Value> = (0..100)
         .map(|at| json!({"op": "copy", "from": "/customProperties", "path": format!("/customProperties/{at}")}))
         .collect();
-    let current = json!({"customProperties": {"text": "x".repeat(1000)}});
+    let current = json!({"customProperties": {"text": "x".repeat(100)}});
     let deeper: Vec<Value> = (0..1000).map(|_| copy.clone()).collect();
     for (patch, part) in [(deeper, "levels deep"), (wider, "too large in total")] {
         let message = reason("datasetProperties", current.clone(), Value::Array(patch));
@@ -509,4 +509,70 @@ fn test_operations_compare_numbers_exactly_by_value() {
     ));
     assert!(!test(json!(i64::MAX), json!(u64::MAX)));
     assert!(!test(json!(1), json!(1.5)));
+}
+
+/// The operations are small, and without a limit each would visit the whole value.
+#[test]
+fn the_work_of_a_patch_is_limited() {
+    const MANY: usize = 100_000;
+    let skills = json!({"skills": vec!["x"; MANY]});
+    let text = json!({"skills": ["x".repeat(1_000_000)]});
+    let members: Map<String, Value> = (0..MANY).map(|at| (at.to_string(), json!("x"))).collect();
+    let properties = json!({"customProperties": members});
+    let duplicates = json!({"tags": vec![json!({"tag": "urn:li:tag:a"}); MANY]});
+    let rename = |at: u32| json!({"op": "add", "path": "/tags/urn:li:tag:a/tag", "value": format!("urn:li:tag:{at}")});
+    for (aspect, current, operations) in [
+        (
+            "corpUserEditableInfo",
+            &skills,
+            vec![json!({"op": "add", "path": "/skills/0", "value": "y"}); 300],
+        ),
+        (
+            "corpUserEditableInfo",
+            &skills,
+            vec![json!({"op": "remove", "path": "/skills/0"}); 300],
+        ),
+        (
+            "corpUserEditableInfo",
+            &text,
+            vec![json!({"op": "test", "path": "/skills/0", "value": text["skills"][0]}); 30],
+        ),
+        (
+            "datasetProperties",
+            &properties,
+            vec![json!({"op": "remove", "path": "/customProperties/x"}); 300],
+        ),
+        ("globalTags", &duplicates, (0..300).map(rename).collect()),
+    ] {
+        let first = operations[0]["path"].clone();
+        let message = reason(aspect, current.clone(), Value::Array(operations));
+        assert!(
+            message.contains("more than 20000000 values"),
+            "{first}: {message}"
+        );
+    }
+}
+
+/// Programs append to long lists and change many of their elements.
+#[test]
+fn a_patch_may_change_long_lists_often() {
+    let append = json!({"op": "add", "path": "/skills/-", "value": "y"});
+    let current = json!({"skills": vec!["x"; 100_000]});
+    let patch = Value::Array(vec![append; MAX_OPERATIONS]);
+    let new = patched("corpUserEditableInfo", current, patch);
+    assert_eq!(
+        new["skills"].as_array().unwrap().len(),
+        100_000 + MAX_OPERATIONS
+    );
+    let tags: Vec<Value> = (0..100_000)
+        .map(|at| json!({"tag": format!("urn:li:tag:{at}")}))
+        .collect();
+    let removals = (0..MAX_OPERATIONS)
+        .map(|at| json!({"op": "remove", "path": format!("/tags/urn:li:tag:{at}")}))
+        .collect();
+    let new = patched("globalTags", json!({"tags": tags}), removals);
+    assert_eq!(
+        new["tags"].as_array().unwrap().len(),
+        100_000 - MAX_OPERATIONS
+    );
 }

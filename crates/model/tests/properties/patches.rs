@@ -1,7 +1,7 @@
 //! Properties of every patch.
 
 use docent_model::aspects::AuditStamp;
-use docent_model::patch::Patch;
+use docent_model::patch::{Patch, PatchBudget};
 use docent_model::{Registry, Urn};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ proptest! {
             let mut value = Some(json!({"owners": []}));
             for patch in patches {
                 let patch = Patch::from_value(json!(patch)).unwrap();
-                value = Some(patch.apply(aspect, value, &stamp()).unwrap());
+                value = Some(patch.apply(aspect, value, &stamp(), &PatchBudget::default()).unwrap());
             }
             prop_assert_eq!(read(&value.unwrap()["owners"]), expected.clone());
         }
@@ -143,7 +143,7 @@ proptest! {
         if let Ok(patch) = Patch::parse(&text) {
             for aspect in ["globalTags", "upstreamLineage", "editableSchemaMetadata"] {
                 let aspect = Registry::get().aspect(aspect).unwrap();
-                let _ = patch.apply(aspect, None, &stamp());
+                let _ = patch.apply(aspect, None, &stamp(), &PatchBudget::default());
             }
         }
     }
@@ -166,7 +166,7 @@ proptest! {
                 .map(|path| json!({"op": "remove", "path": path}))
                 .collect();
             let patch = Patch::from_value(json!(operations)).unwrap();
-            let again = patch.apply(kind.aspect, Some(value.clone()), &stamp()).unwrap();
+            let again = patch.apply(kind.aspect, Some(value.clone()), &stamp(), &PatchBudget::default()).unwrap();
             prop_assert_eq!(again.to_string(), value.to_string());
             Ok(())
         })?;
@@ -181,7 +181,7 @@ proptest! {
                     {"op": "test", "path": path, "value": member},
                     {"op": "add", "path": path, "value": member},
                 ]);
-                let again = Patch::from_value(patch).unwrap().apply(kind.aspect, Some(value.clone()), &stamp()).unwrap();
+                let again = Patch::from_value(patch).unwrap().apply(kind.aspect, Some(value.clone()), &stamp(), &PatchBudget::default()).unwrap();
                 prop_assert_eq!(again.to_string(), value.to_string());
             }
             Ok(())

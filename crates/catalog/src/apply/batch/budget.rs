@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use docent_model::patch::PatchBudget;
 use docent_store::{AspectWrite, Effect, StoredAspect};
 
 use crate::Error;
@@ -25,6 +26,7 @@ pub(super) struct Budget {
     parsed: usize,
     produced: usize,
     pending: usize,
+    patches: PatchBudget,
 }
 
 impl Budget {
@@ -72,6 +74,11 @@ impl Budget {
     /// The batch has dropped what it read.
     pub(super) fn dropped(&mut self) {
         self.loaded = 0;
+    }
+
+    /// The limit on the work of the patches in the list.
+    pub(super) fn patches(&self) -> &PatchBudget {
+        &self.patches
     }
 
     /// The bytes written so far.
