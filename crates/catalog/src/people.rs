@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::lifecycle::is_removed;
 use crate::privilege::{self as p, Privilege};
-use crate::proposal::{Change, Proposal};
+use crate::proposal::{Change, Proposal, Requirement, require_all};
 use crate::stored::aspect_value;
 use crate::target::Target;
 use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind, SYSTEM_ACTOR};
@@ -232,6 +232,9 @@ impl Catalog {
     pub async fn suspend_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
         self.authorize(caller, USER_MANAGERS, None).await?;
         check_user(user)?;
+        if !caller.is_system() {
+            self.check_dispensable(caller, user, "suspended").await?;
+        }
         self.check_user_exists(user).await?;
         self.apply_authorized(caller, vec![with_status(user, SUSPENDED)])
             .await?;
@@ -251,16 +254,27 @@ impl Catalog {
     pub async fn remove_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
         self.authorize(caller, USER_MANAGERS, None).await?;
         check_user(user)?;
-        if user.key() == ADMINISTRATOR {
-            let error = Error::forbidden(format!(
-                "{ADMINISTRATOR} cannot be deleted over the network: it can always sign in and repair things"
-            ));
-            return self.audited(caller, Err(error.naming(user))).await;
-        }
+        self.check_dispensable(caller, user, "deleted").await?;
         let proposal = Proposal::new(user.clone(), Change::DeleteEntity)
             .requires_existing(user, unknown(user));
         self.apply_authorized(caller, vec![proposal]).await?;
         Ok(())
+    }
+
+    /// Fails for the user who may always do everything.
+    async fn check_dispensable(
+        &self,
+        caller: &Caller,
+        user: &Urn,
+        what: &str,
+    ) -> Result<(), Error> {
+        if user.key() != ADMINISTRATOR {
+            return Ok(());
+        }
+        let error = Error::forbidden(format!(
+            "{user} cannot be {what} over the network: it can always sign in and repair things"
+        ));
+        self.audited(caller, Err(error.naming(user))).await
     }
 
     /// Sets the role of existing users and groups, or removes it; of all of them or of none.
@@ -275,7 +289,7 @@ impl Catalog {
             role.expect_type("dataHubRole")?;
         }
         let value = json!({"roles": role.as_slice()}).to_string();
-        let proposals = actors
+        let mut proposals = actors
             .iter()
             .map(|actor| {
                 let target = Target::entity(actor.clone());
@@ -286,6 +300,10 @@ impl Catalog {
                 Ok(target.required_by(proposal, missing))
             })
             .collect::<Result<Vec<_>, Error>>()?;
+        if let Some(role) = role {
+            let missing = format!("Failed to assign the role {role}. It does not exist.");
+            require_all(&mut proposals, [Requirement::exists(role, missing)]);
+        }
         self.apply_authorized(caller, proposals).await?;
         Ok(())
     }

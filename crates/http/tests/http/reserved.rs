@@ -210,3 +210,34 @@ async fn links_have_the_caller_as_author_unless_the_caller_may_ingest() {
     assert_eq!(status, StatusCode::OK, "{reply}");
     assert!(!authors().await[1..].contains(&json!(other)), "{reply}");
 }
+
+#[tokio::test]
+async fn a_role_that_does_not_exist_is_not_assigned() {
+    let app = App::empty().await;
+    let assign = format!(
+        r#"mutation {{ batchAssignRole(input: {{ roleUrn: "urn:li:dataHubRole:Raeder", actors: ["{USER}"] }}) }}"#
+    );
+    let (code, message) = app.graphql_error(&assign).await;
+    assert_eq!(code, 400, "{message}");
+    assert!(message.contains("Raeder. It does not exist"), "{message}");
+    assert_eq!(app.aspect(USER, "roleMembership").await, None);
+}
+
+#[tokio::test]
+async fn the_user_who_may_do_everything_is_neither_suspended_nor_deleted() {
+    let app = App::empty().await;
+    for mutation in [
+        format!(r#"mutation {{ updateUserStatus(urn: "{USER}", status: SUSPENDED) }}"#),
+        format!(r#"mutation {{ removeUser(urn: "{USER}") }}"#),
+    ] {
+        let (code, message) = app.graphql_error(&mutation).await;
+        assert_eq!(code, 403, "{message}");
+        assert!(message.contains("over the network"), "{message}");
+    }
+    // The operator may suspend it.
+    let user = docent_model::Urn::parse(USER).unwrap();
+    app.catalog
+        .suspend_user(&Caller::system(), &user)
+        .await
+        .unwrap();
+}
