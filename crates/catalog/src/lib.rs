@@ -94,6 +94,8 @@ pub struct Catalog {
     search: Option<Arc<Search>>,
     /// What the caller of this catalog sees; `None` for everything.
     view: Option<Arc<view::View>>,
+    /// Who reads through this catalog; `None` for the server, and without access control.
+    reading_caller: Option<Caller>,
     ids: Arc<dyn Ids>,
     session_limits: sessions::SessionLimits,
     token_limits: tokens::TokenLimits,
@@ -136,6 +138,7 @@ impl Catalog {
             }),
             search: None,
             view: None,
+            reading_caller: None,
             ids: Arc::new(RandomIds),
             token_limits: tokens::TokenLimits::default(),
             session_limits: sessions::SessionLimits::default(),

@@ -240,7 +240,7 @@ impl Catalog {
                 "start is {start}: at most {MAX_URNS_START} is allowed; use a scroll to read more"
             )));
         }
-        if self.view.is_some() {
+        if self.view.is_some() || entity.name == tokens::ENTITY {
             return self.list_seen_urns(entity, start, count).await;
         }
         let pattern = format!("urn:li:{}:%", entity.name);
@@ -296,6 +296,9 @@ impl Catalog {
         after: Option<&Urn>,
         limit: usize,
     ) -> Result<Vec<Urn>, Error> {
+        if entity.name == tokens::ENTITY {
+            return self.known_token_urns(after, limit).await;
+        }
         self.reader()
             .urns_list(entity.name, entity.key_aspect, after, limit)
             .await

@@ -1,16 +1,18 @@
 //! Tokens as callers see them: their own, and those that they manage.
 
+use std::collections::HashSet;
+
 use docent_model::aspects::AccessTokenInfo;
 use docent_model::{EpochMillis, Urn};
 use docent_store::ListPage;
 
-use super::{MAX_LISTED, Token, TokenFilter};
+use super::{ENTITY, MAX_LISTED, Token, TokenFilter};
 use crate::privilege::{MANAGE_ACCESS_TOKENS, MANAGE_SERVICE_ACCOUNTS, Privilege};
 use crate::{Caller, Catalog, Error};
 
 impl Catalog {
     /// The matching tokens, those that expire last first. Callers that do not manage tokens see
-    /// their own.
+    /// their own: those that act for them, and those that they created.
     pub async fn list_tokens(
         &self,
         caller: &Caller,
@@ -18,25 +20,20 @@ impl Catalog {
         start: usize,
         count: usize,
     ) -> Result<ListPage<Token>, Error> {
-        let own = TokenFilter {
-            actor: None,
-            owner: Some(caller.actor().clone()),
-        };
-        let is_own = |user: &Option<Urn>| user.as_ref() == Some(caller.actor());
-        let filter = if is_own(&filter.owner) || is_own(&filter.actor) {
-            filter
-        } else if filter.owner.is_none() && filter.actor.is_none() {
+        let is_caller = |user: &Option<Urn>| user.as_ref() == Some(caller.actor());
+        let mut own_only = false;
+        if filter.owner.is_none() && filter.actor.is_none() {
             let manages = self.is_allowed(caller, &[MANAGE_ACCESS_TOKENS], None);
-            if manages.await? { filter } else { &own }
-        } else {
+            own_only = !manages.await?;
+        } else if !is_caller(&filter.owner) && !is_caller(&filter.actor) {
             let privileges = match &filter.actor {
                 Some(actor) => self.token_managers(actor).await?,
                 None => &[MANAGE_ACCESS_TOKENS],
             };
             self.authorize(caller, privileges, None).await?;
-            filter
-        };
-        let urns = match (&filter.actor, &filter.owner) {
+        }
+        let own = own_only.then_some(caller.actor());
+        let urns = match (&filter.actor, filter.owner.as_ref().or(own)) {
             (Some(actor), _) => self.tokens_of(actor).await?,
             // Others' tokens are created by those who manage tokens only.
             (None, Some(owner)) if !self.manages_tokens(owner).await? => {
@@ -45,11 +42,12 @@ impl Catalog {
             (None, _) => self.token_urns(None, MAX_LISTED).await?,
         };
         let tokens = self.stored_tokens(&urns).await?.into_iter().flatten();
-        let is_owned = |token: &Token| {
+        let is_selected = |token: &Token| {
             let owner = filter.owner.as_ref();
             owner.is_none_or(|owner| *owner == token.info.owner_urn)
+                && (!own_only || is_own(caller, token))
         };
-        let mut tokens: Vec<Token> = tokens.filter(is_owned).collect();
+        let mut tokens: Vec<Token> = tokens.filter(is_selected).collect();
         tokens.sort_by_key(|token| {
             std::cmp::Reverse(token.info.expires_at.unwrap_or(EpochMillis::MAX))
         });
@@ -74,6 +72,47 @@ impl Catalog {
         self.is_allowed(&user, privileges, None).await
     }
 
+    /// The URNs of the tokens that the caller of this catalog may list, behind `after`: all for
+    /// callers that manage tokens, and their own for others.
+    pub(crate) async fn known_token_urns(
+        &self,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<Urn>, Error> {
+        if let Some(caller) = &self.reading_caller
+            && !self
+                .is_allowed(caller, &[MANAGE_ACCESS_TOKENS], None)
+                .await?
+        {
+            let mut own = self.tokens_of(caller.actor()).await?;
+            own.sort_unstable();
+            own.retain(|urn| after.is_none_or(|after| urn > after));
+            own.truncate(limit);
+            return Ok(own);
+        }
+        self.token_urns(after, limit).await
+    }
+
+    /// The tokens among these URNs that the caller of this catalog may not list.
+    pub(crate) async fn foreign_tokens<'u>(
+        &self,
+        urns: impl Iterator<Item = &'u Urn>,
+    ) -> Result<HashSet<Urn>, Error> {
+        let tokens: Vec<Urn> = urns
+            .filter(|urn| urn.entity_type() == ENTITY)
+            .cloned()
+            .collect();
+        let Some(caller) = self.reading_caller.as_ref().filter(|_| !tokens.is_empty()) else {
+            return Ok(HashSet::new());
+        };
+        let known = self.read_tokens(caller, &tokens).await?;
+        let foreign = tokens.into_iter().zip(known);
+        Ok(foreign
+            .filter(|(_, known)| known.is_none())
+            .map(|(urn, _)| urn)
+            .collect())
+    }
+
     /// The tokens with these URNs; `None` for one that does not exist, or that is neither the
     /// caller's own nor one that the caller manages.
     pub async fn read_tokens(
@@ -81,17 +120,9 @@ impl Catalog {
         caller: &Caller,
         urns: &[Urn],
     ) -> Result<Vec<Option<Token>>, Error> {
-        let is_own = |token: &Token| {
-            let AccessTokenInfo {
-                actor_urn,
-                owner_urn,
-                ..
-            } = &token.info;
-            [actor_urn, owner_urn].contains(&caller.actor())
-        };
         let mut tokens = self.stored_tokens(urns).await?;
         for token in &mut tokens {
-            if let Some(found) = token.as_ref().filter(|it| !is_own(it)) {
+            if let Some(found) = token.as_ref().filter(|it| !is_own(caller, it)) {
                 let managers = self.token_managers(&found.info.actor_urn).await?;
                 if !self.is_allowed(caller, managers, None).await? {
                     *token = None;
@@ -100,4 +131,14 @@ impl Catalog {
         }
         Ok(tokens)
     }
+}
+
+/// Whether a token acts for the caller, or was created by the caller.
+fn is_own(caller: &Caller, token: &Token) -> bool {
+    let AccessTokenInfo {
+        actor_urn,
+        owner_urn,
+        ..
+    } = &token.info;
+    [actor_urn, owner_urn].contains(&caller.actor())
 }

@@ -8,7 +8,7 @@ use docent_catalog::{Caller, Catalog, Change, Error, ErrorKind, Proposal};
 use docent_model::{AspectName, Registry, SystemClock, Urn};
 use serde_json::{Value, json};
 
-use crate::{Fixture, dataset};
+use crate::{Fixture, dataset, upsert, write_as_operator};
 
 fn user(name: &str) -> Caller {
     Caller::new(Urn::new("corpuser", name).unwrap())
@@ -20,11 +20,6 @@ fn administrator() -> Caller {
 
 fn domain_urn(name: &str) -> Urn {
     Urn::new("domain", name).unwrap()
-}
-
-fn upsert(urn: &Urn, aspect: &str, value: &Value) -> Proposal {
-    let aspect = Registry::get().aspect(aspect).unwrap();
-    Proposal::upsert(urn.clone(), aspect, value.to_string())
 }
 
 async fn write(fixture: &Fixture, caller: &Caller, proposals: Vec<Proposal>) -> Result<(), Error> {
@@ -87,7 +82,7 @@ async fn with_steward() -> Fixture {
         member("salaries", "hr"),
         steward,
     ];
-    write(&fixture, &Caller::system(), all).await.unwrap();
+    write_as_operator(&fixture.catalog, all).await;
     fixture
 }
 
@@ -309,14 +304,10 @@ async fn owners_and_groups_count_and_changes_take_effect_at_once() {
         )
     };
     let joined = membership(&[&group]);
-    write(&fixture, &Caller::system(), vec![joined])
-        .await
-        .unwrap();
+    write_as_operator(&fixture.catalog, vec![joined]).await;
     describe(&fixture, &rita, "salaries").await.unwrap();
     let left = membership(&[]);
-    write(&fixture, &Caller::system(), vec![left])
-        .await
-        .unwrap();
+    write_as_operator(&fixture.catalog, vec![left]).await;
     is_denied(describe(&fixture, &rita, "salaries").await, "EDIT_ENTITY");
 }
 
@@ -347,7 +338,7 @@ async fn default_policies_are_written_once_and_those_of_the_root_user_always() {
         Proposal::new(urn, Change::DeleteEntity)
     };
     let deletions = vec![changed("editor-metadata-policy"), changed("0")];
-    write(&fixture, &Caller::system(), deletions).await.unwrap();
+    write_as_operator(&fixture.catalog, deletions).await;
     let exist = async || {
         let urns = ["editor-metadata-policy", "0"].map(|id| Urn::new("dataHubPolicy", id).unwrap());
         fixture.catalog.exists(&urns).await.unwrap()
@@ -377,7 +368,7 @@ async fn a_policy_can_limit_the_tags_that_may_be_added() {
         upsert(&tag("secret"), "tagProperties", &json!({"name": "secret"})),
         upsert(&policy, "dataHubPolicyInfo", &limited),
     ];
-    write(&fixture, &Caller::system(), setup).await.unwrap();
+    write_as_operator(&fixture.catalog, setup).await;
     let rita = user("rita");
     let add = async |names: &[&str]| {
         let tags: Vec<Urn> = names.iter().map(|name| tag(name)).collect();

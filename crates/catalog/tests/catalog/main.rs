@@ -14,10 +14,11 @@ mod writing;
 
 use std::sync::Arc;
 
-use docent_catalog::{Caller, Catalog};
-use docent_model::{FixedClock, Urn};
+use docent_catalog::{Caller, Catalog, Proposal};
+use docent_model::{FixedClock, Registry, Urn};
 use docent_store::Store;
 use docent_test_store::TestStore;
+use serde_json::Value;
 
 struct Fixture {
     store: Arc<dyn Store>,
@@ -51,6 +52,16 @@ impl Fixture {
             _test_store: test_store,
         }
     }
+}
+
+fn upsert(urn: &Urn, aspect: &str, value: &Value) -> Proposal {
+    let aspect = Registry::get().aspect(aspect).unwrap();
+    Proposal::upsert(urn.clone(), aspect, value.to_string())
+}
+
+/// Writes as the operator at the server, who alone writes policies and roles directly.
+async fn write_as_operator(catalog: &Catalog, proposals: Vec<Proposal>) {
+    catalog.ingest(&Caller::system(), proposals).await.unwrap();
 }
 
 fn dataset(name: impl std::fmt::Display) -> Urn {

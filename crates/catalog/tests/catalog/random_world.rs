@@ -12,20 +12,14 @@ use docent_model::{Registry, Urn};
 use docent_search::Search;
 use serde_json::{Value, json};
 
-use crate::Fixture;
+use crate::{Fixture, upsert, write_as_operator};
 use world::{PRIVILEGES, World};
 
 /// Worlds, each of which changes a few times. All states together have more than 20,000 decisions.
 const WORLDS: u64 = 5;
 const CHANGES: usize = 3;
 
-fn upsert(urn: &Urn, aspect: &str, value: &Value) -> Proposal {
-    let aspect = Registry::get().aspect(aspect).unwrap();
-    Proposal::upsert(urn.clone(), aspect, value.to_string())
-}
-
 async fn write_entity(catalog: &Catalog, world: &World, urn: &Urn) {
-    let system = Caller::system();
     let mut proposals = world.proposals(urn);
     // A missing place is a deleted aspect.
     let entity = Registry::get().entity(urn.entity_type()).unwrap();
@@ -37,7 +31,7 @@ async fn write_entity(catalog: &Catalog, world: &World, urn: &Urn) {
         let change = docent_catalog::Change::DeleteAspect { aspect: container };
         proposals.push(Proposal::new(urn.clone(), change));
     }
-    catalog.ingest(&system, proposals).await.unwrap();
+    write_as_operator(catalog, proposals).await;
 }
 
 async fn write_members(catalog: &Catalog, world: &World, user: &Urn) {
@@ -50,8 +44,7 @@ async fn write_policy(catalog: &Catalog, world: &World, urn: &Urn) {
 }
 
 async fn write(catalog: &Catalog, urn: &Urn, aspect: &str, value: &Value) {
-    let proposals = vec![upsert(urn, aspect, value)];
-    catalog.ingest(&Caller::system(), proposals).await.unwrap();
+    write_as_operator(catalog, vec![upsert(urn, aspect, value)]).await;
 }
 
 /// The types that policies restrict in these worlds, so that searches find nothing else.

@@ -1,7 +1,7 @@
 //! Secrets inside of readable aspects are not shown over any API, whoever asks, and without
 //! authentication none are created.
 
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode, header};
 use docent_http::AuthMode;
 use serde_json::{Value, json};
 
@@ -156,4 +156,55 @@ async fn with_authentication_off_no_invite_and_reset_links_are_created() {
         assert_eq!(code, 403, "{message}");
         assert!(message.contains(command), "{message}");
     }
+}
+
+/// The id of a token is a hash of its secret: neither secret nor anybody's business.
+#[tokio::test]
+async fn tokens_are_listed_to_their_users_and_administrators_alone() {
+    let app = App::empty().await;
+    let ada = token_of(&app.catalog, "urn:li:corpuser:ada", None).await;
+    let list = json!({"entity": "dataHubAccessToken", "start": 0, "count": 10});
+    let changes =
+        "{ recentChanges(input: { types: [ACCESS_TOKEN], count: 20 }) { entity { urn } } }";
+    for (token, count) in [(&ada, 1), (&app.token, 2)] {
+        let mut request = app.request(Method::POST, "/entities?action=listUrns", list.to_string());
+        let bearer = format!("Bearer {token}").parse().unwrap();
+        request.headers_mut().insert(header::AUTHORIZATION, bearer);
+        let (status, reply) = app.send(request).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+        let value = &reply["value"];
+        assert_eq!(value["total"], count, "{reply}");
+        assert_eq!(
+            value["entities"].as_array().map(Vec::len),
+            Some(count),
+            "{reply}"
+        );
+        let reply = app.graphql_as(token, changes).await;
+        let changed = reply["data"]["recentChanges"].as_array();
+        assert_eq!(changed.map(Vec::len), Some(count), "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn users_list_the_tokens_that_act_for_them() {
+    let app = App::empty().await;
+    let ada = token_of(&app.catalog, "urn:li:corpuser:ada", None).await;
+    let by_operator = docent_catalog::tokens::NewToken {
+        name: "by the operator".to_owned(),
+        description: None,
+        actor: docent_model::Urn::parse("urn:li:corpuser:ada").unwrap(),
+        ttl_ms: None,
+        scope: None,
+    };
+    let system = docent_catalog::Caller::system();
+    app.catalog
+        .create_token(&system, by_operator)
+        .await
+        .unwrap();
+    let query =
+        "{ listAccessTokens(input: { start: 0, count: 10 }) { total tokens { actorUrn } } }";
+    let reply = app.graphql_as(&ada, query).await;
+    let token = json!({"actorUrn": "urn:li:corpuser:ada"});
+    let expected = json!({"total": 2, "tokens": [token, token]});
+    assert_eq!(reply["data"]["listAccessTokens"], expected, "{reply}");
 }
