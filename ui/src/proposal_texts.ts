@@ -46,6 +46,8 @@ export const proposalTexts = {
     "The text was changed after you proposed this, so it can't be accepted. Withdraw it, and propose the change again.",
   more: (number: string) => `and ${number} more`,
   creates: (type: string) => `A new entity of the type ${type}.`,
+  hidden: "You no longer have permission to see what this changes.",
+  hiddenSubject: "a restricted entity",
   unchanged: "Only details that are not shown here change.",
   subjects: {
     description: "Description",

@@ -14,7 +14,7 @@
 pub(crate) mod cache;
 mod default_policies;
 pub(crate) mod demand;
-mod domain_paths;
+pub(crate) mod domain_paths;
 mod grants;
 pub(crate) mod policy;
 pub(crate) mod resource;
@@ -36,9 +36,9 @@ pub use demand::managers as type_managers;
 pub(crate) use demand::use_case_of;
 pub(crate) use grants::is_grantable;
 pub(crate) use policy::Policy;
-use resource::Field;
+use resource::{Field, Resource};
 pub(crate) use resource_reader::{
-    AspectSource, Prefetched, holder_of, read_resource, resource_keys,
+    AspectSource, Prefetched, decisive_part, holder_of, read_resource, resource_keys,
 };
 use scope::CallerRights;
 
@@ -109,17 +109,22 @@ impl Catalog {
         let (Some(fields), Some(urn)) = (rights.fields_of(privileges), urn) else {
             return Ok(Grant::Missing);
         };
-        let mut source = resource_reader::Stored {
-            store: self.store(),
-            domains: Arc::clone(rights.domains()),
+        let resource = if self.hidden_among([urn]).await?.is_empty() {
+            let mut source = resource_reader::Stored {
+                store: self.store(),
+                domains: Arc::clone(rights.domains()),
+            };
+            read_resource(&mut source, urn, fields).await?
+        } else {
+            Resource::new(urn)
         };
-        let resource = read_resource(&mut source, urn, fields).await?;
         let policy = rights.granted_by(privileges, &resource, Some(&[]));
         Ok(policy.map_or(Grant::Missing, |policy| Grant::Policy(policy.urn.clone())))
     }
 
     /// Which of the privileges the caller has on each of the entities, with the stored data that
-    /// decides. One read for all entities, if any is needed.
+    /// decides. One read for all entities, if any is needed. Nothing stored counts of an entity
+    /// that the caller of this catalog may not see.
     pub async fn granted(
         &self,
         caller: &Caller,
@@ -130,10 +135,15 @@ impl Catalog {
             return Ok(urns.iter().map(|_| privileges.to_vec()).collect());
         };
         let fields = rights.fields_of(privileges).unwrap_or_default();
+        let hidden = self.hidden_among(urns).await?;
         let mut source = Prefetched::new(self.store(), rights.domains(), urns, fields).await?;
         let mut granted = Vec::with_capacity(urns.len());
         for urn in urns {
-            let resource = read_resource(&mut source, urn, fields).await?;
+            let resource = if hidden.contains(urn) {
+                Resource::new(urn)
+            } else {
+                read_resource(&mut source, urn, fields).await?
+            };
             let has = |privilege: &&Privilege| {
                 scope::is_shown(caller, **privilege)
                     && rights

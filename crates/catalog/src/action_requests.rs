@@ -6,9 +6,10 @@
 //! [`AspectName::ACTION_REQUEST_RESULT`]. Accepting it applies the changes with the rights of the
 //! one who accepts, merged into what is stored by then ([`mod@merge`]).
 
+mod demands;
 mod merge;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
@@ -16,10 +17,12 @@ use docent_store::{AspectKey, AspectRow, ReadRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::access::denied;
 use crate::privilege::{self, Privilege};
 use crate::proposal::{Change, Privileges, Proposal, unreadable};
 use crate::stored::aspect_value;
 use crate::{Caller, Catalog, ConflictReason, Error};
+use demands::Demands;
 use merge::{Conflict, merge};
 
 pub(crate) const ENTITY: &str = "actionRequest";
@@ -45,7 +48,8 @@ const DELETED_AT_ONCE: usize = 10;
 pub struct ProposedChange {
     pub urn: Urn,
     pub aspect: String,
-    /// The names of the privileges of which the one who accepts needs one.
+    /// The names of the privileges of which the one who accepts needs one; `CREATE_ENTITY` is one
+    /// for an entity that does not exist.
     pub privileges: Vec<String>,
     /// Whether the change creates the entity.
     pub is_new: bool,
@@ -76,7 +80,14 @@ struct Summary {
     urns: Vec<Urn>,
     /// Empty in results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    demands: Vec<Demand>,
+    demands: Vec<SummaryDemand>,
+}
+
+/// What the one who decides needs: one of the named privileges on the entity.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct SummaryDemand {
+    urn: Urn,
+    privileges: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -85,13 +96,6 @@ struct StoredResult<'a> {
     decision: &'a Decision,
     #[serde(flatten)]
     summary: &'a Summary,
-}
-
-/// What the one who decides needs: one of the named privileges on the entity.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Demand {
-    urn: Urn,
-    privileges: Vec<String>,
 }
 
 /// What the one who decides wants.
@@ -128,6 +132,8 @@ pub struct ActionRequest {
     pub urn: Urn,
     pub proposer: Urn,
     pub created_at: EpochMillis,
+    /// Empty for a request of the caller's own about something that the caller may not see any
+    /// more.
     pub changes: Vec<ProposedChange>,
     /// `None` while it waits.
     pub decision: Option<Decision>,
@@ -141,8 +147,8 @@ pub struct ActionRequestFilter {
     pub proposer: Option<Urn>,
     /// Only those that change this entity.
     pub entity: Option<Urn>,
-    /// Only waiting ones that this caller may decide, or has proposed.
-    pub concerning: Option<Caller>,
+    /// Only waiting ones that the caller may decide, or has proposed.
+    pub concerns_caller: bool,
 }
 
 impl ActionRequestFilter {
@@ -162,6 +168,10 @@ impl Summary {
             demands: Vec::new(),
         }
     }
+
+    fn is_of(&self, caller: &Caller) -> bool {
+        self.proposer.as_ref() == Some(caller.actor())
+    }
 }
 
 /// Whether changes of entities of this type can be proposed: not those of accounts and settings.
@@ -171,20 +181,15 @@ pub fn is_proposable_type(entity_type: &str) -> bool {
 }
 
 /// The privileges with these names, as far as they still exist.
-fn known_privileges(names: &[String]) -> Vec<Privilege> {
+fn known_privileges<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<Privilege> {
+    let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
     let known = privilege::ALL.iter().copied();
-    known
-        .filter(|it| names.iter().any(|name| name == it.name()))
-        .collect()
+    known.filter(|it| names.contains(&it.name())).collect()
 }
 
 impl ProposedChange {
-    fn privileges(&self) -> Vec<Privilege> {
-        known_privileges(&self.privileges)
-    }
-
-    fn demand(&self) -> Demand {
-        Demand {
+    fn demand(&self) -> SummaryDemand {
+        SummaryDemand {
             urn: self.urn.clone(),
             privileges: self.privileges.clone(),
         }
@@ -196,6 +201,7 @@ impl Catalog {
     /// most [`MAX_LISTED`] at once.
     pub async fn list_action_requests(
         &self,
+        caller: &Caller,
         filter: &ActionRequestFilter,
         start: usize,
         count: usize,
@@ -207,20 +213,31 @@ impl Catalog {
             self.pending_requests().await?
         };
         selected.retain(|(_, summary)| filter.selects(summary));
-        let urns = selected.iter().flat_map(|(_, summary)| &summary.urns);
-        let hidden = self.hidden_among(urns).await?;
-        selected.retain(|(_, summary)| !summary.urns.iter().any(|urn| hidden.contains(urn)));
-        if let Some(caller) = &filter.concerning {
-            let demands: Vec<&[Demand]> = selected.iter().map(|(_, it)| &*it.demands).collect();
-            let mut decidable = self.all_granted(caller, &demands).await?.into_iter();
-            selected.retain(|(_, summary)| {
-                decidable.next() == Some(true) || summary.proposer.as_ref() == Some(caller.actor())
-            });
+        let named: Vec<(Urn, &[Urn])> = selected
+            .iter()
+            .map(|(urn, summary)| (urn.clone(), summary.urns.as_slice()))
+            .collect();
+        let mut are_hidden = self.are_hidden(&named).await?.into_iter();
+        // One's own can be withdrawn, whatever they are about.
+        let lists_own = !filter.decided && filter.entity.is_none();
+        selected.retain(|(_, summary)| {
+            are_hidden.next() == Some(false) || (lists_own && summary.is_of(caller))
+        });
+        if filter.concerns_caller {
+            let mut decidable = self.are_decidable(caller, &selected).await?.into_iter();
+            selected.retain(|(_, summary)| decidable.next() == Some(true) || summary.is_of(caller));
         }
         let total = selected.len();
         let page = selected.into_iter().skip(start);
         let page: Vec<Urn> = page.take(count.min(MAX_LISTED)).map(|it| it.0).collect();
-        Ok((self.read_requests(&page).await?, total))
+        let read = self.read_requests(caller, &page).await?.into_iter();
+        let shown = read.map(|(mut request, is_hidden)| {
+            if is_hidden {
+                request.changes.clear();
+            }
+            request
+        });
+        Ok((shown.collect(), total))
     }
 
     /// Which of the requests the caller may accept or reject: those that wait, and of which the
@@ -230,35 +247,12 @@ impl Catalog {
         caller: &Caller,
         requests: &[ActionRequest],
     ) -> Result<Vec<bool>, Error> {
-        let demands = |request: &ActionRequest| {
-            let changes = request.changes.iter();
-            let waiting = changes.filter(|_| request.decision.is_none());
-            waiting.map(ProposedChange::demand).collect()
+        let demands: Vec<Demands> = requests.iter().map(|it| Demands::of(&it.changes)).collect();
+        let decisions = requests.iter().zip(self.unmet(caller, &demands).await?);
+        let may_decide = |(request, unmet): (&ActionRequest, Option<_>)| {
+            request.decision.is_none() && !request.changes.is_empty() && unmet.is_none()
         };
-        let demands: Vec<Vec<Demand>> = requests.iter().map(demands).collect();
-        let demands: Vec<&[Demand]> = demands.iter().map(Vec::as_slice).collect();
-        self.all_granted(caller, &demands).await
-    }
-
-    /// Whether the caller has what all demands of each list ask for; not for an empty list. One
-    /// read for all lists.
-    async fn all_granted(&self, caller: &Caller, lists: &[&[Demand]]) -> Result<Vec<bool>, Error> {
-        let demands = || lists.iter().copied().flatten();
-        let urns: BTreeSet<&Urn> = demands().map(|demand| &demand.urn).collect();
-        let urns: Vec<Urn> = urns.into_iter().cloned().collect();
-        let names: BTreeSet<&String> = demands().flat_map(|demand| &demand.privileges).collect();
-        let names: Vec<String> = names.into_iter().cloned().collect();
-        let privileges = known_privileges(&names);
-        let granted = self.granted(caller, &privileges, &urns).await?;
-        let granted: HashMap<&Urn, Vec<Privilege>> = urns.iter().zip(granted).collect();
-        let is_met = |demand: &Demand| {
-            let granted = granted.get(&demand.urn).into_iter().flatten();
-            granted
-                .into_iter()
-                .any(|it| demand.privileges.iter().any(|name| name == it.name()))
-        };
-        let all_met = |list: &&[Demand]| !list.is_empty() && list.iter().all(is_met);
-        Ok(lists.iter().map(all_met).collect())
+        Ok(decisions.map(may_decide).collect())
     }
 
     /// Accepts a request, which applies its changes with the rights of the caller, or rejects it.
@@ -270,12 +264,16 @@ impl Catalog {
         verdict: Verdict,
         note: Option<&str>,
     ) -> Result<(), Error> {
-        let request = self.undecided(urn).await?;
+        let (request, is_hidden) = self.undecided(caller, urn).await?;
         let result = match verdict {
+            Verdict::Accept if is_hidden => return Err(missing(urn)),
             Verdict::Accept => Outcome::Accepted,
             Verdict::Reject if request.proposer == *caller.actor() => Outcome::Withdrawn,
             Verdict::Reject => Outcome::Rejected,
         };
+        if result == Outcome::Rejected {
+            self.authorize_rejection(caller, &request).await?;
+        }
         let decision = Decision {
             result,
             note: note.map(str::to_owned),
@@ -283,15 +281,9 @@ impl Catalog {
             decided_at: self.now_ms(),
         };
         let mut proposals = recorded(&request, &decision)?;
-        for change in request.changes {
-            match result {
-                Outcome::Accepted => proposals.push(accepted(change)?),
-                Outcome::Rejected => {
-                    let privileges = change.privileges();
-                    self.authorize(caller, &privileges, Some(&change.urn))
-                        .await?;
-                }
-                Outcome::Withdrawn => {}
+        if result == Outcome::Accepted {
+            for change in request.changes {
+                proposals.push(accepted(change)?);
             }
         }
         self.apply(caller, proposals).await?;
@@ -301,12 +293,26 @@ impl Catalog {
         Ok(())
     }
 
+    /// Fails unless the caller may make all changes of the request.
+    async fn authorize_rejection(
+        &self,
+        caller: &Caller,
+        request: &ActionRequest,
+    ) -> Result<(), Error> {
+        let demands = [Demands::of(&request.changes)];
+        match self.unmet(caller, &demands).await?.first() {
+            Some(Some(demand)) => {
+                let error = denied(caller.actor(), &demand.privileges_if_new, Some(&demand.urn));
+                self.audited(caller, Err(error)).await
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The URN of a new request; later ones come first. Fails if too many wait.
     pub(crate) async fn new_action_request(&self, caller: &Caller) -> Result<Urn, Error> {
         let pending = self.pending_requests().await?;
-        let own = pending
-            .iter()
-            .filter(|(_, it)| it.proposer.as_ref() == Some(caller.actor()));
+        let own = pending.iter().filter(|(_, it)| it.is_of(caller));
         let too_many = |whose: &str, limit: usize| {
             Err(Error::unavailable(format!(
                 "{limit} proposals {whose} wait for a decision, which is the limit: withdraw some, or wait until some \
@@ -344,19 +350,23 @@ impl Catalog {
             .collect())
     }
 
-    async fn undecided(&self, urn: &Urn) -> Result<ActionRequest, Error> {
+    async fn undecided(&self, caller: &Caller, urn: &Urn) -> Result<(ActionRequest, bool), Error> {
         urn.expect_type(ENTITY)?;
-        let mut requests = self.read_requests(std::slice::from_ref(urn)).await?;
-        match requests.pop() {
-            None => Err(Error::not_found(format!("{urn} does not exist")).naming(urn)),
-            Some(request) if request.decision.is_some() => Err(decided_already(urn)),
+        let requests = self.read_requests(caller, std::slice::from_ref(urn));
+        match requests.await?.pop() {
+            None => Err(missing(urn)),
+            Some((request, _)) if request.decision.is_some() => Err(decided_already(urn)),
             Some(request) => Ok(request),
         }
     }
 
     /// Reads requests, without those about entities that the caller may not see: they contain what
-    /// is stored.
-    async fn read_requests(&self, urns: &[Urn]) -> Result<Vec<ActionRequest>, Error> {
+    /// is stored. Reads the caller's own, and says whether they are about such an entity.
+    async fn read_requests(
+        &self,
+        caller: &Caller,
+        urns: &[Urn],
+    ) -> Result<Vec<(ActionRequest, bool)>, Error> {
         let aspects = [
             AspectName::ACTION_REQUEST_INFO,
             AspectName::ACTION_REQUEST_RESULT,
@@ -378,11 +388,20 @@ impl Catalog {
                 decision: aspect_value(&rows[1]),
             });
         }
-        let changed = requests.iter().flat_map(|request| &request.changes);
-        let hidden = self.hidden_among(changed.map(|change| &change.urn)).await?;
-        let is_hidden = |change: &ProposedChange| hidden.contains(&change.urn);
-        requests.retain(|request| !request.changes.iter().any(is_hidden));
-        Ok(requests)
+        let summaries: Vec<Summary> = requests
+            .iter()
+            .map(|request| Summary::new(&request.proposer, &request.changes))
+            .collect();
+        let named: Vec<(Urn, &[Urn])> = requests
+            .iter()
+            .zip(&summaries)
+            .map(|(request, summary)| (request.urn.clone(), summary.urns.as_slice()))
+            .collect();
+        let are_hidden = self.are_hidden(&named).await?;
+        let requests = requests.into_iter().zip(are_hidden);
+        Ok(requests
+            .filter(|(request, is_hidden)| !is_hidden || request.proposer == *caller.actor())
+            .collect())
     }
 
     async fn delete_outdated(&self) -> Result<(), Error> {
@@ -423,6 +442,7 @@ pub(crate) fn new_request(
     let mut pending = Summary::new(&stamp.actor, &changes);
     pending.demands = changes.iter().map(ProposedChange::demand).collect();
     pending.demands.dedup();
+    let pending = text(&pending)?;
     let info = text(&Info {
         proposer: stamp.actor.clone(),
         created_at: stamp.time,
@@ -436,11 +456,7 @@ pub(crate) fn new_request(
     }
     Ok(vec![
         Proposal::upsert(urn.clone(), AspectName::ACTION_REQUEST_INFO, info),
-        Proposal::upsert(
-            urn.clone(),
-            AspectName::ACTION_REQUEST_PENDING,
-            text(&pending)?,
-        ),
+        Proposal::upsert(urn.clone(), AspectName::ACTION_REQUEST_PENDING, pending),
     ])
 }
 
@@ -482,7 +498,11 @@ fn accepted(change: ProposedChange) -> Result<Proposal, Error> {
     };
     let before = parse(change.before.as_deref())?;
     let after = parse(change.after.as_deref())?;
-    let privileges = Privileges::AnyOf(change.privileges().into());
+    let (privileges, if_new) = demands::by_existence(&change.privileges);
+    let privileges = Privileges::AnyOf {
+        privileges: privileges.into(),
+        if_new: if_new.into(),
+    };
     let (urn, is_new) = (change.urn, change.is_new);
     let conflict = {
         let urn = urn.clone();
@@ -512,6 +532,10 @@ fn accepted(change: ProposedChange) -> Result<Proposal, Error> {
     } else {
         proposal.requires_target()
     })
+}
+
+fn missing(urn: &Urn) -> Error {
+    Error::not_found(format!("{urn} does not exist")).naming(urn)
 }
 
 fn decided_already(urn: &Urn) -> Error {

@@ -23,7 +23,8 @@ use crate::access::scope;
 use crate::proposal::{Change, Proposal, Requirement};
 use crate::runs::EntityRollback;
 use crate::{Caller, Catalog, Error, ErrorKind};
-use authorization::Authorization;
+pub(crate) use authorization::may_move;
+use authorization::{Authorization, Visibility};
 use batch::Batch;
 pub(crate) use batch::account_status::may_change as may_change_account_status;
 use prepare::Prepared;
@@ -112,10 +113,9 @@ impl Catalog {
     ) -> Result<Applied, Error> {
         let authorization = match self.rights(caller).await? {
             Some(rights) => {
-                let hidden = self.hidden_among(named_entities(prepared)).await?;
-                let hidden = Arc::new(hidden);
+                let visibility = self.visibility_of(prepared).await?;
                 let actor = caller.actor();
-                Some(Authorization::prepare(actor, rights, prepared, hidden)?)
+                Some(Authorization::prepare(actor, rights, prepared, visibility)?)
             }
             None => None,
         };
@@ -154,6 +154,16 @@ impl Catalog {
         Err(Error::unavailable(format!(
             "not finished after {MAX_TRANSACTIONS} transactions; they are committed, and repeating the request continues"
         )))
+    }
+}
+
+impl Catalog {
+    /// What the caller of this catalog may not see of a list.
+    async fn visibility_of(&self, prepared: &[Prepared]) -> Result<Arc<Visibility>, Error> {
+        Ok(Arc::new(Visibility {
+            hidden: self.hidden_among(named_entities(prepared)).await?,
+            view: self.view.clone(),
+        }))
     }
 }
 

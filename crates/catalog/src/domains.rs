@@ -224,18 +224,16 @@ impl Catalog {
                 .await;
         };
         let placed = match parent {
-            Some(parent) => search::Criterion::equal("parentDomain", parent.as_str()),
-            None => search::Criterion {
-                field: "parentDomain".to_owned(),
-                values: Vec::new(),
-                operator: search::Operator::Exists,
-                negated: true,
-            },
+            Some(parent) => search::Filter::all(vec![search::Criterion::equal(
+                "parentDomain",
+                parent.as_str(),
+            )]),
+            None => self.is_root().await?,
         };
         let request = search::SearchRequest {
             types: vec!["domain".to_owned()],
             query: query.to_owned(),
-            filter: search::Filter::all(vec![placed]),
+            filter: placed,
             sort: vec![search::Sort {
                 field: "createdTime".to_owned(),
                 descending: true,
@@ -248,6 +246,27 @@ impl Catalog {
             total: found.total,
             items: found.hits.into_iter().map(|hit| hit.urn).collect(),
         })
+    }
+
+    /// The filter for root domains, which those below a hidden parent are, too.
+    async fn is_root(&self) -> Result<search::Filter, Error> {
+        let mut root = search::Filter::all(vec![search::Criterion {
+            field: "parentDomain".to_owned(),
+            values: Vec::new(),
+            operator: search::Operator::Exists,
+            negated: true,
+        }]);
+        let below_hidden = self.reader().below_hidden_parents("domain").await?;
+        if !below_hidden.is_empty() {
+            let urns = below_hidden.iter().map(|urn| urn.as_str().to_owned());
+            root.any.push(vec![search::Criterion {
+                field: "urn".to_owned(),
+                values: urns.collect(),
+                operator: search::Operator::Equal,
+                negated: false,
+            }]);
+        }
+        Ok(root)
     }
 
     /// The ancestors of each domain, nearest first.

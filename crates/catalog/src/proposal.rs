@@ -42,8 +42,11 @@ pub(crate) enum Privileges {
     OfChange,
     /// The same, or one of these.
     OfChangeOr(&'static [Privilege]),
-    /// These, which the change had when it was proposed.
-    AnyOf(Arc<[Privilege]>),
+    /// These, which the change needed when it was proposed.
+    AnyOf {
+        privileges: Arc<[Privilege]>,
+        if_new: Arc<[Privilege]>,
+    },
     /// The use case has decided already.
     Authorized,
 }
@@ -120,18 +123,6 @@ impl Change {
             | Self::LimitTokens { .. }
             | Self::RevokeAccess => None,
         }
-    }
-
-    /// Whether it may create its entity.
-    pub(crate) fn may_create(&self) -> bool {
-        matches!(
-            self,
-            Self::Upsert { .. }
-                | Self::Create { .. }
-                | Self::CreateEntity { .. }
-                | Self::Patch { .. }
-                | Self::Edit { .. }
-        )
     }
 }
 

@@ -23,8 +23,9 @@ use docent_model::{Registry, Urn};
 use docent_store::Store;
 
 use crate::access::cache::UserRights;
+use crate::access::domain_paths::DomainPaths;
 use crate::access::rights::Preliminary;
-use crate::access::{Prefetched, holder_of, read_resource};
+use crate::access::{AspectSource, Prefetched, holder_of, read_resource};
 use crate::privilege::{
     DELETE_ENTITY, EDIT_ENTITY, GET_ENTITY_PRIVILEGE, Privilege, VIEW_ENTITY_PAGE,
 };
@@ -33,7 +34,7 @@ pub(crate) use reader::Reader;
 pub use restricted::stand_in;
 
 /// The privileges of which one is enough to see an entity, as in DataHub.
-const VIEW_PRIVILEGES: &[Privilege] = &[
+pub(crate) const VIEW_PRIVILEGES: &[Privilege] = &[
     VIEW_ENTITY_PAGE,
     GET_ENTITY_PRIVILEGE,
     EDIT_ENTITY,
@@ -109,11 +110,14 @@ impl Catalog {
     pub async fn seen_by(&self, caller: &Caller) -> Result<Self, Error> {
         let mut catalog = self.clone();
         catalog.view = None;
-        let is_enforced = self.inner.has_view_policies.load(Ordering::Relaxed);
-        let access = self.inner.access.get().filter(|_| is_enforced);
-        let Some(access) = access.filter(|_| !caller.is_system()) else {
+        catalog.reading_caller = None;
+        let Some(access) = self.inner.access.get().filter(|_| !caller.is_system()) else {
             return Ok(catalog);
         };
+        catalog.reading_caller = Some(caller.clone());
+        if !self.inner.has_view_policies.load(Ordering::Relaxed) {
+            return Ok(catalog);
+        }
         let user = access.rights(self.store(), caller.actor()).await?;
         if user.rights.preliminary(VIEW_PRIVILEGES) != Preliminary::Allowed {
             let store = Arc::clone(&self.inner.store);
@@ -124,7 +128,7 @@ impl Catalog {
 
     /// Reads what the caller of this catalog may see.
     pub(crate) fn reader(&self) -> Reader<'_> {
-        Reader::new(self.store(), self.view.as_deref())
+        Reader::new(self.store(), self.view.as_deref(), reader::MAX_READ)
     }
 
     /// The entities among these that the caller of this catalog may not see.
@@ -172,6 +176,11 @@ impl View {
         Ok(hidden)
     }
 
+    /// The paths of domains, for decisions outside of transactions.
+    pub(crate) fn domains(&self) -> &Arc<DomainPaths> {
+        &self.user.domains
+    }
+
     /// Those that no policy lets the caller view, by their own data.
     async fn not_granted(&self, urns: &[Urn]) -> Result<HashSet<Urn>, Error> {
         let UserRights { rights, domains } = &self.user;
@@ -182,14 +191,29 @@ impl View {
         let holders: Vec<Urn> = urns.iter().map(holder_of).collect();
         let mut source = Prefetched::new(&*self.store, domains, &holders, fields).await?;
         let mut hidden = HashSet::new();
-        for (urn, holder) in urns.iter().zip(&holders) {
-            let resource = read_resource(&mut source, holder, fields).await?;
-            let policy = rights.granted_by(VIEW_PRIVILEGES, &resource, Some(&[]));
-            if policy.is_none() {
+        for urn in urns {
+            if !self.grants(&mut source, urn).await? {
                 hidden.insert(urn.clone());
             }
         }
         Ok(hidden)
+    }
+
+    /// Whether a policy lets the caller view an entity, by the data that the source has about it.
+    pub(crate) async fn grants(
+        &self,
+        source: &mut impl AspectSource,
+        urn: &Urn,
+    ) -> Result<bool, Error> {
+        let Some(fields) = self.user.rights.fields_of(VIEW_PRIVILEGES) else {
+            return Ok(false);
+        };
+        let resource = read_resource(source, &holder_of(urn), fields).await?;
+        let policy = self
+            .user
+            .rights
+            .granted_by(VIEW_PRIVILEGES, &resource, Some(&[]));
+        Ok(policy.is_some())
     }
 
     /// Those that describe assets of which the caller sees all.

@@ -35,6 +35,7 @@ function nameOfChanged(change: Change): string {
 
 /** The entities of a proposal, for labels. */
 export function subjectOf(proposal: Proposal): string {
+  if (proposal.changes.length === 0) return texts.proposals.hiddenSubject;
   return texts.list(byEntity(proposal).flatMap(([first]) => (first ? [nameOfChanged(first)] : [])));
 }
 
@@ -63,6 +64,7 @@ export function ProposalItem({
   const isPending = proposal.result === null || proposal.result === undefined;
   return (
     <li>
+      {proposal.changes.length === 0 && <p className="hint">{words.hidden}</p>}
       {byEntity(proposal).map((changes) => (
         <ChangedEntity key={changes[0]?.urn} changes={changes} names={names} />
       ))}

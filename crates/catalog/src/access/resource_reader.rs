@@ -6,7 +6,7 @@ use std::sync::Arc;
 use docent_model::aspects::Ownership;
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, AspectRow, ReadRequest, Store};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::domain_paths::DomainPaths;
 use super::resource::{Field, Fields, Resource};
@@ -235,6 +235,30 @@ fn parent_member(aspect: AspectName) -> &'static str {
         AspectName::CONTAINER => "container",
         _ => "parentNode",
     }
+}
+
+/// The part of an aspect that [`read_resource`] reads; `None` if that is nothing.
+pub(crate) fn decisive_part(aspect: AspectName, value: &Value) -> Option<Value> {
+    let (member, inner) = match aspect {
+        AspectName::OWNERSHIP => ("owners", None),
+        AspectName::DOMAINS => ("domains", None),
+        AspectName::CONTAINER | AspectName::DOMAIN_PROPERTIES => (parent_member(aspect), None),
+        AspectName::GLOSSARY_TERM_INFO | AspectName::GLOSSARY_NODE_INFO => {
+            (parent_member(aspect), None)
+        }
+        AspectName::GLOSSARY_TERMS => ("terms", Some("urn")),
+        AspectName::GLOBAL_TAGS => ("tags", Some("tag")),
+        AspectName::DATA_PLATFORM_INSTANCE => ("instance", None),
+        _ => return None,
+    };
+    let part = match (inner, value[member].as_array()) {
+        (Some(inner), Some(items)) => {
+            let items = items.iter().map(|item| json!({inner: item[inner]}));
+            Value::Array(items.collect())
+        }
+        _ => value[member].clone(),
+    };
+    Some(json!({member: part}))
 }
 
 /// The aspects that have the values of the fields, without those of ancestors.

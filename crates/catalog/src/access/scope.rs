@@ -38,7 +38,7 @@ impl CallerRights {
     }
 
     /// The paths of domains, for decisions outside of transactions.
-    pub(super) fn domains(&self) -> &Arc<DomainPaths> {
+    pub(crate) fn domains(&self) -> &Arc<DomainPaths> {
         &self.domains
     }
 

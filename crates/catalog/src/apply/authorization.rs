@@ -23,6 +23,16 @@ use crate::access::{demand, denied, resource_keys};
 use crate::caller::add_policy;
 use crate::privilege::{CREATE_ENTITY, Privilege};
 use crate::proposal::{Change, Privileges, Proposal};
+use crate::view::{VIEW_PRIVILEGES, View};
+
+/// What the caller of a list may not see.
+#[derive(Debug, Default)]
+pub(super) struct Visibility {
+    /// Entities that the list names: for the caller they do not exist.
+    pub(super) hidden: HashSet<Urn>,
+    /// Decides about others; `None` if the caller sees everything.
+    pub(super) view: Option<Arc<View>>,
+}
 
 /// The checks that are left for the transaction.
 #[derive(Debug)]
@@ -31,9 +41,7 @@ pub(super) struct Authorization {
     pub(super) rights: CallerRights,
     /// One per proposal; `None` where nothing is left to check.
     pub(super) checks: Vec<Option<Check>>,
-    /// Entities that the list names, and that the caller may not see: for the caller they do not
-    /// exist.
-    pub(super) hidden: Arc<HashSet<Urn>>,
+    pub(super) visibility: Arc<Visibility>,
     /// The policies that allowed the others.
     pub(super) policies: Vec<Urn>,
 }
@@ -55,7 +63,7 @@ impl Authorization {
         actor: &Urn,
         rights: CallerRights,
         prepared: &[Prepared],
-        hidden: Arc<HashSet<Urn>>,
+        visibility: Arc<Visibility>,
     ) -> Result<Self, Error> {
         let mut policies = Vec::new();
         let checks = prepared
@@ -69,7 +77,7 @@ impl Authorization {
             actor: actor.clone(),
             rights,
             checks,
-            hidden,
+            visibility,
             policies,
         })
     }
@@ -81,6 +89,14 @@ impl Authorization {
             .filter_map(|(item, check)| Some((item, check.as_ref()?)))
             .flat_map(|(item, check)| resource_keys(&item.proposal.urn, check.fields))
             .collect()
+    }
+
+    /// The error for creating an entity that exists, and that the caller may not see. A caller who
+    /// may not create entities there gets the error for a missing one.
+    pub(super) fn denied_hidden(&self, urn: &Urn, check: Option<&Check>) -> Error {
+        let privileges = check.map(|check| check.privileges_if_new.as_slice());
+        let missing = privileges.filter(|it| self.rights.everywhere(it).is_none());
+        denied(&self.actor, missing.unwrap_or(VIEW_PRIVILEGES), Some(urn))
     }
 
     /// The policy that grants one of the privileges on the resource; fails if none does.
@@ -121,17 +137,7 @@ fn check_of(
         add_policy(policies, &policy.urn);
         return Ok(None);
     }
-    let mut privileges_if_new = privileges.clone();
-    if matches!(
-        change,
-        Change::Upsert { .. }
-            | Change::Create { .. }
-            | Change::CreateEntity { .. }
-            | Change::Patch { .. }
-    ) && !demand::is_managed(urn.entity_type(), change.aspect())
-    {
-        privileges_if_new.push(CREATE_ENTITY);
-    }
+    let privileges_if_new = privileges_if_new(proposal);
     match rights.preliminary(&privileges_if_new) {
         Preliminary::Denied => Err(denied(actor, &privileges, Some(urn))),
         Preliminary::Allowed | Preliminary::Depends(_) => {
@@ -155,21 +161,38 @@ pub(super) fn privileges_of(proposal: &Proposal) -> Vec<Privilege> {
             let of_change = demand::of_change(urn, change);
             others.iter().copied().chain(of_change).collect()
         }
-        Privileges::AnyOf(privileges) => privileges.to_vec(),
+        Privileges::AnyOf { privileges, .. } => privileges.to_vec(),
     }
 }
 
-/// Whether the change may give its entity another place, which policies refer to.
-pub(super) fn may_move(change: &Change) -> bool {
-    let moves = |aspect| {
-        [
-            AspectName::CONTAINER,
-            AspectName::DOMAIN_PROPERTIES,
-            AspectName::DOMAINS,
-            AspectName::GLOSSARY_NODE_INFO,
-            AspectName::GLOSSARY_TERM_INFO,
-        ]
-        .contains(&aspect)
-    };
-    change.aspect().is_some_and(moves)
+/// The privileges of which the caller needs one if the entity is new.
+pub(super) fn privileges_if_new(proposal: &Proposal) -> Vec<Privilege> {
+    let Proposal { urn, change, .. } = proposal;
+    if let Privileges::AnyOf { if_new, .. } = &proposal.privileges {
+        return if_new.to_vec();
+    }
+    let mut privileges = privileges_of(proposal);
+    let is_ingestion = matches!(
+        change,
+        Change::Upsert { .. }
+            | Change::Create { .. }
+            | Change::CreateEntity { .. }
+            | Change::Patch { .. }
+    );
+    if is_ingestion && !demand::is_managed(urn.entity_type(), change.aspect()) {
+        privileges.push(CREATE_ENTITY);
+    }
+    privileges
+}
+
+/// Whether a change of the aspect may give its entity another place, which policies refer to.
+pub(crate) fn may_move(aspect: AspectName) -> bool {
+    [
+        AspectName::CONTAINER,
+        AspectName::DOMAIN_PROPERTIES,
+        AspectName::DOMAINS,
+        AspectName::GLOSSARY_NODE_INFO,
+        AspectName::GLOSSARY_TERM_INFO,
+    ]
+    .contains(&aspect)
 }

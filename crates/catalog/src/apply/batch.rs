@@ -42,7 +42,7 @@ use load::touched_keys;
 use trail::Trail;
 
 use super::Applied;
-use super::authorization::Authorization;
+use super::authorization::{Authorization, Visibility};
 use super::prepare::{Payload, Prepared, about_proposal};
 use crate::proposal::{Change, Edit, Proposal, Requirement};
 use crate::{ConflictReason, Error, ErrorSubject, hooks};
@@ -75,8 +75,7 @@ pub(super) struct Batch<'t> {
     applied: Applied,
     /// Whether the writes are only computed.
     discards_writes: bool,
-    /// Entities that the list names, and that the caller may not see.
-    hidden: Arc<HashSet<Urn>>,
+    visibility: Arc<Visibility>,
 }
 
 impl<'t> Batch<'t> {
@@ -127,13 +126,13 @@ impl<'t> Batch<'t> {
             trail: Trail::default(),
             applied: Applied::default(),
             discards_writes: false,
-            hidden: Arc::default(),
+            visibility: Arc::default(),
         }
     }
 
-    /// For the caller, these entities do not exist, unless the list creates them.
-    pub(super) fn hide(&mut self, hidden: &Arc<HashSet<Urn>>) {
-        self.hidden = Arc::clone(hidden);
+    /// For the caller, what is hidden does not exist, unless the list creates it.
+    pub(super) fn hide(&mut self, visibility: &Arc<Visibility>) {
+        self.visibility = Arc::clone(visibility);
     }
 
     /// From here on, nothing is stored: the batch alone knows what the list has changed.
@@ -165,27 +164,31 @@ impl<'t> Batch<'t> {
         self.load(touched.chain(decisive.into_iter().flatten()))
             .await?;
         if let Some(authorization) = authorization {
-            self.hide(&authorization.hidden);
+            self.hide(&authorization.visibility);
         }
         let mut deferred = Vec::new();
         let mut denial = None;
         for (index, item) in prepared.iter().enumerate() {
             let about = |error| about_proposal(error, &item.proposal);
-            self.check_visible(item).map_err(about)?;
-            if let Some(authorization) = authorization
-                && let Some(check) = &authorization.checks[index]
-            {
-                let decision = self.authorize(authorization, item, check).await;
-                match decision.map_err(about)? {
-                    Decision::Allowed => {}
-                    Decision::Waits(decision) => deferred.push(decision),
-                    Decision::Hidden(error) => {
-                        denial = denial.or(error.map(about));
-                        continue;
+            let is_hidden = self.changes_hidden(item).await.map_err(about)?;
+            if let Some(authorization) = authorization {
+                let check = authorization.checks[index].as_ref();
+                if is_hidden {
+                    // Left out, like that of a missing entity. If it would create one, the list
+                    // fails at its end.
+                    if self.would_create(item).map_err(about)? && denial.is_none() {
+                        let error = authorization.denied_hidden(&item.proposal.urn, check);
+                        denial = Some(about(error));
+                    }
+                    continue;
+                }
+                if let Some(check) = check {
+                    let decision = self.authorize(authorization, item, check).await;
+                    match decision.map_err(about)? {
+                        Decision::Allowed => {}
+                        Decision::Waits(decision) => deferred.push(decision),
                     }
                 }
-            }
-            if let Some(authorization) = authorization {
                 self.signs_links = self.signs_links(authorization, item).await?;
             }
             self.item(item).await.map_err(about)?;

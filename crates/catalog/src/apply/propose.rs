@@ -10,11 +10,12 @@ use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, ReadRequest, transact};
 
+use super::Applied;
+use super::authorization::{self, Visibility};
 use super::batch::Batch;
 use super::prepare::Prepared;
-use super::{Applied, authorization, named_entities};
 use crate::action_requests::{MAX_CHANGES, ProposedChange, is_proposable_type};
-use crate::privilege::PROPOSE_CHANGES;
+use crate::privilege::{PROPOSE_CHANGES, Privilege};
 use crate::proposal::{Change, Proposal};
 use crate::{Caller, Catalog, Error, ErrorKind};
 
@@ -33,11 +34,10 @@ impl Catalog {
         {
             return Err(denial);
         }
-        let hidden = self.hidden_among(named_entities(&prepared)).await?;
-        if self.changes_stored(&prepared, &hidden).await? {
+        let visibility = self.visibility_of(&prepared).await?;
+        if self.changes_stored(&prepared, &visibility.hidden).await? {
             return Err(denial);
         }
-        let hidden = Arc::new(hidden);
         let request = self.new_action_request(caller).await?;
         let stamp = AuditStamp::new(caller.actor(), self.now_ms());
         let stored = request.clone();
@@ -45,9 +45,9 @@ impl Catalog {
         let is_change = transact(self.store(), move |tx| {
             let (prepared, stamp) = (Arc::clone(&prepared), stamp.clone());
             let (request, event) = (stored.clone(), event.clone());
-            let hidden = Arc::clone(&hidden);
+            let visibility = Arc::clone(&visibility);
             Box::pin(async move {
-                let changes = Batch::dry_run(tx, &prepared, &hidden, &stamp).await?;
+                let changes = Batch::dry_run(tx, &prepared, &visibility, &stamp).await?;
                 if changes.is_empty() {
                     return Ok(false);
                 }
@@ -124,29 +124,34 @@ impl Batch<'_> {
     async fn dry_run(
         tx: &mut dyn docent_store::Transaction,
         prepared: &[Prepared],
-        hidden: &Arc<HashSet<Urn>>,
+        visibility: &Arc<Visibility>,
         stamp: &AuditStamp,
     ) -> Result<Vec<ProposedChange>, Error> {
-        let mut keys: Vec<(AspectKey, &Prepared)> = Vec::new();
+        let mut keys: Vec<(AspectKey, &Prepared, Vec<Privilege>)> = Vec::new();
         for item in prepared {
-            let key = item.proposal.change.aspect();
-            let key = key.map(|aspect| AspectKey::new(&item.proposal.urn, aspect));
-            if let Some(key) = key.filter(|key| !keys.iter().any(|(known, _)| known == key)) {
-                keys.push((key, item));
+            let Some(aspect) = item.proposal.change.aspect() else {
+                continue;
+            };
+            let key = AspectKey::new(&item.proposal.urn, aspect);
+            let needed = authorization::privileges_if_new(&item.proposal);
+            match keys.iter_mut().find(|(known, ..)| *known == key) {
+                // They are accepted as one, so only a privilege that allows them all suffices.
+                Some((.., privileges)) => privileges.retain(|it| needed.contains(it)),
+                None => keys.push((key, item, needed)),
             }
         }
         let mut batch = Batch::new(tx, prepared, stamp.clone());
         batch.discard_writes();
-        batch.hide(hidden);
-        let before = batch.values(keys.iter().map(|(key, _)| key)).await?;
+        batch.hide(visibility);
+        let before = batch.values(keys.iter().map(|(key, ..)| key)).await?;
         let mut is_new = Vec::with_capacity(keys.len());
-        for (key, item) in &keys {
+        for (key, item, _) in &keys {
             is_new.push(!batch.exists(&key.urn, item.entity).await?);
         }
         batch.items(prepared, None).await?;
-        let after = batch.values(keys.iter().map(|(key, _)| key)).await?;
+        let after = batch.values(keys.iter().map(|(key, ..)| key)).await?;
         let mut changes = Vec::new();
-        for (((key, item), is_new), (before, after)) in keys
+        for (((key, item, privileges), is_new), (before, after)) in keys
             .into_iter()
             .zip(is_new)
             .zip(before.into_iter().zip(after))
@@ -154,7 +159,6 @@ impl Batch<'_> {
             if before == after || (key.aspect == item.entity.key_aspect && !is_new) {
                 continue;
             }
-            let privileges = authorization::privileges_of(&item.proposal);
             changes.push(ProposedChange {
                 urn: key.urn,
                 aspect: key.aspect.to_string(),

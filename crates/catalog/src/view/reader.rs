@@ -1,7 +1,8 @@
 //! Reads from the store, without what the caller may not see.
 //!
 //! Each function reads, and then removes hidden entities from the result. Pages with totals need
-//! everything before they can be cut, so their length is bounded.
+//! everything before they can be cut, so one list reads at most [`MAX_READ`] entries. A longer one
+//! is an error, not a partial list with a wrong total.
 
 use std::collections::HashSet;
 
@@ -16,8 +17,8 @@ use crate::Error;
 
 /// How much is read at once to find what the caller sees.
 const CHUNK: usize = 1_000;
-/// How much is read at most.
-const MAX_READ: usize = 100_000;
+/// How many entries one list reads at most. Deciding about so many takes a fraction of a second.
+pub(super) const MAX_READ: usize = 20_000;
 
 /// Reads for one caller.
 #[derive(Debug, Clone, Copy)]
@@ -25,11 +26,27 @@ pub(crate) struct Reader<'c> {
     store: &'c dyn Store,
     /// `None` if the caller sees everything.
     view: Option<&'c View>,
+    max_read: usize,
 }
 
 impl<'c> Reader<'c> {
-    pub(super) fn new(store: &'c dyn Store, view: Option<&'c View>) -> Self {
-        Self { store, view }
+    pub(super) fn new(store: &'c dyn Store, view: Option<&'c View>, max_read: usize) -> Self {
+        Self {
+            store,
+            view,
+            max_read,
+        }
+    }
+
+    /// How much to read next after so many entries. Fails if there are more than the limit.
+    fn next_chunk(&self, read: usize, what: &str) -> Result<usize, Error> {
+        if read > self.max_read {
+            return Err(Error::too_large(format!(
+                "there are more than {} {what} to check for what you may see: use a search instead",
+                self.max_read
+            )));
+        }
+        Ok(CHUNK.min(self.max_read + 1 - read))
     }
 
     async fn hides(&self, urn: &Urn) -> Result<bool, Error> {
@@ -155,12 +172,15 @@ impl<'c> Reader<'c> {
         };
         let mut seen = Vec::new();
         let mut last = after.cloned();
-        for _ in 0..MAX_READ / CHUNK {
+        let mut read = 0;
+        loop {
+            let chunk = self.next_chunk(read, "entities of this type")?;
             let urns = self
                 .store
-                .urns_list(entity_type, aspect, last.as_ref(), CHUNK);
+                .urns_list(entity_type, aspect, last.as_ref(), chunk);
             let urns = urns.await?;
-            let is_end = urns.len() < CHUNK;
+            read += urns.len();
+            let is_end = urns.len() < chunk;
             last = urns.last().cloned().or(last);
             let hidden = view.hidden(&urns).await?;
             seen.extend(urns.into_iter().filter(|urn| !hidden.contains(urn)));
@@ -169,7 +189,6 @@ impl<'c> Reader<'c> {
                 return Ok(seen);
             }
         }
-        Err(too_many("entities of this type"))
     }
 
     pub(crate) async fn edges_list(
@@ -188,6 +207,8 @@ impl<'c> Reader<'c> {
         };
         let hidden = view.hidden(urns).await?;
         let mut pages = Vec::with_capacity(urns.len());
+        // The limit is one for all entities together.
+        let mut all_read = 0;
         for urn in urns {
             if hidden.contains(urn) {
                 pages.push(ListPage {
@@ -200,18 +221,17 @@ impl<'c> Reader<'c> {
             let mut seen: Vec<RelatedEntity> = Vec::new();
             let mut read = 0;
             loop {
-                let page = store.edges_list(urn, outgoing, relationships, read, CHUNK);
+                let chunk = self.next_chunk(all_read, "relationships")?;
+                let page = store.edges_list(urn, outgoing, relationships, read, chunk);
                 let page = page.await?.pop();
                 let items = page.map(|page| page.items).unwrap_or_default();
                 read += items.len();
-                let is_end = items.len() < CHUNK;
+                all_read += items.len();
+                let is_end = items.len() < chunk;
                 let hidden = view.hidden(items.iter().map(|edge| &edge.urn)).await?;
                 seen.extend(items.into_iter().filter(|edge| !hidden.contains(&edge.urn)));
                 if is_end {
                     break;
-                }
-                if read >= MAX_READ {
-                    return Err(too_many("relationships"));
                 }
             }
             pages.push(cut(seen, start, limit));
@@ -239,19 +259,15 @@ impl<'c> Reader<'c> {
         let mut seen: Vec<Urn> = Vec::new();
         let mut read = 0;
         loop {
-            let page = self
-                .store
-                .placements_list(kind, parent, read, CHUNK)
-                .await?;
+            let chunk = self.next_chunk(read, "entries of this list")?;
+            let page = self.store.placements_list(kind, parent, read, chunk);
+            let page = page.await?;
             read += page.items.len();
-            let is_end = page.items.len() < CHUNK;
+            let is_end = page.items.len() < chunk;
             let hidden = view.hidden(&page.items).await?;
             seen.extend(page.items.into_iter().filter(|urn| !hidden.contains(urn)));
             if is_end {
                 break;
-            }
-            if read >= MAX_READ {
-                return Err(too_many("entries of this list"));
             }
         }
         if parent.is_none() {
@@ -263,11 +279,11 @@ impl<'c> Reader<'c> {
     }
 
     /// The entities of a type that the caller sees, but not their parents.
-    async fn below_hidden_parents(&self, entity_type: &str) -> Result<Vec<Urn>, Error> {
+    pub(crate) async fn below_hidden_parents(&self, entity_type: &str) -> Result<Vec<Urn>, Error> {
         let (Some(entity), Some(view)) = (Registry::get().entity(entity_type), self.view) else {
             return Ok(Vec::new());
         };
-        let seen = self.urns_list(entity_type, entity.key_aspect, None, MAX_READ);
+        let seen = self.urns_list(entity_type, entity.key_aspect, None, usize::MAX);
         let seen = seen.await?;
         let parents = self.store.placement_ancestors(&seen, 1).await?;
         let hidden = view.hidden(parents.iter().flatten()).await?;
@@ -307,8 +323,82 @@ fn cut<T>(all: Vec<T>, start: usize, limit: usize) -> ListPage<T> {
     }
 }
 
-fn too_many(what: &str) -> Error {
-    Error::too_large(format!(
-        "there are more than {MAX_READ} {what} to check for what you may see: use a search instead"
-    ))
+#[cfg(test)]
+mod tests {
+    use docent_model::{AspectName, FixedClock, Urn};
+    use docent_test_store::TestStore;
+    use serde_json::json;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{Caller, Catalog, ErrorKind, Proposal};
+
+    /// A caller who sees nothing pays for no more entries than the limit.
+    #[tokio::test]
+    async fn a_list_that_is_too_long_to_check_is_an_error() {
+        let test_store = TestStore::open().await.unwrap();
+        let catalog = Catalog::new(test_store.store(), Arc::new(FixedClock::at(1)));
+        let domain = Urn::parse("urn:li:domain:root").unwrap();
+        let mut writes = vec![(
+            domain.clone(),
+            AspectName::DOMAIN_PROPERTIES,
+            json!({"name": "root"}),
+        )];
+        for number in 0..4 {
+            let table = format!("urn:li:dataset:(urn:li:dataPlatform:hive,t{number},PROD)");
+            let member = json!({"domains": [domain]});
+            writes.push((Urn::parse(&table).unwrap(), AspectName::DOMAINS, member));
+            let child = Urn::new("domain", &format!("child{number}")).unwrap();
+            let properties = json!({"name": "child", "parentDomain": domain});
+            writes.push((child, AspectName::DOMAIN_PROPERTIES, properties));
+        }
+        let seen = json!({
+            "displayName": "root", "description": "", "type": "METADATA", "state": "ACTIVE",
+            "privileges": ["VIEW_ENTITY_PAGE"], "actors": {"users": ["urn:li:corpuser:vera"]},
+            "resources": {"filter": {"criteria": [{"field": "URN", "values": [domain]}]}},
+        });
+        let policy = Urn::parse("urn:li:dataHubPolicy:root").unwrap();
+        writes.push((policy, AspectName::POLICY_INFO, seen));
+        let proposals = writes.into_iter();
+        let proposals =
+            proposals.map(|(urn, aspect, value)| Proposal::upsert(urn, aspect, value.to_string()));
+        catalog
+            .apply(&Caller::system(), proposals.collect())
+            .await
+            .unwrap();
+        catalog.enforce_policies(None);
+        catalog.enforce_view_policies();
+        let caller = Caller::new(Urn::parse("urn:li:corpuser:vera").unwrap());
+        let catalog = catalog.seen_by(&caller).await.unwrap();
+        let limited = |max_read| Reader::new(catalog.store(), catalog.view.as_deref(), max_read);
+        let domains = [domain.clone()];
+        for (max_read, is_enough) in [(4, true), (3, false)] {
+            let reader = limited(max_read);
+            let edges = reader
+                .edges_list(&domains, false, &["AssociatedWith"], 0, 1)
+                .await;
+            let children = reader.placements_list("domain", Some(&domain), 0, 1).await;
+            assert_eq!(
+                edges.as_ref().map(|pages| pages[0].total).ok(),
+                is_enough.then_some(0)
+            );
+            assert_eq!(
+                children.as_ref().map(|page| page.total).ok(),
+                is_enough.then_some(0)
+            );
+            for error in edges.err().into_iter().chain(children.err()) {
+                assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
+            }
+        }
+        // Of all domains together.
+        let twice = [domain.clone(), domain];
+        let edges = limited(7)
+            .edges_list(&twice, false, &["AssociatedWith"], 0, 1)
+            .await;
+        assert!(edges.is_err());
+        let key = AspectName::DOMAIN_PROPERTIES;
+        let urns = limited(5).urns_list("domain", key, None, 10).await.unwrap();
+        assert_eq!(urns.len(), 1);
+        assert!(limited(4).urns_list("domain", key, None, 10).await.is_err());
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use docent_catalog::descriptions::NewDescription;
 use docent_catalog::privilege::EDIT_ENTITY;
 use docent_catalog::{Caller, Catalog, Change, Error, ErrorKind, Proposal};
-use docent_model::{AspectName, Registry, SystemClock, Urn};
+use docent_model::{AspectName, SystemClock, Urn};
 use serde_json::{Value, json};
 
 use crate::{Fixture, dataset, upsert, write_as_operator};

@@ -41,16 +41,18 @@ pub(super) async fn list_action_requests(
         decided: input.status == Some(Status::Completed),
         proposer: urn(input.proposer.as_deref())?,
         entity: urn(input.resource_urn.as_deref())?,
-        concerning: (input.concerns_me == Some(true)).then(|| context.caller.clone()),
+        concerns_caller: input.concerns_me == Some(true),
     };
-    if filter.decided && filter.concerning.is_some() {
+    if filter.decided && filter.concerns_caller {
         return Err(Error::invalid(
             "concernsMe lists pending proposals: send it without the status COMPLETED",
         ));
     }
     let catalog = &context.catalog;
-    let (requests, total) = catalog.list_action_requests(&filter, start, count).await?;
-    let decidable = catalog.may_decide(&context.caller, &requests).await?;
+    let caller = &context.caller;
+    let listed = catalog.list_action_requests(caller, &filter, start, count);
+    let (requests, total) = listed.await?;
+    let decidable = catalog.may_decide(caller, &requests).await?;
     Ok(json!({
         "start": start,
         "count": count,

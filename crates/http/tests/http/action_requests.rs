@@ -354,3 +354,133 @@ async fn the_number_of_pending_proposals_is_limited() {
     assert!(message.contains("100 proposals of yours"), "{message}");
     assert_eq!(listed(&app, "count: 1").await["total"], 100);
 }
+
+/// Sends a list of change proposals over REST that becomes one proposal, and returns its URN.
+async fn propose_all(app: &App, token: &str, proposals: &[Value]) -> String {
+    app.clock.advance(1);
+    let body = json!({"proposals": proposals, "async": "false"}).to_string();
+    let mut request = app.request(Method::POST, "/aspects?action=ingestProposalBatch", body);
+    let token = format!("Bearer {token}").parse().unwrap();
+    request.headers_mut().insert("authorization", token);
+    let response = app.respond(request).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    let urn = response.headers()["x-docent-proposal"].to_str().unwrap();
+    urn.to_owned()
+}
+
+/// Who may do the write may decide about it, wherever the entity is before and after.
+#[tokio::test]
+async fn stewards_decide_what_is_created_in_their_domain_or_moved() {
+    let (app, [paula, eddie, rita]) = app().await;
+    let marketing = "urn:li:domain:marketing";
+    let domain = json!({"name": "Marketing", "description": ""});
+    app.ingest(marketing, "domainProperties", &domain).await;
+    let mike = token_of(&app.catalog, "urn:li:corpuser:mike", None).await;
+    let user = Urn::parse("urn:li:corpuser:mike").unwrap();
+    let (system, reader) = (Caller::system(), role("Reader"));
+    let assigned = app
+        .catalog
+        .assign_role(&system, &[user], Some(&reader))
+        .await;
+    assigned.unwrap();
+    for (domain, user) in [(FINANCE, "rita"), (marketing, "mike")] {
+        let steward = format!(
+            r#"mutation {{ addDomainSteward(domainUrn: "{domain}", actorUrn: "urn:li:corpuser:{user}") }}"#
+        );
+        let reply = app.graphql(&steward).await;
+        assert_eq!(reply["data"]["addDomainSteward"], true, "{reply}");
+    }
+    let subdomain = propose(
+        &app,
+        &paula,
+        &format!(r#"mutation {{ createDomain(input: {{ id: "taxes", name: "Taxes", parentDomain: "{FINANCE}" }}) }}"#),
+    )
+    .await;
+    let table = "urn:li:dataset:(urn:li:dataPlatform:hive,new,PROD)";
+    let properties = json!({"description": "new", "customProperties": {}});
+    let new_table = propose_all(
+        &app,
+        &paula,
+        &[
+            proposal("UPSERT", table, "datasetProperties", &properties),
+            proposal("UPSERT", table, "domains", &json!({"domains": [FINANCE]})),
+            // An owner whom the proposal names decides nothing by that.
+            proposal(
+                "UPSERT",
+                table,
+                "ownership",
+                &json!({"owners": [{"owner": "urn:li:corpuser:mike", "type": "DATAOWNER"}]}),
+            ),
+        ],
+    )
+    .await;
+    let in_marketing = json!({"domains": [marketing]});
+    app.ingest(DATASET, "domains", &in_marketing).await;
+    let set_domain =
+        format!(r#"mutation {{ setDomain(entityUrn: "{DATASET}", domainUrn: "{FINANCE}") }}"#);
+    let moved = propose(&app, &paula, &set_domain).await;
+
+    let created = [&new_table, &subdomain];
+    for (token, expected) in [
+        (&eddie, vec![&moved, &new_table, &subdomain]),
+        (&rita, created.to_vec()),
+        // A move needs the right on both sides.
+        (&mike, vec![]),
+    ] {
+        let query = "{ listActionRequests(input: { concernsMe: true }) { total actionRequests { urn canDecide } } }";
+        let mut reply = app.graphql_as(token, query).await;
+        let list = reply["data"]["listActionRequests"].take();
+        assert_eq!(urns(&list), expected, "{reply}");
+        for request in list["actionRequests"].as_array().unwrap() {
+            assert_eq!(request["canDecide"], true, "{request}");
+        }
+    }
+    for (token, urn) in [
+        (&mike, &subdomain),
+        (&mike, &new_table),
+        (&rita, &moved),
+        (&mike, &moved),
+    ] {
+        for field in ["rejectProposals", "acceptProposals"] {
+            let denied = decide(&app, token, field, urn).await;
+            assert_eq!(denied["errors"][0]["extensions"]["code"], 403, "{denied}");
+        }
+    }
+    let accepted = decide(&app, &rita, "acceptProposals", &new_table).await;
+    assert_eq!(accepted["data"]["acceptProposals"], true, "{accepted}");
+    assert_eq!(
+        app.aspect(table, "datasetProperties").await,
+        Some(properties)
+    );
+    let rejected = decide(&app, &rita, "rejectProposals", &subdomain).await;
+    assert_eq!(rejected["data"]["rejectProposals"], true, "{rejected}");
+}
+
+/// Several changes of one aspect are accepted as one.
+#[tokio::test]
+async fn a_privilege_for_one_of_several_changes_does_not_accept_all() {
+    let (app, [paula, _, rita]) = app().await;
+    let policy = json!({
+        "displayName": "columns", "description": "", "type": "METADATA", "state": "ACTIVE",
+        "privileges": ["EDIT_DATASET_COL_DESCRIPTION"],
+        "actors": {"users": ["urn:li:corpuser:rita"]}, "resources": {"filter": {"criteria": []}},
+    });
+    app.write_policy("urn:li:dataHubPolicy:columns", &policy)
+        .await;
+    let described = propose(&app, &paula, &describe_column("timestamp", "one")).await;
+    let accepted = decide(&app, &rita, "acceptProposals", &described).await;
+    assert_eq!(accepted["data"]["acceptProposals"], true, "{accepted}");
+    app.ingest("urn:li:tag:pii", "tagProperties", &json!({"name": "pii"}))
+        .await;
+    let tagged = propose(
+        &app,
+        &paula,
+        &format!(
+            r#"mutation {{ addTag(input: {{ tagUrn: "urn:li:tag:pii", resourceUrn: "{DATASET}",
+                subResourceType: DATASET_FIELD, subResource: "timestamp" }}) }}"#
+        ),
+    )
+    .await;
+    let denied = decide(&app, &rita, "acceptProposals", &tagged).await;
+    assert_eq!(denied["errors"][0]["extensions"]["code"], 403, "{denied}");
+}

@@ -10,11 +10,14 @@ use std::collections::BTreeSet;
 use axum::http::{Method, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::support::{App, DATASET, encoded};
+use crate::support::{App, DATASET, encoded, proposal, token_of};
 use crate::tokens::PROTECTED;
 use crate::{access, rest_access};
 use rows::{queries, requests};
-use world::{ASSERTION, BEHIND, CONTAINER, DOMAIN, FINANCE, SEEN_TERM, TABLE, TERM, WORD, app};
+use world::{
+    ASSERTION, BEHIND, CONTAINER, DOMAIN, FINANCE, PAULA, SEEN_TERM, SUBDOMAIN, TABLE, TERM, WORD,
+    app, grant,
+};
 
 /// Routes that only write, and those of one's own account. [`writes_that_name_it_do_not_find_it`]
 /// sends writes.
@@ -132,10 +135,8 @@ async fn reads_are_those_of_a_server_that_never_stored_it() {
     assert_eq!(found["data"]["searchAcrossEntities"]["total"], 4, "{found}");
 }
 
-#[tokio::test]
-async fn writes_that_name_it_do_not_find_it() {
-    let (with, token) = app(true).await;
-    let (without, other_token) = app(false).await;
+/// The mutations of the table of access, about hidden entities instead of others.
+fn mutations_of_hidden() -> Vec<String> {
     let mut mutations = Vec::new();
     for (field, arguments, _) in access::rows() {
         // As the target, and as what the target refers to.
@@ -156,12 +157,24 @@ async fn writes_that_name_it_do_not_find_it() {
         r#"moveDomain(input: {{ resourceUrn: "{FINANCE}", parentDomain: "{DOMAIN}" }})"#
     ));
     assert!(mutations.len() > 30, "{}", mutations.len());
-    for mutation in mutations {
-        let query = json!({"query": format!("mutation {{ {mutation} }}")});
-        let path = "/api/graphql";
-        let found = send(&with, &token, "POST", path, &query).await;
-        let expected = send(&without, &other_token, "POST", path, &query).await;
-        assert_eq!(found, expected, "{mutation}");
+    mutations
+}
+
+/// Sends a mutation to two servers, and expects the same reply.
+async fn expect_same_reply(with: (&App, &str), without: (&App, &str), mutation: &str) {
+    let query = json!({"query": format!("mutation {{ {mutation} }}")});
+    let path = "/api/graphql";
+    let found = send(with.0, with.1, "POST", path, &query).await;
+    let expected = send(without.0, without.1, "POST", path, &query).await;
+    assert_eq!(found, expected, "{mutation}");
+}
+
+#[tokio::test]
+async fn writes_that_name_it_do_not_find_it() {
+    let (with, token) = app(true).await;
+    let (without, other_token) = app(false).await;
+    for mutation in mutations_of_hidden() {
+        expect_same_reply((&with, &token), (&without, &other_token), &mutation).await;
     }
     for (method, route, rest, body, ..) in rest_access::rows() {
         let text = body.to_string();
@@ -306,4 +319,225 @@ async fn an_assertion_is_not_taken_over() {
     assert_eq!(reply["errors"][0]["extensions"]["code"], 403, "{reply}");
     assert!(!reply.to_string().contains(TABLE), "{reply}");
     assert_eq!(app.aspect(ASSERTION, "assertionInfo").await, before);
+}
+
+/// Privileges to edit that do not include viewing.
+const EDIT_PARTS: [&str; 12] = [
+    "EDIT_ENTITY_DOCS",
+    "EDIT_ENTITY_TAGS",
+    "EDIT_ENTITY_GLOSSARY_TERMS",
+    "EDIT_ENTITY_OWNERS",
+    "EDIT_ENTITY_DOC_LINKS",
+    "EDIT_DOMAINS_PRIVILEGE",
+    "EDIT_ENTITY_STATUS",
+    "EDIT_ENTITY_PROPERTIES",
+    "EDIT_ENTITY_ASSERTIONS",
+    "CREATE_ENTITY",
+    "MANAGE_DOMAINS",
+    "MANAGE_GLOSSARIES",
+];
+
+#[tokio::test]
+async fn privileges_to_edit_everything_do_not_reach_it() {
+    let (with, token) = app(true).await;
+    let (without, other_token) = app(false).await;
+    let everything = json!({"filter": {"criteria": []}});
+    let in_domain = json!({"filter": {"criteria": [{"field": "DOMAIN", "values": [DOMAIN]}]}});
+    for (number, resources) in [everything, in_domain].iter().enumerate() {
+        let (with, without) = ((&with, &*token), (&without, &*other_token));
+        for app in [with.0, without.0] {
+            grant(app, "parts", "urn:li:corpuser:vera", &EDIT_PARTS, resources).await;
+        }
+        // Patches create their entity: this is denied, like ingestion.
+        let mutations = mutations_of_hidden().into_iter();
+        for mutation in mutations.filter(|it| !it.starts_with("patchEntit")) {
+            expect_same_reply(with, without, &mutation).await;
+        }
+        // Ingestion cannot create what exists: this is denied, and in words.
+        let text = json!({"description": "hush five"});
+        let body =
+            json!({"proposal": proposal("UPSERT", TABLE, "editableDatasetProperties", &text)});
+        let path = "/aspects?action=ingestProposal";
+        let (status, reply) = send(with.0, with.1, "POST", path, &body).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{reply}");
+        let needed = ["VIEW_ENTITY_PAGE", "CREATE_ENTITY"][number];
+        assert!(reply.contains(needed), "{reply}");
+        let path = format!("/openapi/v3/entity/dataset/{}/globalTags", encoded(TABLE));
+        let deleted = send(with.0, with.1, "DELETE", &path, &Value::Null).await;
+        let expected = send(without.0, without.1, "DELETE", &path, &Value::Null).await;
+        assert_eq!(deleted, expected);
+        let text = with.0.aspect(TABLE, "editableDatasetProperties").await;
+        assert_eq!(text.unwrap()["description"], "hush two");
+        assert!(with.0.aspect(TABLE, "globalTags").await.is_some());
+        assert!(with.0.aspect(DOMAIN, "domainProperties").await.is_some());
+    }
+}
+
+#[tokio::test]
+async fn privileges_on_it_are_those_on_a_missing_entity() {
+    let mut replies = Vec::new();
+    for has_hidden in [true, false] {
+        let (app, token) = app(has_hidden).await;
+        let in_domain = json!({"filter": {"criteria": [{"field": "DOMAIN", "values": [DOMAIN]}]}});
+        let vera = "urn:li:corpuser:vera";
+        grant(&app, "tags", vera, &["EDIT_ENTITY_TAGS"], &in_domain).await;
+        let query = format!(
+            r#"{{ getGrantedPrivileges(input: {{ actorUrn: "{vera}",
+                resourceSpec: {{ resourceType: DATASET, resourceUrn: "{TABLE}" }} }}) {{ privileges }} }}"#
+        );
+        let reply = app.graphql_as(&token, &query).await;
+        assert!(reply["data"]["getGrantedPrivileges"].is_object(), "{reply}");
+        replies.push(reply);
+    }
+    assert_eq!(replies[0], replies[1]);
+}
+
+#[tokio::test]
+async fn deleting_a_domain_names_no_hidden_subdomain() {
+    let (app, token) = app(true).await;
+    let only = |urn: &str| json!({"filter": {"criteria": [{"field": "URN", "values": [urn]}]}});
+    let vera = "urn:li:corpuser:vera";
+    let privileges = ["EDIT_ENTITY", "DELETE_ENTITY"];
+    grant(&app, "parent", vera, &privileges, &only(DOMAIN)).await;
+    let mutation = format!(r#"mutation {{ deleteDomain(urn: "{DOMAIN}") }}"#);
+    let reply = app.graphql_as(&token, &mutation).await;
+    let message = reply["errors"][0]["message"].as_str().unwrap();
+    assert_eq!(reply["errors"][0]["extensions"]["code"], 409, "{reply}");
+    assert!(
+        message.contains("child domains that you may not see"),
+        "{message}"
+    );
+    assert!(!reply.to_string().contains(SUBDOMAIN), "{reply}");
+    let path = format!("/openapi/v3/entity/domain/{}", encoded(DOMAIN));
+    for path in [format!("{path}/domainProperties"), path] {
+        let (status, reply) = send(&app, &token, "DELETE", &path, &Value::Null).await;
+        assert_eq!(status, StatusCode::CONFLICT, "{reply}");
+        assert!(!reply.contains(SUBDOMAIN), "{reply}");
+    }
+    // One that the caller sees is named.
+    let other = "urn:li:domain:d-3";
+    let properties = json!({"name": "other", "parentDomain": DOMAIN});
+    app.ingest(other, "domainProperties", &properties).await;
+    grant(&app, "child", vera, &["VIEW_ENTITY_PAGE"], &only(other)).await;
+    let reply = app.graphql_as(&token, &mutation).await;
+    let message = reply["errors"][0]["message"].as_str().unwrap();
+    assert!(
+        message.contains(other) && !message.contains(SUBDOMAIN),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn proposers_withdraw_what_they_may_not_see_any_more() {
+    let (app, _) = app(true).await;
+    let paula = token_of(&app.catalog, PAULA, None).await;
+    let list = "{ listActionRequests(input: {}) { total actionRequests { urn canDecide changes { urn } } } }";
+    let reply = app.graphql_as(&paula, list).await;
+    let listed = &reply["data"]["listActionRequests"];
+    assert_eq!(listed["total"], 1, "{reply}");
+    let request = &listed["actionRequests"][0];
+    assert_eq!(
+        (&request["changes"], &request["canDecide"]),
+        (&json!([]), &json!(false))
+    );
+    assert!(!reply.to_string().contains(WORD), "{reply}");
+    let about =
+        format!(r#"{{ listActionRequests(input: {{ resourceUrn: "{TABLE}" }}) {{ total }} }}"#);
+    let reply = app.graphql_as(&paula, &about).await;
+    assert_eq!(reply["data"]["listActionRequests"]["total"], 0, "{reply}");
+
+    let decide =
+        |field: &str| format!("mutation {{ {field}(proposalUrns: [{}]) }}", request["urn"]);
+    let reply = app.graphql_as(&paula, &decide("acceptProposals")).await;
+    assert_eq!(reply["errors"][0]["extensions"]["code"], 404, "{reply}");
+    let reply = app.graphql_as(&paula, &decide("rejectProposals")).await;
+    assert_eq!(reply["data"]["rejectProposals"], true, "{reply}");
+    let decided = r#"{ listActionRequests(input: { status: COMPLETED }) { total actionRequests { result } } }"#;
+    let reply = app.graphql(decided).await;
+    let results = &reply["data"]["listActionRequests"]["actionRequests"];
+    let withdrawn = json!({"result": "WITHDRAWN"});
+    assert!(results.as_array().unwrap().contains(&withdrawn), "{reply}");
+}
+
+#[tokio::test]
+async fn a_steward_sees_and_decides_what_is_proposed_for_the_domain() {
+    let (app, vera) = app(true).await;
+    let in_finance = json!({"filter": {"criteria": [{"field": "DOMAIN", "values": [FINANCE]}]}});
+    grant(&app, "paula", PAULA, &["VIEW_ENTITY_PAGE"], &in_finance).await;
+    let paula = token_of(&app.catalog, PAULA, None).await;
+    let other = token_of(&app.catalog, "urn:li:corpuser:olga", None).await;
+    world::assign(&app, "urn:li:corpuser:olga", "Reader").await;
+    let create = |id: &str| {
+        format!(
+            r#"mutation {{ createDomain(input: {{ id: "{id}", name: "{id}", parentDomain: "{FINANCE}" }}) }}"#
+        )
+    };
+    let list = "{ listActionRequests(input: { concernsMe: true }) { total actionRequests { canDecide } } }";
+    for (id, field) in [("taxes", "acceptProposals"), ("audits", "rejectProposals")] {
+        let reply = app.graphql_as(&paula, &create(id)).await;
+        let urn = &reply["extensions"]["proposals"][0];
+        assert!(urn.is_string(), "{reply}");
+        let decide = format!("mutation {{ {field}(proposalUrns: [{urn}]) }}");
+        let reply = app.graphql_as(&other, list).await;
+        assert_eq!(reply["data"]["listActionRequests"]["total"], 0, "{reply}");
+        let reply = app.graphql_as(&other, &decide).await;
+        assert_eq!(reply["errors"][0]["extensions"]["code"], 404, "{reply}");
+
+        let reply = app.graphql_as(&vera, list).await;
+        let listed = &reply["data"]["listActionRequests"];
+        assert_eq!(
+            *listed,
+            json!({"total": 1, "actionRequests": [{"canDecide": true}]}),
+            "{reply}"
+        );
+        let reply = app.graphql_as(&vera, &decide).await;
+        assert_eq!(reply["data"][field], true, "{reply}");
+    }
+    assert!(
+        app.aspect("urn:li:domain:taxes", "domainProperties")
+            .await
+            .is_some()
+    );
+    assert!(
+        app.aspect("urn:li:domain:audits", "domainProperties")
+            .await
+            .is_none()
+    );
+    // The rejected one is still seen by those who see the domain, and by nobody else.
+    let decided = "{ listActionRequests(input: { status: COMPLETED }) { total } }";
+    for (token, total) in [(&vera, 2), (&other, 0)] {
+        let reply = app.graphql_as(token, decided).await;
+        assert_eq!(
+            reply["data"]["listActionRequests"]["total"], total,
+            "{reply}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_subdomain_of_it_is_a_root_with_and_without_a_query() {
+    let (app, token) = app(true).await;
+    let only = json!({"filter": {"criteria": [{"field": "URN", "values": [SUBDOMAIN]}]}});
+    grant(
+        &app,
+        "sub",
+        "urn:li:corpuser:vera",
+        &["VIEW_ENTITY_PAGE"],
+        &only,
+    )
+    .await;
+    for (query, expected) in [
+        ("", json!([{"urn": SUBDOMAIN}, {"urn": FINANCE}])),
+        (r#"query: "hush below""#, json!([{"urn": SUBDOMAIN}])),
+        (r#"query: "Finance""#, json!([{"urn": FINANCE}])),
+    ] {
+        let query =
+            format!("{{ listDomains(input: {{ {query} }}) {{ total domains {{ urn }} }} }}");
+        let mut reply = app.graphql_as(&token, &query).await;
+        let list = reply["data"]["listDomains"].take();
+        let mut domains = list["domains"].as_array().unwrap().clone();
+        domains.sort_by_key(|domain| domain["urn"].to_string());
+        assert_eq!(json!(domains), expected, "{query}: {reply}");
+        assert_eq!(list["total"], domains.len(), "{query}");
+    }
 }

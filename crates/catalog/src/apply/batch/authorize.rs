@@ -3,21 +3,18 @@
 use docent_model::{AspectName, Urn};
 use docent_store::{AspectKey, AspectRow};
 
-use super::{Batch, Prepared};
-use crate::access::{AspectSource, denied, read_resource};
+use super::{Batch, Prepared, conditions};
+use crate::access::{AspectSource, read_resource};
 use crate::apply::authorization::{Authorization, Check, may_move};
 use crate::apply::prepare::about_proposal;
 use crate::privilege::EDIT_ENTITY;
-use crate::proposal::{Change, Proposal, Requirement};
+use crate::proposal::{Change, Privileges, Proposal, Requirement};
 use crate::{Error, ErrorSubject};
 
 /// What is decided before a change.
 pub(super) enum Decision<'p> {
     Allowed,
     Waits(Deferred<'p>),
-    /// The caller may neither change nor see the entity. The change is left out, like that of a
-    /// missing entity; if it would create one, the list fails at its end.
-    Hidden(Option<Error>),
 }
 
 /// A decision that waits for the end of the list.
@@ -38,33 +35,47 @@ impl AspectSource for Batch<'_> {
 impl Batch<'_> {
     /// Whether the entity does not exist for the caller.
     pub(super) fn hides(&self, urn: &Urn) -> bool {
-        self.hidden.contains(urn) && !self.created.contains(urn)
+        self.visibility.hidden.contains(urn) && !self.created.contains(urn)
     }
 
-    /// Fails like a change of a missing entity, if the change needs one that the caller may not
-    /// see. This comes before the decision about the change: a denial would tell that there is
-    /// something.
-    pub(super) fn check_visible(&self, item: &Prepared) -> Result<(), Error> {
+    /// Whether the change is one of a stored entity that the caller may not see. Fails like a
+    /// change of a missing entity, if the change needs one. This comes before the decision about
+    /// the change: a denial would tell that there is something.
+    pub(super) async fn changes_hidden(&mut self, item: &Prepared) -> Result<bool, Error> {
         let Proposal { urn, change, .. } = &item.proposal;
         if !self.hides(urn) {
-            return Ok(());
+            return Ok(false);
         }
         for requirement in &item.proposal.requirements {
-            if let Requirement::Exists {
-                urn: required,
-                otherwise,
-                ..
-            } = requirement
-                && required == urn
-            {
-                let subject = ErrorSubject::entity(urn);
-                return Err(Error::no_entity(otherwise.as_str()).about(subject));
+            match requirement {
+                Requirement::Exists {
+                    urn: required,
+                    otherwise,
+                    ..
+                } if required == urn => {
+                    let subject = ErrorSubject::entity(urn);
+                    return Err(Error::no_entity(otherwise.as_str()).about(subject));
+                }
+                // Clearing a missing entity finds no aspect that a condition could be about.
+                condition if condition.is_condition() && !matches!(change, Change::Clear) => {
+                    let subject = change.aspect().unwrap_or(item.entity.key_aspect);
+                    conditions::check(condition, subject, None)?;
+                }
+                _ => {}
             }
         }
-        if let Change::Edit { edit, .. } = change {
-            edit.run(None, &self.stamp)?;
-        }
-        Ok(())
+        let is_decided = matches!(item.proposal.privileges, Privileges::Authorized);
+        Ok(!is_decided && self.exists(urn, item.entity).await?)
+    }
+
+    /// Whether the change would create its entity if that were missing.
+    pub(super) fn would_create(&self, item: &Prepared) -> Result<bool, Error> {
+        Ok(match &item.proposal.change {
+            Change::Upsert { .. } | Change::Create { .. } | Change::CreateEntity { .. } => true,
+            Change::Patch { patch, .. } => !patch.only_removes(),
+            Change::Edit { edit, .. } => edit.run(None, &self.stamp)?.is_some(),
+            _ => false,
+        })
     }
 
     /// Decides about a change before it happens, or returns the decision that must wait.
@@ -79,16 +90,10 @@ impl Batch<'_> {
         if !is_new {
             let resource = read_resource(self, urn, check.fields).await?;
             let references = item.proposal.references.as_deref();
-            let decision = authorization.decide(urn, &check.privileges, &resource, references);
-            if decision.is_err() && self.hides(urn) {
-                let creates = item.proposal.change.may_create();
-                let denial = creates
-                    .then(|| denied(&authorization.actor, &check.privileges_if_new, Some(urn)));
-                return Ok(Decision::Hidden(denial));
-            }
-            self.trail.allowed_by(decision?);
+            let policy = authorization.decide(urn, &check.privileges, &resource, references)?;
+            self.trail.allowed_by(policy);
         }
-        if !is_new && !may_move(&item.proposal.change) {
+        if !is_new && !item.proposal.change.aspect().is_some_and(may_move) {
             return Ok(Decision::Allowed);
         }
         Ok(Decision::Waits(Deferred {

@@ -1,5 +1,7 @@
 //! Invariants of domains: a tree of limited depth without dangling references.
 
+use std::sync::Arc;
+
 use docent_model::aspects::{DomainProperties, Domains};
 use docent_model::{AspectName, Urn};
 use docent_store::AspectKey;
@@ -10,6 +12,9 @@ use super::Batch;
 use crate::domains::MAX_DEPTH;
 use crate::proposal::{Proposal, Requirement};
 use crate::{ConflictReason, Error};
+
+/// How many children are examined to name one that the caller sees.
+const MAX_EXAMINED: usize = 100;
 
 impl Batch<'_> {
     /// Checks that a domain is not its own ancestor and not too deep, and where its creator
@@ -93,17 +98,32 @@ impl Batch<'_> {
 
     pub(super) async fn check_childless(&mut self, domain: &Urn) -> Result<(), Error> {
         let domains = std::slice::from_ref(domain);
-        let children = self.tx.placement_children("domain", domains, 1).await?;
-        match children.first() {
-            None => Ok(()),
-            Some(child) => {
-                let message = format!(
-                    "Cannot delete domain {domain} which has child domains, {child} for one: \
-                     move or delete them first"
-                );
-                Err(Error::conflict(ConflictReason::InUse, message).naming(domain))
+        let children = self.tx.placement_children("domain", domains, MAX_EXAMINED);
+        let children = children.await?;
+        if children.is_empty() {
+            return Ok(());
+        }
+        let what_to_do = match self.first_visible(children).await? {
+            Some(child) => format!(", {child} for one: move or delete them first"),
+            None => " that you may not see: ask an administrator to move or delete them".to_owned(),
+        };
+        let message = format!("Cannot delete domain {domain} which has child domains{what_to_do}");
+        Err(Error::conflict(ConflictReason::InUse, message).naming(domain))
+    }
+
+    /// The first of the entities that the caller may see.
+    async fn first_visible(&mut self, urns: Vec<Urn>) -> Result<Option<Urn>, Error> {
+        let visibility = Arc::clone(&self.visibility);
+        for urn in urns {
+            let is_visible = match &visibility.view {
+                Some(view) => view.grants(self, &urn).await?,
+                None => true,
+            };
+            if is_visible {
+                return Ok(Some(urn));
             }
         }
+        Ok(None)
     }
 
     /// Fails for a domain with children, and removes its members from it. Returns whether it has no

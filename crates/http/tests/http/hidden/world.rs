@@ -72,25 +72,37 @@ pub(super) async fn app(has_hidden: bool) -> (App, String) {
             .await;
     }
     hide_by_default(&app).await;
-    let steward = json!({
-        "displayName": "vera", "description": "", "type": "METADATA", "state": "ACTIVE",
-        "privileges": ["EDIT_ENTITY"], "actors": {"users": ["urn:li:corpuser:vera"]},
-        "resources": {"filter": {"criteria": [{"field": "DOMAIN", "values": [FINANCE]}]}},
-    });
-    let policy = "urn:li:dataHubPolicy:vera";
-    app.write_policy(policy, &steward).await;
-    let token = token_of(&app.catalog, "urn:li:corpuser:vera", None).await;
-    assign(&app, "urn:li:corpuser:vera", "Reader").await;
+    let vera = "urn:li:corpuser:vera";
+    let in_finance = json!({"filter": {"criteria": [{"field": "DOMAIN", "values": [FINANCE]}]}});
+    grant(&app, "vera", vera, &["EDIT_ENTITY"], &in_finance).await;
+    let token = token_of(&app.catalog, vera, None).await;
+    assign(&app, vera, "Reader").await;
     (app, token)
 }
 
-async fn assign(app: &App, user: &str, role_name: &str) {
+pub(super) async fn assign(app: &App, user: &str, role_name: &str) {
     let user = Urn::parse(user).unwrap();
     let assigned = app
         .catalog
         .assign_role(&Caller::system(), &[user], Some(&role(role_name)))
         .await;
     assigned.unwrap();
+}
+
+/// Writes a policy for one user.
+pub(super) async fn grant(
+    app: &App,
+    name: &str,
+    user: &str,
+    privileges: &[&str],
+    resources: &Value,
+) {
+    let policy = json!({
+        "displayName": name, "description": "", "type": "METADATA", "state": "ACTIVE",
+        "privileges": privileges, "actors": {"users": [user]}, "resources": resources,
+    });
+    app.write_policy(&format!("urn:li:dataHubPolicy:{name}"), &policy)
+        .await;
 }
 
 /// Proposes two changes of [`TABLE`], of which one is decided.
