@@ -46,9 +46,9 @@ fn crash_all_acknowledged_writes_survive_and_no_batch_is_partially_applied() -> 
         .collect::<anyhow::Result<Vec<_>>>()?;
     let begin = Instant::now();
     for kill in 1..=kills {
-        let writes = random.below(WRITES_PER_KILL);
+        let at_least = random.below(WRITES_PER_KILL);
         let delay = Duration::from_millis(random.below(60));
-        write_and_kill(&mut server, &connection, &mut writers, writes, delay)
+        write_and_kill(&mut server, &connection, &mut writers, at_least, delay)
             .with_context(|| format!("kill {kill}, seed {seed}"))?;
         if kill % KILLED_START_EVERY == 0 {
             kill_during_start(&server, Duration::from_millis(random.below(60)))?;
@@ -163,12 +163,12 @@ fn write_and_kill(
     server: &mut Server,
     connection: &Connection,
     writers: &mut [Writer],
-    writes: u64,
+    at_least: u64,
     delay: Duration,
 ) -> anyhow::Result<()> {
     let counters: Vec<_> = writers.iter().map(Writer::acknowledged_counter).collect();
     let acknowledged = || -> u64 { counters.iter().map(|c| c.load(Ordering::SeqCst)).sum() };
-    let goal = acknowledged() + writes;
+    let goal = acknowledged() + at_least;
     let killed = AtomicBool::new(false);
     let start = Barrier::new(writers.len() + 2);
     thread::scope(|scope| {
@@ -205,7 +205,7 @@ fn write_and_kill(
     })?;
     ensure!(
         acknowledged() >= goal,
-        "the server did not acknowledge {writes} writes within {PATIENCE:?}"
+        "the server did not acknowledge {at_least} writes within {PATIENCE:?}"
     );
     Ok(())
 }

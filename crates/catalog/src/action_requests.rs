@@ -498,10 +498,10 @@ fn accepted(change: ProposedChange) -> Result<Proposal, Error> {
     };
     let before = parse(change.before.as_deref())?;
     let after = parse(change.after.as_deref())?;
-    let (privileges, if_new) = demands::by_existence(&change.privileges);
+    let (privileges, privileges_if_new) = demands::by_existence(&change.privileges);
     let privileges = Privileges::AnyOf {
         privileges: privileges.into(),
-        if_new: if_new.into(),
+        if_new: privileges_if_new.into(),
     };
     let (urn, is_new) = (change.urn, change.is_new);
     let conflict = {

@@ -23,7 +23,6 @@ use crate::access::scope;
 use crate::proposal::{Change, Proposal, Requirement};
 use crate::runs::EntityRollback;
 use crate::{Caller, Catalog, Error, ErrorKind};
-pub(crate) use authorization::may_move;
 use authorization::{Authorization, Visibility};
 use batch::Batch;
 pub(crate) use batch::account_status::may_change as may_change_account_status;

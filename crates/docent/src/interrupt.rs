@@ -1,5 +1,5 @@
-//! Ctrl-C, SIGTERM and SIGHUP for long commands that can be stopped at any time, because their writes are
-//! atomic.
+//! Ctrl-C, SIGTERM and SIGHUP for long commands that can be stopped at any time, because their
+//! writes are atomic.
 
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};

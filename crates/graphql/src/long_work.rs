@@ -52,7 +52,7 @@ mod tests {
             let wait = move || receiver.recv_timeout(std::time::Duration::from_mins(1));
             LongWork::default().run(true, wait).await
         });
-        let received = runtime.block_on(computation).unwrap();
-        assert_eq!(received, Ok("served"));
+        let reply = runtime.block_on(computation).unwrap();
+        assert_eq!(reply, Ok("served"));
     }
 }

@@ -6,7 +6,7 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::AppState;
@@ -37,7 +38,7 @@ impl Default for RequestTimeout {
 #[derive(Debug, Clone)]
 pub(crate) struct Deadline {
     timeout: Duration,
-    at: Arc<Mutex<Instant>>,
+    at: Arc<watch::Sender<Instant>>,
 }
 
 impl Deadline {
@@ -45,33 +46,35 @@ impl Deadline {
     fn start(timeout: Duration, receiving: Duration) -> Self {
         Self {
             timeout,
-            at: Arc::new(Mutex::new(Instant::now() + receiving + timeout)),
+            at: Arc::new(watch::Sender::new(Instant::now() + receiving + timeout)),
         }
     }
 
     /// Starts the time again: the body has arrived.
     pub(crate) fn restart(&self) {
-        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now() + self.timeout;
+        self.at.send_replace(Instant::now() + self.timeout);
     }
 
     async fn passed(&self) {
+        let mut changes = self.at.subscribe();
         loop {
-            let at = *self.at.lock().unwrap_or_else(PoisonError::into_inner);
-            if Instant::now() >= at {
-                return;
+            let at = *changes.borrow_and_update();
+            tokio::select! {
+                () = tokio::time::sleep_until(at) => return,
+                // `self` holds the sender, so this fails only after a change.
+                _ = changes.changed() => {}
             }
-            tokio::time::sleep_until(at).await;
         }
     }
 }
 
 /// Answers a request within its deadline.
-pub(crate) async fn limit(
-    State(state): State<AppState>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let RequestTimeout(timeout) = state.settings().request_timeout;
+pub(crate) async fn limit(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    within(state.settings().request_timeout, request, next).await
+}
+
+async fn within(limit: RequestTimeout, mut request: Request, next: Next) -> Response {
+    let RequestTimeout(timeout) = limit;
     let receiving = if request.body().is_end_stream() {
         Duration::ZERO
     } else {
@@ -106,4 +109,48 @@ fn timed_out(timeout: Duration, may_write: bool) -> ErrorResponse {
             .followed_by("If it is a write, it may have been stored: read before a retry.");
     }
     error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::Router;
+    use axum::body::Body;
+    use axum::extract::Extension;
+    use axum::middleware::from_fn;
+    use axum::routing::post;
+    use tower::ServiceExt as _;
+
+    const LIMIT: RequestTimeout = RequestTimeout(Duration::from_millis(20));
+
+    /// The status of a request and the time that it took.
+    async fn send(router: Router, body: Body) -> (StatusCode, Duration) {
+        let router = router.layer(from_fn(|request, next| within(LIMIT, request, next)));
+        let request = Request::post("/").body(body).unwrap();
+        let started = Instant::now();
+        let response = router.oneshot(request).await.unwrap();
+        (response.status(), started.elapsed())
+    }
+
+    #[tokio::test]
+    async fn a_request_that_takes_too_long_is_answered_with_503() {
+        let router = Router::new().route("/", post(std::future::pending::<()>));
+        let (status, took) = send(router, Body::empty()).await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(took >= LIMIT.0, "{took:?}");
+    }
+
+    #[tokio::test]
+    async fn the_time_starts_when_the_body_has_arrived() {
+        let never_ends = async |Extension(deadline): Extension<Deadline>| {
+            // The time for the body is running.
+            tokio::time::sleep(2 * LIMIT.0).await;
+            deadline.restart();
+            std::future::pending::<()>().await;
+        };
+        let router = Router::new().route("/", post(never_ends));
+        let (status, took) = send(router, Body::from("body")).await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!((3 * LIMIT.0..MAX_READ_TIME).contains(&took), "{took:?}");
+    }
 }

@@ -1,5 +1,5 @@
-//! Sends the same queries as a user who may view one percent of the datasets: to the library, and to
-//! docent.
+//! Sends the same queries as a user who may view one percent of the datasets: to the library, and
+//! to docent.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};

@@ -21,6 +21,18 @@ pub(crate) fn of_change(urn: &Urn, change: &Change) -> Vec<Privilege> {
     privileges
 }
 
+/// Whether a change of the aspect may give its entity another place, which policies refer to.
+pub(crate) fn may_move(aspect: AspectName) -> bool {
+    [
+        AspectName::CONTAINER,
+        AspectName::DOMAIN_PROPERTIES,
+        AspectName::DOMAINS,
+        AspectName::GLOSSARY_NODE_INFO,
+        AspectName::GLOSSARY_TERM_INFO,
+    ]
+    .contains(&aspect)
+}
+
 /// Whether rights depend on the aspect, or it belongs to one person. That somebody may edit the
 /// entity says nothing about those. The status of an account has its own rule
 /// ([`crate::proposal::Requirement::AccountStatusUnchanged`]).

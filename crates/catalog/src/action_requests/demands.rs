@@ -12,10 +12,10 @@ use docent_store::{AspectKey, AspectRow, ReadRequest, RowVersion, StoredAspect};
 use serde_json::Value;
 
 use super::{Info, MAX_LISTED, ProposedChange, Summary, known_privileges};
+use crate::access::demand::may_move;
 use crate::access::resource::{Fields, Resource};
 use crate::access::scope::{self, CallerRights};
 use crate::access::{AspectSource, Prefetched, decisive_part, read_resource};
-use crate::apply::may_move;
 use crate::privilege::{CREATE_ENTITY, Privilege};
 use crate::stored::aspect_value;
 use crate::{Caller, Catalog, Error};

@@ -11,7 +11,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use docent_model::{AspectName, Urn};
+use docent_model::Urn;
 use docent_store::AspectKey;
 
 use super::prepare::{Prepared, about_proposal};
@@ -183,16 +183,4 @@ pub(super) fn privileges_if_new(proposal: &Proposal) -> Vec<Privilege> {
         privileges.push(CREATE_ENTITY);
     }
     privileges
-}
-
-/// Whether a change of the aspect may give its entity another place, which policies refer to.
-pub(crate) fn may_move(aspect: AspectName) -> bool {
-    [
-        AspectName::CONTAINER,
-        AspectName::DOMAIN_PROPERTIES,
-        AspectName::DOMAINS,
-        AspectName::GLOSSARY_NODE_INFO,
-        AspectName::GLOSSARY_TERM_INFO,
-    ]
-    .contains(&aspect)
 }

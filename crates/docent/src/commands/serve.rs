@@ -374,7 +374,8 @@ fn passwd_command(store: &StoreUrl) -> String {
     }
 }
 
-/// Resolves on Ctrl-C, SIGTERM, or SIGHUP, which a closed terminal sends. A further Ctrl-C exits immediately.
+/// Resolves on Ctrl-C, SIGTERM, or SIGHUP, which a closed terminal sends. A further Ctrl-C exits
+/// immediately.
 fn stop_signal() -> Result<impl Future<Output = ()>> {
     let mut interrupt =
         signal(SignalKind::interrupt()).context("cannot install the handler of Ctrl-C")?;

@@ -16,9 +16,10 @@ use serde_json::{Map, Value};
 
 use crate::error::ErrorResponse;
 
-/// Variables may take this much, or twice the size of the body if that is more: with the body
-/// itself, three times its size.
-const MIN_PARSED_BYTES: usize = 4 * 1024 * 1024;
+/// Variables may take this much: objects with short texts take about eight times their text, and a
+/// request of a few megabytes is ordinary. Larger ones may take twice the size of the body, with
+/// the body itself three times its size.
+const MIN_PARSED_BYTES: usize = 32 * 1024 * 1024;
 
 /// The declared variables of a request, not parsed yet.
 #[derive(Debug, Default)]

@@ -452,7 +452,8 @@ async fn proposers_withdraw_what_they_may_not_see_any_more() {
     assert_eq!(reply["errors"][0]["extensions"]["code"], 404, "{reply}");
     let reply = app.graphql_as(&paula, &decide("rejectProposals")).await;
     assert_eq!(reply["data"]["rejectProposals"], true, "{reply}");
-    let decided = r#"{ listActionRequests(input: { status: COMPLETED }) { total actionRequests { result } } }"#;
+    let decided =
+        "{ listActionRequests(input: { status: COMPLETED }) { total actionRequests { result } } }";
     let reply = app.graphql(decided).await;
     let results = &reply["data"]["listActionRequests"]["actionRequests"];
     let withdrawn = json!({"result": "WITHDRAWN"});

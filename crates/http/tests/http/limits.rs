@@ -1,5 +1,5 @@
-//! Limits of one request, whatever is stored: on the work of the writer, on the size of replies, and
-//! on time.
+//! Limits of one request, whatever is stored: on the work of the writer, the size of replies, and
+//! time.
 
 use std::time::Duration;
 
@@ -158,10 +158,9 @@ async fn requests_over_their_time_get_503_and_what_to_do() {
         ..HttpSettings::default()
     })
     .await;
-    // A write waits for the thread of the writer.
-    let write = proposal("UPSERT", &urn(0), "status", &json!({"removed": false}));
-    let body = json!({"proposal": write});
-    let (status, reply) = app.post("/aspects?action=ingestProposal", &body).await;
+    // The first search waits for the index.
+    let search = "{ searchAcrossEntities(input: { query: \"*\" }) { total } }";
+    let (status, reply) = app.post("/api/graphql", &json!({"query": search})).await;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{reply}");
     assert!(message(&reply).contains("--request-timeout"), "{reply}");
     assert!(message(&reply).contains("may have been stored"), "{reply}");

@@ -180,8 +180,8 @@ async fn tokens_are_listed_to_their_users_and_administrators_alone() {
             "{reply}"
         );
         let reply = app.graphql_as(token, changes).await;
-        let changed = reply["data"]["recentChanges"].as_array();
-        assert_eq!(changed.map(Vec::len), Some(count), "{reply}");
+        let listed = reply["data"]["recentChanges"].as_array();
+        assert_eq!(listed.map(Vec::len), Some(count), "{reply}");
     }
 }
 

@@ -4,8 +4,9 @@ use docent_model::{AspectName, Urn};
 use docent_store::{AspectKey, AspectRow};
 
 use super::{Batch, Prepared, conditions};
+use crate::access::demand::may_move;
 use crate::access::{AspectSource, read_resource};
-use crate::apply::authorization::{Authorization, Check, may_move};
+use crate::apply::authorization::{Authorization, Check};
 use crate::apply::prepare::about_proposal;
 use crate::privilege::EDIT_ENTITY;
 use crate::proposal::{Change, Privileges, Proposal, Requirement};
