@@ -64,6 +64,8 @@ pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
 async fn run(settings: Settings) -> Result<()> {
     // Before anything else, so that a signal during startup stops the server.
     let stop = stop_signal()?;
+    // Before files are opened, which count as well.
+    let connections = Connections::new(connection_limits(&settings));
     // Before the store is created, so that an invalid address or file leaves nothing behind.
     let (listener, address) = listen(settings.listen, "--listen").await?;
     let ui = match settings.ui_listen {
@@ -131,7 +133,6 @@ async fn run(settings: Settings) -> Result<()> {
         "serving {} on {address}",
         settings.store
     );
-    let connections = Connections::new(connection_limits(&settings));
     let stop = stop.shared();
     if let Some(certificate) = certificate.clone() {
         background.spawn(certificate.watch());
