@@ -211,7 +211,12 @@ impl World {
                 criteria.push(json!({"field": "TYPE", "values": types, "condition": condition}));
                 continue;
             }
-            let (field, values) = random.pick(&values);
+            // Domains decide most policies of real catalogs, and their paths are cached.
+            let (field, values) = if random.one_in(2) {
+                &values[0]
+            } else {
+                random.pick(&values)
+            };
             let mut values: Vec<String> = (0..=random.below(3))
                 .map(|_| random.pick(values).as_str().to_owned())
                 .collect();
