@@ -221,7 +221,12 @@ pub(crate) fn is_entity_type(name: &str) -> bool {
 
 /// The error for a caller without any of the privileges.
 pub(crate) fn denied(actor: &Urn, privileges: &[Privilege], urn: Option<&Urn>) -> Error {
-    let mut names: Vec<&str> = privileges.iter().map(|it| it.name()).collect();
+    let mut names: Vec<&str> = Vec::new();
+    for privilege in privileges {
+        if !names.contains(&privilege.name()) {
+            names.push(privilege.name());
+        }
+    }
     let more = names.len() > LISTED_PRIVILEGES;
     names.truncate(LISTED_PRIVILEGES);
     let needs = match names.as_slice() {
