@@ -37,7 +37,7 @@ pub struct Change {
     pub version: LogicalVersion,
     pub time_ms: EpochMillis,
     pub actor: String,
-    /// The text or the URN; `None` if it was removed.
+    /// The text or the URN; `None` if it was removed, or the caller may not see the entity.
     pub value: Option<String>,
 }
 
@@ -71,10 +71,26 @@ impl Catalog {
             }
         }
         changes.reverse();
+        if matches!(subject, Subject::Domain) {
+            self.hide_domains(&mut changes).await?;
+        }
         Ok(History {
             is_complete,
             changes,
         })
+    }
+
+    /// Removes the URNs of domains that the caller may not see.
+    async fn hide_domains(&self, changes: &mut [Change]) -> Result<(), Error> {
+        let domain = |change: &Change| Urn::parse(change.value.as_deref()?).ok();
+        let domains: Vec<Urn> = changes.iter().filter_map(domain).collect();
+        let hidden = self.hidden_among(&domains).await?;
+        for change in changes {
+            if domain(change).is_some_and(|domain| hidden.contains(&domain)) {
+                change.value = None;
+            }
+        }
+        Ok(())
     }
 }
 

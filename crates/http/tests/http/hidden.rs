@@ -253,6 +253,25 @@ async fn lineage_shows_only_that_something_is_there() {
 }
 
 #[tokio::test]
+async fn the_history_of_a_dataset_does_not_name_it() {
+    let (app, token) = app(true).await;
+    for domain in [DOMAIN, FINANCE] {
+        let assign = format!(r#"setDomain(entityUrn: "{BEHIND}", domainUrn: "{domain}")"#);
+        let reply = app.graphql(&format!("mutation {{ {assign} }}")).await;
+        assert_eq!(reply["data"]["setDomain"], true, "{reply}");
+    }
+    let history = format!(
+        r#"{{ history(input: {{ urn: "{BEHIND}", subject: DOMAIN }}) {{ changes {{ domain {{ urn }} }} }} }}"#
+    );
+    for (token, former) in [(&token, Value::Null), (&app.token, json!({"urn": DOMAIN}))] {
+        let reply = app.graphql_as(token, &history).await;
+        let changes = &reply["data"]["history"]["changes"];
+        assert_eq!(changes[0]["domain"]["urn"], FINANCE, "{reply}");
+        assert_eq!(changes[1]["domain"], former, "{reply}");
+    }
+}
+
+#[tokio::test]
 async fn a_proposal_about_it_cannot_be_found_or_decided() {
     let (app, token) = app(true).await;
     let query = "{ listActionRequests(input: {}) { actionRequests { urn } } }";
