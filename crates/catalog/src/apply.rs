@@ -154,9 +154,7 @@ impl Catalog {
             "not finished after {MAX_TRANSACTIONS} transactions; they are committed, and repeating the request continues"
         )))
     }
-}
 
-impl Catalog {
     /// What the caller of this catalog may not see of a list.
     async fn visibility_of(&self, prepared: &[Prepared]) -> Result<Arc<Visibility>, Error> {
         Ok(Arc::new(Visibility {

@@ -22,7 +22,7 @@ pub(crate) fn raise_limit() -> usize {
             Ok(()) => current = target,
             Err(error) => tracing::warn!(
                 %error,
-                "cannot raise the limit on file descriptors from {current}: {error}"
+                "cannot raise the limit on file descriptors from {current}"
             ),
         }
     }

@@ -20,6 +20,7 @@ use clap::{Args, ValueEnum};
 use docent_catalog::rate::RateLimit;
 use docent_catalog::sessions::SessionLimits;
 use docent_catalog::tokens::MAX_ISSUED_TTL_MS;
+use docent_http::RequestTimeout;
 use docent_http::server::ConnectionLimits;
 use docent_model::{EpochMillis, parse_duration_ms};
 use ipnet::IpNet;
@@ -32,7 +33,6 @@ pub(crate) use store_url::StoreUrl;
 const DEFAULT_ROLE: &str = "Editor";
 const DEFAULT_RETENTION_DAYS: u32 = 365;
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
-const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 const REQUEST_TIMEOUTS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_mins(10);
 
 /// The store; a global flag of every command.
@@ -219,7 +219,7 @@ pub(crate) struct Settings {
     pub(crate) address_rate_limit: Option<RateLimit>,
     pub(crate) token_rate_limit: Option<RateLimit>,
     pub(crate) address_connections: usize,
-    pub(crate) request_timeout: Duration,
+    pub(crate) request_timeout: RequestTimeout,
     pub(crate) max_token_ttl_ms: Option<EpochMillis>,
     /// `None` gives users without a role no role.
     pub(crate) default_role: Option<String>,
@@ -390,14 +390,15 @@ fn parse_connections(count: Option<usize>) -> Result<usize> {
 }
 
 /// The time for a request.
-fn parse_request_timeout(text: Option<String>) -> Result<Duration> {
+fn parse_request_timeout(text: Option<String>) -> Result<RequestTimeout> {
     let Some(text) = text else {
-        return Ok(DEFAULT_REQUEST_TIMEOUT);
+        return Ok(RequestTimeout::default());
     };
     parse_duration_ms(&text)
         .and_then(|ms| u64::try_from(ms).ok())
         .map(Duration::from_millis)
         .filter(|timeout| REQUEST_TIMEOUTS.contains(timeout))
+        .map(RequestTimeout)
         .with_context(|| {
             format!("'{text}' is not a time for requests: use for example 30s, from 1s to 10m")
         })

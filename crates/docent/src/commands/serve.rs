@@ -14,7 +14,7 @@ use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
 use docent_http::server::tls::Certificate;
 use docent_http::server::{ConnectionLimits, Connections};
-use docent_http::{AppState, AuthMode, HttpSettings, IdentityProviders, RequestTimeout, server};
+use docent_http::{AppState, AuthMode, HttpSettings, IdentityProviders, server};
 use docent_model::{Clock as _, EpochMillis, SystemClock, Urn};
 use docent_oidc::{Provider, TrustedIssuer};
 use docent_search::Search;
@@ -119,7 +119,7 @@ async fn run(settings: Settings) -> Result<()> {
         allowed_hosts: settings.allowed_hosts.clone(),
         address_rate_limit: settings.address_rate_limit,
         token_rate_limit: settings.token_rate_limit,
-        request_timeout: RequestTimeout(settings.request_timeout),
+        request_timeout: settings.request_timeout,
         identity: Arc::new(identity),
     };
     let router = docent_http::router(AppState::new(catalog.clone(), engine, http));

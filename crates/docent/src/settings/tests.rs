@@ -128,16 +128,16 @@ fn an_address_has_a_thousand_connections_unless_set() {
 fn requests_have_thirty_seconds_unless_set() {
     let (_directory, store) = file("");
     let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
-    assert_eq!(settings.request_timeout, Duration::from_secs(30));
+    assert_eq!(settings.request_timeout.0, Duration::from_secs(30));
     let (_directory, store) = file("request-timeout = '2m'\n");
     let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
-    assert_eq!(settings.request_timeout, Duration::from_mins(2));
+    assert_eq!(settings.request_timeout.0, Duration::from_mins(2));
     let flags = |text: &str| ServeFlags {
         request_timeout: Some(text.to_owned()),
         ..ServeFlags::default()
     };
     let settings = Settings::resolve(&store, flags("5s")).unwrap();
-    assert_eq!(settings.request_timeout, Duration::from_secs(5));
+    assert_eq!(settings.request_timeout.0, Duration::from_secs(5));
     for wrong in ["11m", "500ms", "30", "none"] {
         let error = Settings::resolve(&store, flags(wrong)).unwrap_err();
         assert!(error.to_string().contains("from 1s to 10m"), "{error}");
