@@ -321,6 +321,7 @@ impl Server {
         let deadline = Instant::now() + TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait()? {
+                self.output.finish();
                 return Ok(status);
             }
             if Instant::now() > deadline {
@@ -336,6 +337,7 @@ impl Server {
         self.child
             .wait()
             .context("could not wait for the killed server")?;
+        self.output.finish();
         Ok(())
     }
 
@@ -392,10 +394,11 @@ fn spawn(
         .stderr(Stdio::piped())
         .spawn()
         .context("could not start docent")?;
-    let (output, first_line) = Output::collect(&mut child)?;
+    let (mut output, first_line) = Output::collect(&mut child)?;
     let Ok(line) = first_line.recv_timeout(TIMEOUT) else {
         child.kill().ok();
         let status = child.wait()?;
+        output.finish();
         bail!(
             "the server did not start and ended with {status}; it printed:\n{}",
             output.text()

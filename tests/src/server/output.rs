@@ -5,15 +5,16 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use anyhow::Context as _;
 
 /// The output so far, for the message of a failing test.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Output {
     standard_output: Arc<Mutex<String>>,
     standard_error: Arc<Mutex<String>>,
+    readers: Vec<JoinHandle<()>>,
 }
 
 impl Output {
@@ -25,15 +26,25 @@ impl Output {
             .take()
             .context("standard output is not piped")?;
         let standard_error = child.stderr.take().context("standard error is not piped")?;
-        let output = Self::default();
+        let mut output = Self::default();
         let (lines, receiver) = channel();
-        read_lines(
-            standard_output,
-            Arc::clone(&output.standard_output),
-            Some(lines),
-        );
-        read_lines(standard_error, Arc::clone(&output.standard_error), None);
+        output.readers = vec![
+            read_lines(
+                standard_output,
+                Arc::clone(&output.standard_output),
+                Some(lines),
+            ),
+            read_lines(standard_error, Arc::clone(&output.standard_error), None),
+        ];
         Ok((output, receiver))
+    }
+
+    /// Reads the rest after the child has ended: an exit status can be seen before its last lines.
+    pub(super) fn finish(&mut self) {
+        for reader in self.readers.drain(..) {
+            // A reader does not panic, and what it has read so far is kept.
+            reader.join().ok();
+        }
     }
 
     pub(super) fn text(&self) -> String {
@@ -56,7 +67,7 @@ fn read_lines(
     stream: impl Read + Send + 'static,
     text: Arc<Mutex<String>>,
     lines: Option<Sender<String>>,
-) {
+) -> JoinHandle<()> {
     thread::spawn(move || {
         let mut stream = BufReader::new(stream);
         let mut line = Vec::new();
@@ -74,5 +85,5 @@ fn read_lines(
             }
             line.clear();
         }
-    });
+    })
 }
