@@ -9,7 +9,7 @@
 mod demands;
 mod merge;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
@@ -21,7 +21,7 @@ use crate::access::denied;
 use crate::privilege::{self, Privilege};
 use crate::proposal::{Change, Privileges, Proposal, unreadable};
 use crate::stored::aspect_value;
-use crate::{Caller, Catalog, ConflictReason, Error};
+use crate::{Caller, Catalog, ConflictReason, Error, ErrorSubject};
 use demands::Demands;
 use merge::{Conflict, merge};
 
@@ -35,7 +35,7 @@ const MAX_PENDING_OF_USER: usize = 100;
 const MAX_PENDING: usize = 1_000;
 /// The most decided requests that are listed.
 const MAX_DECIDED: usize = 1_000;
-/// The most requests of one page of a list: each may have [`MAX_BYTES`].
+/// The most requests of one page of a list, or of one decision: each may have [`MAX_BYTES`].
 pub const MAX_LISTED: usize = 20;
 /// How long a decided request is kept.
 const KEPT_MS: EpochMillis = 90 * 24 * 60 * 60 * 1000;
@@ -255,16 +255,63 @@ impl Catalog {
         Ok(decisions.map(may_decide).collect())
     }
 
-    /// Accepts a request, which applies its changes with the rights of the caller, or rejects it.
-    /// The proposer may withdraw it; anybody else must be allowed to make its changes.
-    pub async fn decide_action_request(
+    /// Accepts requests, which applies their changes with the rights of the caller, or rejects
+    /// them: all or none, at most [`MAX_LISTED`]. The proposer may withdraw a request; anybody else
+    /// must be allowed to make its changes.
+    pub async fn decide_action_requests(
         &self,
         caller: &Caller,
-        urn: &Urn,
+        urns: &[Urn],
         verdict: Verdict,
         note: Option<&str>,
     ) -> Result<(), Error> {
-        let (request, is_hidden) = self.undecided(caller, urn).await?;
+        if urns.len() > MAX_LISTED {
+            return Err(Error::invalid(format!(
+                "{} proposals are too many for one request: send at most {MAX_LISTED}",
+                urns.len()
+            )));
+        }
+        let mut found: HashMap<Urn, (ActionRequest, bool)> = self
+            .read_requests(caller, urns)
+            .await?
+            .into_iter()
+            .map(|it| (it.0.urn.clone(), it))
+            .collect();
+        let mut seen = HashSet::new();
+        let mut proposals = Vec::new();
+        for (index, urn) in urns.iter().enumerate().filter(|(_, urn)| seen.insert(*urn)) {
+            let position = (urns.len() > 1).then_some(index);
+            let decided = self.decided(caller, urn, found.remove(urn), verdict, note);
+            let decided = decided.await.map_err(|error| match position {
+                Some(_) => error.about(ErrorSubject::entity(urn).at(position)),
+                None => error,
+            })?;
+            proposals.extend(decided.into_iter().map(|mut proposal| {
+                proposal.position = position;
+                proposal
+            }));
+        }
+        self.apply(caller, proposals).await?;
+        if let Err(error) = self.delete_outdated().await {
+            tracing::warn!(%error, "outdated proposals could not be deleted");
+        }
+        Ok(())
+    }
+
+    /// What decides a request that was read: its result, and the changes of one that is accepted.
+    async fn decided(
+        &self,
+        caller: &Caller,
+        urn: &Urn,
+        request: Option<(ActionRequest, bool)>,
+        verdict: Verdict,
+        note: Option<&str>,
+    ) -> Result<Vec<Proposal>, Error> {
+        urn.expect_type(ENTITY)?;
+        let (request, is_hidden) = request.ok_or_else(|| missing(urn))?;
+        if request.decision.is_some() {
+            return Err(decided_already(urn));
+        }
         let result = match verdict {
             Verdict::Accept if is_hidden => return Err(missing(urn)),
             Verdict::Accept => Outcome::Accepted,
@@ -286,11 +333,7 @@ impl Catalog {
                 proposals.push(accepted(change)?);
             }
         }
-        self.apply(caller, proposals).await?;
-        if let Err(error) = self.delete_outdated().await {
-            tracing::warn!(%error, "outdated proposals could not be deleted");
-        }
-        Ok(())
+        Ok(proposals)
     }
 
     /// Fails unless the caller may make all changes of the request.
@@ -348,16 +391,6 @@ impl Catalog {
         Ok(found
             .filter_map(|(urn, row)| Some((urn, aspect_value(row)?)))
             .collect())
-    }
-
-    async fn undecided(&self, caller: &Caller, urn: &Urn) -> Result<(ActionRequest, bool), Error> {
-        urn.expect_type(ENTITY)?;
-        let requests = self.read_requests(caller, std::slice::from_ref(urn));
-        match requests.await?.pop() {
-            None => Err(missing(urn)),
-            Some((request, _)) if request.decision.is_some() => Err(decided_already(urn)),
-            Some(request) => Ok(request),
-        }
     }
 
     /// Reads requests, without those about entities that the caller may not see: they contain what

@@ -169,14 +169,13 @@ fn check_versioned(proposal: &Proposal) -> Result<(), Error> {
 }
 
 /// Makes the proposal the subject of an error, unless the error already has the position of an
-/// item. An edit has no position: the client did not send it as an item.
+/// item.
 pub(crate) fn about_proposal(error: Error, proposal: &Proposal) -> Error {
     if error.subject().position.is_some() {
         return error;
     }
-    let is_edit = matches!(proposal.change, Change::Edit { .. });
     let subject = ErrorSubject::entity(&proposal.urn)
         .with_aspect(proposal.change.aspect())
-        .at(proposal.position.filter(|_| !is_edit));
+        .at(proposal.position);
     error.about(subject)
 }

@@ -66,7 +66,12 @@ async fn propose(app: &App, token: &str, mutation: &str) -> String {
 }
 
 async fn decide(app: &App, token: &str, field: &str, urn: &str) -> Value {
-    let mutation = format!(r#"mutation {{ {field}(proposalUrns: ["{urn}"], note: "because") }}"#);
+    decide_all(app, token, field, &[urn]).await
+}
+
+async fn decide_all(app: &App, token: &str, field: &str, urns: &[&str]) -> Value {
+    let urns = json!(urns);
+    let mutation = format!(r#"mutation {{ {field}(proposalUrns: {urns}, note: "because") }}"#);
     app.graphql_as(token, &mutation).await
 }
 
@@ -197,6 +202,66 @@ async fn a_proposer_withdraws_and_an_editor_rejects() {
         [result_of(&own), result_of(&others)],
         ["WITHDRAWN", "REJECTED"]
     );
+}
+
+#[tokio::test]
+async fn several_proposals_are_decided_all_or_none() {
+    let (app, [paula, eddie, rita]) = app().await;
+    let on_dataset = propose(&app, &paula, &describe("better")).await;
+    let other = propose(&app, &paula, &describe("other")).await;
+    let on_domain = propose(&app, &paula, &describe_domain("all")).await;
+    // Readers may edit what they own.
+    let owners = json!({"owners": [{"owner": "urn:li:corpuser:rita", "type": "DATAOWNER"}]});
+    app.ingest(DATASET, "ownership", &owners).await;
+    let missing = "urn:li:actionRequest:none";
+    for (token, field, urns, code, named) in [
+        (
+            &rita,
+            "acceptProposals",
+            [&*on_dataset, &*on_domain],
+            403,
+            FINANCE,
+        ),
+        (
+            &rita,
+            "rejectProposals",
+            [&*on_dataset, &*on_domain],
+            403,
+            &*on_domain,
+        ),
+        (
+            &eddie,
+            "acceptProposals",
+            [&*on_dataset, &*other],
+            409,
+            DATASET,
+        ),
+        (
+            &eddie,
+            "rejectProposals",
+            [&*on_dataset, missing],
+            404,
+            missing,
+        ),
+    ] {
+        let failed = decide_all(&app, token, field, &urns).await;
+        let error = &failed["errors"][0];
+        assert_eq!(error["extensions"]["code"], code, "{failed}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.starts_with("item "), "{message}");
+        assert!(message.contains(named), "{message}");
+        assert_eq!(listed(&app, "").await["total"], 3, "nothing is decided");
+        assert_eq!(description(&app).await, None, "nothing is stored");
+    }
+    let too_many = vec![&*on_dataset; 21];
+    let failed = decide_all(&app, &eddie, "acceptProposals", &too_many).await;
+    assert_eq!(failed["errors"][0]["extensions"]["code"], 400, "{failed}");
+
+    let twice = [&*on_dataset, &*on_domain, &*on_dataset];
+    let accepted = decide_all(&app, &eddie, "acceptProposals", &twice).await;
+    assert_eq!(accepted["data"]["acceptProposals"], true, "{accepted}");
+    assert_eq!(description(&app).await, Some(json!("better")));
+    assert_eq!(urns(&listed(&app, "").await), [other]);
 }
 
 /// Who may decide, and whose navigation shows a proposal.
