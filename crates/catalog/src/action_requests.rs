@@ -6,24 +6,22 @@
 //! [`AspectName::ACTION_REQUEST_RESULT`]. Accepting it applies the changes with the rights of the
 //! one who accepts, merged into what is stored by then ([`mod@merge`]).
 
+mod decide;
 mod demands;
 mod merge;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use docent_model::aspects::AuditStamp;
-use docent_model::{AspectName, EpochMillis, Registry, Urn};
-use docent_store::{AspectKey, AspectRow, ReadRequest};
+use docent_model::{AspectName, EpochMillis, Urn};
+use docent_store::{AspectKey, ReadRequest};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::access::denied;
 use crate::privilege::{self, Privilege};
-use crate::proposal::{Change, Privileges, Proposal, unreadable};
+use crate::proposal::Proposal;
 use crate::stored::aspect_value;
-use crate::{Caller, Catalog, ConflictReason, Error, ErrorSubject};
+use crate::{Caller, Catalog, Error};
 use demands::Demands;
-use merge::{Conflict, merge};
 
 pub(crate) const ENTITY: &str = "actionRequest";
 /// The most changes of one request.
@@ -37,11 +35,6 @@ const MAX_PENDING: usize = 1_000;
 const MAX_DECIDED: usize = 1_000;
 /// The most requests of one page of a list, or of one decision: each may have [`MAX_BYTES`].
 pub const MAX_LISTED: usize = 20;
-/// How long a decided request is kept.
-const KEPT_MS: EpochMillis = 90 * 24 * 60 * 60 * 1000;
-/// How many outdated requests each decision deletes.
-const DELETED_AT_ONCE: usize = 10;
-
 /// A proposed change of one aspect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -88,14 +81,6 @@ struct Summary {
 struct SummaryDemand {
     urn: Urn,
     privileges: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct StoredResult<'a> {
-    #[serde(flatten)]
-    decision: &'a Decision,
-    #[serde(flatten)]
-    summary: &'a Summary,
 }
 
 /// What the one who decides wants.
@@ -255,103 +240,6 @@ impl Catalog {
         Ok(decisions.map(may_decide).collect())
     }
 
-    /// Accepts requests, which applies their changes with the rights of the caller, or rejects
-    /// them: all or none, at most [`MAX_LISTED`]. The proposer may withdraw a request; anybody else
-    /// must be allowed to make its changes.
-    pub async fn decide_action_requests(
-        &self,
-        caller: &Caller,
-        urns: &[Urn],
-        verdict: Verdict,
-        note: Option<&str>,
-    ) -> Result<(), Error> {
-        if urns.len() > MAX_LISTED {
-            return Err(Error::invalid(format!(
-                "{} proposals are too many for one request: send at most {MAX_LISTED}",
-                urns.len()
-            )));
-        }
-        let mut found: HashMap<Urn, (ActionRequest, bool)> = self
-            .read_requests(caller, urns)
-            .await?
-            .into_iter()
-            .map(|it| (it.0.urn.clone(), it))
-            .collect();
-        let mut seen = HashSet::new();
-        let mut proposals = Vec::new();
-        for (index, urn) in urns.iter().enumerate().filter(|(_, urn)| seen.insert(*urn)) {
-            let position = (urns.len() > 1).then_some(index);
-            let decided = self.decided(caller, urn, found.remove(urn), verdict, note);
-            let decided = decided.await.map_err(|error| match position {
-                Some(_) => error.about(ErrorSubject::entity(urn).at(position)),
-                None => error,
-            })?;
-            proposals.extend(decided.into_iter().map(|mut proposal| {
-                proposal.position = position;
-                proposal
-            }));
-        }
-        self.apply(caller, proposals).await?;
-        if let Err(error) = self.delete_outdated().await {
-            tracing::warn!(%error, "outdated proposals could not be deleted");
-        }
-        Ok(())
-    }
-
-    /// What decides a request that was read: its result, and the changes of one that is accepted.
-    async fn decided(
-        &self,
-        caller: &Caller,
-        urn: &Urn,
-        request: Option<(ActionRequest, bool)>,
-        verdict: Verdict,
-        note: Option<&str>,
-    ) -> Result<Vec<Proposal>, Error> {
-        urn.expect_type(ENTITY)?;
-        let (request, is_hidden) = request.ok_or_else(|| missing(urn))?;
-        if request.decision.is_some() {
-            return Err(decided_already(urn));
-        }
-        let result = match verdict {
-            Verdict::Accept if is_hidden => return Err(missing(urn)),
-            Verdict::Accept => Outcome::Accepted,
-            Verdict::Reject if request.proposer == *caller.actor() => Outcome::Withdrawn,
-            Verdict::Reject => Outcome::Rejected,
-        };
-        if result == Outcome::Rejected {
-            self.authorize_rejection(caller, &request).await?;
-        }
-        let decision = Decision {
-            result,
-            note: note.map(str::to_owned),
-            actor: caller.actor().clone(),
-            decided_at: self.now_ms(),
-        };
-        let mut proposals = recorded(&request, &decision)?;
-        if result == Outcome::Accepted {
-            for change in request.changes {
-                proposals.push(accepted(change)?);
-            }
-        }
-        Ok(proposals)
-    }
-
-    /// Fails unless the caller may make all changes of the request.
-    async fn authorize_rejection(
-        &self,
-        caller: &Caller,
-        request: &ActionRequest,
-    ) -> Result<(), Error> {
-        let demands = [Demands::of(&request.changes)];
-        match self.unmet(caller, &demands).await?.first() {
-            Some(Some(demand)) => {
-                let error = denied(caller.actor(), &demand.privileges_if_new, Some(&demand.urn));
-                self.audited(caller, Err(error)).await
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// The URN of a new request; later ones come first. Fails if too many wait.
     pub(crate) async fn new_action_request(&self, caller: &Caller) -> Result<Urn, Error> {
         let pending = self.pending_requests().await?;
@@ -436,29 +324,6 @@ impl Catalog {
             .filter(|(request, is_hidden)| !is_hidden || request.proposer == *caller.actor())
             .collect())
     }
-
-    async fn delete_outdated(&self) -> Result<(), Error> {
-        let oldest_kept = Urn::new(ENTITY, &id_before(self.now_ms() - KEPT_MS))?;
-        let aspect = AspectName::ACTION_REQUEST_RESULT;
-        let outdated = self
-            .store()
-            .urns_list(ENTITY, aspect, Some(&oldest_kept), DELETED_AT_ONCE);
-        let urns = outdated.await?;
-        let keys: Vec<AspectKey> = urns.iter().map(|urn| AspectKey::new(urn, aspect)).collect();
-        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
-        // Those that waited for long were decided later.
-        let is_outdated = |row: &AspectRow| {
-            let decision: Option<Decision> = aspect_value(row);
-            decision.is_some_and(|it| it.decided_at < self.now_ms() - KEPT_MS)
-        };
-        let outdated = urns.into_iter().zip(&rows);
-        let proposals = outdated
-            .filter(|(_, row)| is_outdated(row))
-            .map(|(urn, _)| Proposal::new(urn, Change::DeleteEntity))
-            .collect();
-        self.apply(&Caller::system(), proposals).await?;
-        Ok(())
-    }
 }
 
 /// The beginning of the ids of this time: those of later times sort before it.
@@ -491,89 +356,6 @@ pub(crate) fn new_request(
         Proposal::upsert(urn.clone(), AspectName::ACTION_REQUEST_INFO, info),
         Proposal::upsert(urn.clone(), AspectName::ACTION_REQUEST_PENDING, pending),
     ])
-}
-
-/// The proposals that record a decision. They fail if there is one already.
-fn recorded(request: &ActionRequest, decision: &Decision) -> Result<Vec<Proposal>, Error> {
-    let aspect = AspectName::ACTION_REQUEST_PENDING;
-    let urn = &request.urn;
-    let waits = {
-        let urn = urn.clone();
-        move |current: Option<Value>| match current {
-            Some(_) => Ok(()),
-            None => Err(decided_already(&urn)),
-        }
-    };
-    let result = StoredResult {
-        decision,
-        summary: &Summary::new(&request.proposer, &request.changes),
-    };
-    let proposals = [
-        Proposal::new(urn.clone(), Change::DeleteAspect { aspect })
-            .requires_value(urn, aspect, waits),
-        Proposal::upsert(
-            urn.clone(),
-            AspectName::ACTION_REQUEST_RESULT,
-            text(&result)?,
-        ),
-    ];
-    Ok(proposals.map(Proposal::authorized).into())
-}
-
-/// Applies a change to what is stored when the request is accepted.
-fn accepted(change: ProposedChange) -> Result<Proposal, Error> {
-    let aspect = Registry::get()
-        .aspect(&change.aspect)
-        .ok_or_else(|| Error::invalid(format!("'{}' is not an aspect any more", change.aspect)))?;
-    let parse = |text: Option<&str>| -> Result<Option<Value>, Error> {
-        let value = text.map(serde_json::from_str).transpose();
-        value.map_err(|error| unreadable(aspect, &error))
-    };
-    let before = parse(change.before.as_deref())?;
-    let after = parse(change.after.as_deref())?;
-    let (privileges, privileges_if_new) = demands::by_existence(&change.privileges);
-    let privileges = Privileges::AnyOf {
-        privileges: privileges.into(),
-        if_new: privileges_if_new.into(),
-    };
-    let (urn, is_new) = (change.urn, change.is_new);
-    let conflict = {
-        let urn = urn.clone();
-        move || {
-            let message = format!(
-                "{aspect} of {urn} has changed since the proposal was made: reject it, and propose the change again"
-            );
-            Error::conflict(ConflictReason::ChangedMeanwhile, message).naming(&urn)
-        }
-    };
-    let mut proposal = match after {
-        Some(after) => Proposal::edit_if(urn.clone(), aspect, move |current: Option<Value>, _| {
-            merge(before.as_ref(), Some(&after), current.as_ref()).map_err(|Conflict| conflict())
-        }),
-        None => Proposal::new(urn.clone(), Change::DeleteAspect { aspect }).requires_value(
-            &urn,
-            aspect,
-            move |current: Option<Value>| {
-                let is_same = current.is_none() || current == before;
-                is_same.then_some(()).ok_or_else(&conflict)
-            },
-        ),
-    };
-    proposal.privileges = privileges;
-    Ok(if is_new {
-        proposal
-    } else {
-        proposal.requires_target()
-    })
-}
-
-fn missing(urn: &Urn) -> Error {
-    Error::not_found(format!("{urn} does not exist")).naming(urn)
-}
-
-fn decided_already(urn: &Urn) -> Error {
-    let message = format!("{urn} has been decided already");
-    Error::conflict(ConflictReason::ChangedMeanwhile, message).naming(urn)
 }
 
 fn text(value: &impl Serialize) -> Result<String, Error> {

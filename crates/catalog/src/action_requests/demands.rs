@@ -39,6 +39,14 @@ pub(super) struct Demand {
     moves: bool,
 }
 
+/// A demand that the caller does not meet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unmet<'d> {
+    pub(super) demand: &'d Demand,
+    /// Whether the entity does not exist, so that the proposed data decides.
+    is_new: bool,
+}
+
 impl Demands {
     pub(super) fn of(changes: &[ProposedChange]) -> Self {
         let aspect_of = |change: &ProposedChange| Registry::get().aspect(&change.aspect);
@@ -105,9 +113,12 @@ impl Catalog {
         &self,
         caller: &Caller,
         requests: &'d [Demands],
-    ) -> Result<Vec<Option<&'d Demand>>, Error> {
+    ) -> Result<Vec<Option<Unmet<'d>>>, Error> {
         if scope::check_writer(caller).is_err() {
-            return Ok(requests.iter().map(|it| it.demands.first()).collect());
+            let is_new = false;
+            let first = requests.iter().map(|it| it.demands.first());
+            let unmet = first.map(|it| it.map(|demand| Unmet { demand, is_new }));
+            return Ok(unmet.collect());
         }
         let Some(rights) = self.rights(caller).await? else {
             return Ok(requests.iter().map(|_| None).collect());
@@ -131,7 +142,7 @@ impl Catalog {
                 let is_new = !existing.contains(&demand.urn);
                 let is_met = demand.is_met(&rights, &mut stored, request, is_new, fields);
                 if !is_met.await? {
-                    first = Some(demand);
+                    first = Some(Unmet { demand, is_new });
                     break;
                 }
             }
@@ -153,16 +164,13 @@ impl Catalog {
             .iter()
             .map(|(_, summary)| Demands::of_summary(summary))
             .collect();
-        let urns = demands.iter().flat_map(|it| &it.demands);
-        let urns: Vec<Urn> = urns.map(|demand| demand.urn.clone()).collect();
-        let existing = self.existing(&urns).await?;
         let unmet = self.unmet(caller, &demands).await?;
         let mut decidable = Vec::with_capacity(requests.len());
         let mut undecided = Vec::new();
         for (index, (demands, unmet)) in demands.iter().zip(unmet).enumerate() {
             let is_clear = |it: &Demand| rights.everywhere(it.names(false)).is_some();
             let is_clear = demands.demands.iter().all(is_clear);
-            let is_denied = unmet.is_some_and(|demand| existing.contains(&demand.urn));
+            let is_denied = unmet.is_some_and(|it| !it.is_new);
             decidable.push(is_clear && unmet.is_none());
             if !is_clear && !is_denied {
                 undecided.push(index);
