@@ -152,7 +152,7 @@ async fn changes_after(
 }
 
 /// Replaces the documents of some entities, and commits the index at a position.
-async fn index_entities(
+pub(crate) async fn index_entities(
     store: &dyn Store,
     open: &mut OpenIndex,
     urns: Vec<Urn>,
@@ -232,3 +232,6 @@ pub(crate) async fn blocking<T: Send + 'static>(
         .await
         .map_err(|error| tantivy::TantivyError::InternalError(error.to_string()))?
 }
+
+#[cfg(test)]
+mod tests;

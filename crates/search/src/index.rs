@@ -299,6 +299,12 @@ fn from_index(
         .try_into()?;
     let writer = index.writer_with_num_threads(1, FEED_MEMORY_BYTES)?;
     writer.set_merge_policy(Box::new(merge_policy(reader.searcher().num_docs())));
+    // A process that was killed leaves files behind, and commit numbers repeat after a restart: a
+    // new file must not have the name of an old one.
+    writer.garbage_collect_files().wait()?;
+    // tantivy numbers the first operation like the last commit. If it is a deletion, a merge of
+    // committed segments applies it to some of them only. So a list of no operations takes it.
+    writer.run(std::iter::empty())?;
     let writer = Arc::new(Mutex::new(writer));
     Ok(OpenIndex {
         serial: OPENED.fetch_add(1, Ordering::Relaxed),

@@ -22,6 +22,7 @@ mod column;
 mod coverage;
 mod directory;
 mod document;
+mod duplicates;
 mod error;
 mod explain;
 mod feed;

@@ -9,10 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use docent_model::Urn;
 use docent_store::{CommitStamp, LogPosition, Store};
 use tantivy::{Index, IndexReader, Searcher, TantivyError};
 use tokio::sync::Mutex;
 
+use crate::duplicates::duplicates;
 use crate::error::SearchError;
 use crate::feed::{self, FeedAmount, blocking};
 use crate::index::{self, IndexLocation, OpenIndex};
@@ -272,9 +274,7 @@ impl LiveIndex {
         let existing = blocking(move || Ok(location.open(&fields))).await?;
         if let Some(open) = existing {
             if feed::is_in_log(&*inner.store, &open.indexed).await? {
-                if !open.checked {
-                    self.check_later(&open);
-                }
+                self.check_later(&open);
                 inner.indexed_up_to.set(open.indexed.position);
                 return Ok(open);
             }
@@ -292,18 +292,44 @@ impl LiveIndex {
         Ok(open)
     }
 
-    /// Verifies the checksums in the background, and gives the index up if a file is damaged.
+    /// Checks an index of an earlier process in the background.
     fn check_later(&self, open: &OpenIndex) {
         // A long check must not keep the store open after everyone else has closed it.
-        let (live, index, serial) = (Arc::downgrade(&self.0), open.index.clone(), open.serial);
+        let live = Arc::downgrade(&self.0);
+        let index = (!open.checked).then(|| open.index.clone());
+        let (reader, serial) = (open.reader.clone(), open.serial);
         tokio::spawn(async move {
             tokio::time::sleep(CHECK_DELAY).await;
-            if let Err(error) = blocking(move || index::check(&index)).await
-                && let Some(inner) = live.upgrade()
-            {
-                Self(inner).discard(serial, &error).await;
+            let verify = |index: Index| blocking(move || index::check(&index));
+            let damage = match index.map(verify) {
+                Some(verified) => verified.await.err(),
+                None => None,
+            };
+            let found = match damage {
+                Some(error) => Err(error),
+                None => blocking(move || duplicates(&reader.searcher())).await,
+            };
+            let Some(inner) = live.upgrade() else { return };
+            match found {
+                Err(error) => Self(inner).discard(serial, &error).await,
+                Ok(urns) => Self(inner).replace_duplicates(serial, urns).await,
             }
         });
+    }
+
+    /// Indexes entities that were found twice once more, which replaces all their documents.
+    async fn replace_duplicates(&self, serial: u64, urns: Vec<Urn>) {
+        let mut feeding = self.0.feeding.lock().await;
+        let open = feeding.as_mut().filter(|open| open.serial == serial);
+        let Some(open) = open.filter(|_| !urns.is_empty()) else {
+            return;
+        };
+        tracing::error!(entities = ?urns, "the search index has entities twice: indexing them again");
+        let (store, indexed) = (&*self.0.store, open.indexed.clone());
+        let replaced = feed::index_entities(store, open, urns, indexed, &self.0.fields);
+        if let Err(error) = replaced.await {
+            tracing::error!(%error, "cannot update the search index");
+        }
     }
 
     /// Checks an index that made a search fail. If its files are damaged, the next search rebuilds
@@ -399,6 +425,7 @@ mod tests {
     use docent_test_store::TestStore;
 
     use super::*;
+    use crate::document::Entity;
 
     #[tokio::test]
     async fn concurrent_searches_share_one_feed() {
@@ -413,6 +440,40 @@ mod tests {
             ended.unwrap().unwrap();
         }
         assert_eq!(live.0.feeds.load(Ordering::SeqCst), 1);
+    }
+
+    #[tokio::test]
+    async fn an_entity_with_two_documents_is_indexed_again() {
+        let test_store = TestStore::open().await.unwrap();
+        let location = IndexLocation::Directory(test_store.directory().join("index"));
+        let live = LiveIndex::new(test_store.store(), location);
+        let searcher = live.snapshot().await.unwrap().searcher;
+        assert_eq!(duplicates(&searcher).unwrap(), []);
+        let feeding = live.0.feeding.lock().await;
+        let open = feeding.as_ref().unwrap();
+        for names in [
+            &["once", "twice", "twice", "in two segments"][..],
+            &["in two segments"],
+        ] {
+            let mut writer = open.writer.lock().unwrap();
+            for name in names {
+                let urn = Urn::new("tag", name).unwrap();
+                let entity = Entity::read(std::iter::empty());
+                let document = entity.into_document(&urn, &live.0.fields);
+                writer.add_document(document).unwrap();
+            }
+            writer.commit().unwrap();
+        }
+        open.reader.reload().unwrap();
+        let (serial, reader) = (open.serial, open.reader.clone());
+        drop(feeding);
+        assert_eq!(reader.searcher().num_docs(), 5);
+        let found = duplicates(&reader.searcher()).unwrap();
+        let names: Vec<&str> = found.iter().map(Urn::as_str).collect();
+        assert_eq!(names, ["urn:li:tag:in two segments", "urn:li:tag:twice"]);
+        // The store has neither.
+        live.replace_duplicates(serial, found).await;
+        assert_eq!(reader.searcher().num_docs(), 1);
     }
 
     #[tokio::test]
