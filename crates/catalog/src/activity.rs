@@ -65,10 +65,6 @@ impl Catalog {
                 });
             }
         }
-        let foreign = self
-            .foreign_tokens(changes.iter().map(|it| &it.urn))
-            .await?;
-        changes.retain(|change| !foreign.contains(&change.urn));
         // More than requested, because some may be deleted meanwhile.
         changes.truncate(count * 4);
         let urns: Vec<Urn> = changes.iter().map(|change| change.urn.clone()).collect();

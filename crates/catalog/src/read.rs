@@ -9,6 +9,7 @@ use docent_store::{
     RowVersion, StoredAspect, TimeseriesRow, version,
 };
 
+use crate::view::is_managed_type;
 use crate::{Catalog, Error, redaction, tokens};
 
 /// Aspects that hold secrets, or the hashes that secrets are checked against.
@@ -240,7 +241,7 @@ impl Catalog {
                 "start is {start}: at most {MAX_URNS_START} is allowed; use a scroll to read more"
             )));
         }
-        if self.view.is_some() || entity.name == tokens::ENTITY {
+        if self.view.is_some() || is_managed_type(entity.name) {
             return self.list_seen_urns(entity, start, count).await;
         }
         let pattern = format!("urn:li:{}:%", entity.name);
@@ -296,9 +297,6 @@ impl Catalog {
         after: Option<&Urn>,
         limit: usize,
     ) -> Result<Vec<Urn>, Error> {
-        if entity.name == tokens::ENTITY {
-            return self.known_token_urns(after, limit).await;
-        }
         self.reader()
             .urns_list(entity.name, entity.key_aspect, after, limit)
             .await

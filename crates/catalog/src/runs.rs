@@ -117,9 +117,13 @@ impl Catalog {
     ) -> Result<Vec<RunAspect>, Error> {
         self.check_sees_everything("listing what an ingestion run wrote")?;
         let store = self.store();
-        Ok(store
+        let mut aspects = store
             .run_aspects(run, include_removed, start, count.min(MAX_PAGE))
-            .await?)
+            .await?;
+        let hidden = self.hidden_among(aspects.iter().map(|it| &it.key.urn));
+        let hidden = hidden.await?;
+        aspects.retain(|it| !hidden.contains(&it.key.urn));
+        Ok(aspects)
     }
 
     /// Rolls back what a run wrote. `hard` also deletes entities of the run that others have

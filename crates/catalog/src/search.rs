@@ -44,11 +44,27 @@ impl Catalog {
         check_types(&request.types)?;
         let mut request = request.clone();
         filter::prepare(&mut request.filter, &mut request.include_removed)?;
-        request.view = self.search_view().await?;
+        request.view = self.search_view(&request).await?;
         let mut found = self.index()?.search(&request).await?;
         self.remove_hidden_values(&mut found.facets).await?;
-
+        self.remove_hidden_matches(&mut found.hits).await?;
         Ok(found)
+    }
+
+    /// Removes matches in references to hidden entities.
+    async fn remove_hidden_matches(&self, hits: &mut [Hit]) -> Result<(), Error> {
+        let urn = |matched: &FieldMatch| Urn::parse(&matched.value).ok();
+        let matches = hits.iter().flat_map(|hit| &hit.matched);
+        let named: Vec<Urn> = matches.filter_map(urn).collect();
+        let hidden = self.hidden_among(&named).await?;
+        if !hidden.is_empty() {
+            let is_hidden =
+                |matched: &FieldMatch| urn(matched).is_some_and(|it| hidden.contains(&it));
+            for hit in hits {
+                hit.matched.retain(|matched| !is_hidden(matched));
+            }
+        }
+        Ok(())
     }
 
     /// Removes the URNs of hidden entities from facets: what a caller sees may refer to them.
@@ -93,16 +109,17 @@ impl Catalog {
             types: types.to_vec(),
             query: text.to_owned(),
             filter: filter.clone(),
-            view: self.search_view().await?,
             ..SearchRequest::default()
         };
         filter::prepare(&mut request.filter, &mut request.include_removed)?;
+        request.view = self.search_view(&request).await?;
         Ok(self.index()?.complete(request, limit).await?)
     }
 
     /// The share of described datasets, in total and by domain.
     pub async fn documentation_coverage(&self) -> Result<Coverage, Error> {
-        let mut coverage = self.index()?.coverage(self.search_view().await?).await?;
+        let view = self.search_view(&SearchRequest::default()).await?;
+        let mut coverage = self.index()?.coverage(view).await?;
         let domains = coverage.domains.iter();
         let domains: Vec<Urn> = domains
             .filter_map(|(urn, _)| Urn::parse(urn).ok())

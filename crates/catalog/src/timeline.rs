@@ -11,6 +11,7 @@ use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::{AspectKey, LogicalVersion, StoredAspect, version};
 use serde_json::Value;
 
+use crate::view::stand_in;
 use crate::{Catalog, Error};
 
 /// The category of a change.
@@ -86,7 +87,8 @@ pub struct Event {
     pub category: Category,
     pub operation: Operation,
     pub weight: Weight,
-    /// The URN or URL that was added, modified or removed; `None` for the entity's own text.
+    /// The URN or URL that was added, modified or removed; `None` for the entity's own text. A URN
+    /// that the caller may not see is replaced.
     pub modifier: Option<String>,
     /// The column that it belongs to.
     pub column: Option<String>,
@@ -296,7 +298,7 @@ impl Catalog {
         let in_range = |time: EpochMillis| {
             from_ms.is_none_or(|from| time >= from) && through_ms.is_none_or(|last| time <= last)
         };
-        Ok(moments
+        let mut moments: Vec<Moment> = moments
             .into_iter()
             .filter(|((time_ms, _), _)| in_range(*time_ms))
             .map(|((time_ms, actor), events)| Moment {
@@ -304,7 +306,25 @@ impl Catalog {
                 actor,
                 events,
             })
-            .collect())
+            .collect();
+        self.hide_modifiers(&mut moments).await?;
+        Ok(moments)
+    }
+
+    /// Replaces the URNs of what the caller may not see.
+    async fn hide_modifiers(&self, moments: &mut [Moment]) -> Result<(), Error> {
+        let modifier = |event: &Event| Urn::parse(event.modifier.as_deref()?).ok();
+        let events = moments.iter().flat_map(|moment| &moment.events);
+        let modifiers: Vec<Urn> = events.filter_map(modifier).collect();
+        let hidden = self.hidden_among(&modifiers).await?;
+        for event in moments.iter_mut().flat_map(|moment| &mut moment.events) {
+            if let Some(urn) = modifier(event).filter(|urn| hidden.contains(urn)) {
+                let shown = stand_in(&urn)?;
+                event.description = event.description.replace(urn.as_str(), shown.as_str());
+                event.modifier = Some(shown.as_str().to_owned());
+            }
+        }
+        Ok(())
     }
 }
 

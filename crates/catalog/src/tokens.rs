@@ -464,7 +464,7 @@ impl Catalog {
     }
 
     /// The tokens that act for a user, by the edges that point at the user.
-    async fn tokens_of(&self, user: &Urn) -> Result<Vec<Urn>, Error> {
+    pub(crate) async fn tokens_of(&self, user: &Urn) -> Result<Vec<Urn>, Error> {
         let mut pages = self
             .store()
             .edges_list(

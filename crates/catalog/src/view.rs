@@ -6,12 +6,14 @@
 //! ([`filter`]). Only lineage shows that something is there, under another URN ([`restricted`]).
 //!
 //! Shared vocabulary and accounts ([`UNRESTRICTED_TYPES`]) can be seen by everyone. What describes
-//! an asset, such as an assertion, is seen with the asset.
+//! an asset, such as an assertion, is seen with the asset. Policies, secrets and the like are seen
+//! by those who manage them alone, also without view policies ([`managed`]).
 //!
 //! To read from the store for a caller, use [`Catalog::reader`]; `Catalog::store` is for decisions
 //! and for what is not about entities that can be hidden.
 
 mod filter;
+mod managed;
 mod reader;
 mod restricted;
 
@@ -30,8 +32,9 @@ use crate::privilege::{
     DELETE_ENTITY, EDIT_ENTITY, GET_ENTITY_PRIVILEGE, Privilege, VIEW_ENTITY_PAGE,
 };
 use crate::{Caller, Catalog, Error};
+pub(crate) use managed::is_managed_type;
 pub(crate) use reader::Reader;
-pub use restricted::stand_in;
+pub use restricted::{RESTRICTED, stand_in};
 
 /// The privileges of which one is enough to see an entity, as in DataHub.
 pub(crate) const VIEW_PRIVILEGES: &[Privilege] = &[
@@ -41,8 +44,8 @@ pub(crate) const VIEW_PRIVILEGES: &[Privilege] = &[
     DELETE_ENTITY,
 ];
 
-/// The entity types that everyone can see: vocabulary, accounts and what the server itself stores.
-/// Secrets among them are never readable.
+/// The entity types that view policies do not restrict: vocabulary, accounts and what the server
+/// itself stores. Secrets among them are never readable, and [`managed`] restricts some of them.
 pub(crate) const UNRESTRICTED_TYPES: [&str; 37] = [
     "businessAttribute",
     "corpGroup",
@@ -128,7 +131,7 @@ impl Catalog {
 
     /// Reads what the caller of this catalog may see.
     pub(crate) fn reader(&self) -> Reader<'_> {
-        Reader::new(self.store(), self.view.as_deref(), reader::MAX_READ)
+        Reader::new(self, reader::MAX_READ)
     }
 
     /// The entities among these that the caller of this catalog may not see.
@@ -136,10 +139,24 @@ impl Catalog {
         &self,
         urns: impl IntoIterator<Item = &'u Urn> + Send,
     ) -> Result<HashSet<Urn>, Error> {
-        match &self.view {
-            Some(view) => view.hidden(urns).await,
-            None => Ok(HashSet::new()),
+        let (mut managed, mut restricted) = (Vec::new(), HashSet::new());
+        for urn in urns {
+            if is_managed_type(urn.entity_type()) {
+                managed.push(urn);
+            } else if self.view.is_some() && is_restricted(urn) {
+                restricted.insert(urn);
+            }
         }
+        let mut hidden = self.unmanaged(managed).await?;
+        if let Some(view) = self.view.as_ref().filter(|_| !restricted.is_empty()) {
+            hidden.extend(view.hidden(restricted).await?);
+        }
+        Ok(hidden)
+    }
+
+    /// Whether view policies may hide something from the caller of this catalog.
+    pub fn has_view(&self) -> bool {
+        self.view.is_some()
     }
 
     /// Fails if there is something that the caller of this catalog does not see: for totals that
@@ -156,12 +173,8 @@ impl Catalog {
 }
 
 impl View {
-    /// The entities among these that the caller may not see.
-    pub(crate) async fn hidden<'u>(
-        &self,
-        urns: impl IntoIterator<Item = &'u Urn> + Send,
-    ) -> Result<HashSet<Urn>, Error> {
-        let restricted: HashSet<&Urn> = urns.into_iter().filter(|urn| is_restricted(urn)).collect();
+    /// The entities among these that the caller may not see, of types that policies restrict.
+    async fn hidden(&self, restricted: HashSet<&Urn>) -> Result<HashSet<Urn>, Error> {
         let restricted: Vec<Urn> = restricted.into_iter().cloned().collect();
         let mut hidden = self.not_granted(&restricted).await?;
         for (entity_type, relationship) in DESCRIPTIVE_TYPES {

@@ -6,6 +6,7 @@
 //! is written depth first, in the order of the selection.
 
 mod budget;
+mod level_request;
 mod levels;
 mod loaded;
 mod scalar;

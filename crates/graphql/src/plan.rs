@@ -92,7 +92,7 @@ pub(crate) struct ValuePlan {
     pub(crate) cells: Vec<usize>,
     /// The index in the `calls` of its object.
     pub(crate) call: Option<usize>,
-    /// Whether there may be entities to load or resolvers to call below it.
+    /// Whether there may be entities to load, resolvers to call or references to hide below it.
     pub(crate) has_nested_entities: bool,
 }
 
@@ -263,7 +263,7 @@ impl Compiler<'_> {
             OutputKind::Composite(name) => self.selection(name, selected, field.must_exist),
             _ => Selection::Leaf,
         };
-        let has_nested_entities = selection.has_nested_entities();
+        let has_nested_entities = field.is_reference || selection.has_nested_entities();
         ValuePlan {
             field: Arc::clone(field),
             arguments: self.arguments(field, selected[0]),

@@ -81,7 +81,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .computed("incidentAssignees", entities::incident_assignees)
         .computed("querySubjects", entities::query_subjects)
         .entity_field("isNativeUser", tokens::is_native_user)
-        .computed("schemaFieldPath", entities::schema_field_path)
+        .entity_field("schemaFieldPath", entities::schema_field_path)
         .computed("valueEntities", entities::value_entities)
         .entity_field("parentContainers", hierarchy::parent_containers)
         .entity_field("domainStewards", privileges::domain_stewards)

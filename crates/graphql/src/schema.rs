@@ -85,6 +85,8 @@ pub(crate) struct Field {
     pub(crate) arguments: Vec<Node<ast::InputValueDefinition>>,
     /// A missing entity is an error.
     pub(crate) must_exist: bool,
+    /// The text may be the URN of an entity.
+    pub(crate) is_reference: bool,
 }
 
 /// The type of a field, for writing its value.
@@ -336,6 +338,7 @@ impl Loader {
                 source,
                 arguments: definition.arguments.clone(),
                 must_exist: definition.directives.has("mustExist"),
+                is_reference: definition.directives.has("reference"),
             };
             fields.insert(name.clone(), Arc::new(field));
         }

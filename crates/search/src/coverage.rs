@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::ops::AddAssign;
+use std::sync::Arc;
 
 use tantivy::columnar::Column;
 use tantivy::{DocId, Searcher, SegmentReader, Term};
@@ -23,7 +24,6 @@ use crate::matching::{DocumentSet, QueryNode, SegmentSearcher};
 use crate::request::Filter;
 use crate::schema::{Fields, column_path};
 use crate::segment_cache::SegmentCache;
-use crate::view::View;
 
 const DATASET: &str = "dataset";
 const DOMAINS: &str = "domains";
@@ -61,18 +61,14 @@ pub(crate) fn coverage(
     fields: &Fields,
     cache: &SegmentCache,
     budget: &SearchBudget,
-    view: Option<&Filter>,
+    view: Option<&Arc<Filter>>,
 ) -> Result<Coverage, SearchError> {
-    let filters = Filters {
-        searcher,
-        fields,
-        budget,
-    };
+    let filters = Filters::unrestricted(searcher, fields, budget);
     let prepared = PreparedQuery {
         text: QueryNode::All,
         types: Some((DATASET.to_owned(), vec![fields.term(ENTITY_TYPE, DATASET)])),
         excluded: Some(fields.term(REMOVED, "true")),
-        view: View::new(&filters, view)?,
+        view: filters.view_of(view)?,
         conditions: Vec::new(),
         budget: budget.clone(),
     };

@@ -59,7 +59,13 @@ fn explain_value(needles: &[FieldNeedle<'_>], field: &str, value: &str) -> Optio
     if !matches {
         return None;
     }
-    let (value, ranges) = fragment::cut(value, without_overlaps(ranges));
+    let ranges = without_overlaps(ranges);
+    // A part of a URN would name nothing.
+    let (value, ranges) = if is_urn(value) {
+        (value.to_owned(), ranges)
+    } else {
+        fragment::cut(value, ranges)
+    };
     Some(FieldMatch {
         field: field.to_owned(),
         value,

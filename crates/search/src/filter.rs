@@ -8,6 +8,8 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
 
 use docent_model::{Registry, Urn};
 use tantivy::columnar::StrColumn;
@@ -29,6 +31,7 @@ use crate::schema::{
     Fields, LAST_PART_MARK, URN, WHOLE_NAMES, column_path, cut, may_be_cut, write_exists,
     write_term,
 };
+use crate::view::{View, ViewLookup};
 use crate::walk::DictionaryWalk;
 
 /// The limit of values in one condition.
@@ -45,9 +48,26 @@ pub(crate) struct Filters<'s> {
     pub(crate) searcher: &'s Searcher,
     pub(crate) fields: &'s Fields,
     pub(crate) budget: &'s SearchBudget,
+    /// What the caller may see; values that refer to anything else match nothing. `None` for
+    /// everything, and for the conditions of the view itself.
+    pub(crate) view: Option<ViewLookup<'s>>,
 }
 
 impl<'s> Filters<'s> {
+    /// Conditions for a caller who sees everything.
+    pub(crate) fn unrestricted(
+        searcher: &'s Searcher,
+        fields: &'s Fields,
+        budget: &'s SearchBudget,
+    ) -> Self {
+        Self {
+            searcher,
+            fields,
+            budget,
+            view: None,
+        }
+    }
+
     fn walk(&self) -> DictionaryWalk<'s> {
         DictionaryWalk::over_all(self.searcher, self.budget)
     }
@@ -78,6 +98,18 @@ impl<'s> Filters<'s> {
             0 | 1 => alternatives.pop(),
             _ => Some(Box::new(BooleanQuery::union(alternatives))),
         })
+    }
+
+    /// The view of a caller who sees what passes a filter; `None` for everything.
+    pub(crate) fn view_of(
+        &self,
+        filter: Option<&Arc<Filter>>,
+    ) -> Result<Option<Rc<View>>, SearchError> {
+        let Some(filter) = filter else {
+            return Ok(None);
+        };
+        let view = |query| Rc::new(View::new(Arc::clone(filter), query));
+        Ok(self.query(filter)?.map(view))
     }
 
     pub(crate) fn criterion(&self, criterion: &Criterion) -> Result<Box<dyn Query>, SearchError> {
@@ -140,11 +172,30 @@ impl<'s> Filters<'s> {
         }
     }
 
+    /// The values that refer to nothing that is hidden from the caller.
+    fn visible<'v>(&self, values: &'v [String]) -> Result<Cow<'v, [String]>, SearchError> {
+        let Some(view) = &self.view else {
+            return Ok(Cow::Borrowed(values));
+        };
+        let mut visible = Vec::with_capacity(values.len());
+        for value in values {
+            if view.shows(value)? {
+                visible.push(value.clone());
+            }
+        }
+        Ok(Cow::Owned(visible))
+    }
+
     fn equal(&self, field: &str, values: &[String]) -> Result<Box<dyn Query>, SearchError> {
         if is_flag(field) {
             return Ok(self.flag(field, values));
         }
-        Ok(match (form_of(field), values) {
+        // A document that is hidden itself is not among the results.
+        let values = match form_of(field) {
+            IndexForm::Urn => Cow::Borrowed(values),
+            IndexForm::Names | IndexForm::Lists | IndexForm::Terms => self.visible(values)?,
+        };
+        Ok(match (form_of(field), &*values) {
             (_, []) => Box::new(EmptyQuery),
             (IndexForm::Lists, values) => self.with_list_values(field, values)?,
             (IndexForm::Urn, values) => self.with_urns(values),
@@ -358,8 +409,8 @@ impl<'s> Filters<'s> {
 
     /// The values and their descendants.
     fn descendants(&self, values: &[String]) -> Result<Vec<String>, SearchError> {
-        let mut all: HashSet<String> = values.iter().cloned().collect();
-        let mut level: Vec<String> = values.to_vec();
+        let mut level = self.visible(values)?.into_owned();
+        let mut all: HashSet<String> = level.iter().cloned().collect();
         for _ in 0..MAX_LEVELS {
             let mut next = Vec::new();
             for (field, of_field) in by_parent_field(&level) {
@@ -371,6 +422,8 @@ impl<'s> Filters<'s> {
                 }
                 next.extend(self.urns(&*children)?);
             }
+            // What is below or above something hidden is a tree of its own.
+            let mut next = self.visible(&next)?.into_owned();
             next.retain(|urn| all.insert(urn.clone()));
             if next.is_empty() {
                 break;
@@ -382,13 +435,15 @@ impl<'s> Filters<'s> {
 
     /// The values and their ancestors.
     fn ancestors(&self, values: &[String]) -> Result<Vec<String>, SearchError> {
-        let mut all: HashSet<String> = values.iter().cloned().collect();
-        let mut level: Vec<String> = values.to_vec();
+        let mut level = self.visible(values)?.into_owned();
+        let mut all: HashSet<String> = level.iter().cloned().collect();
         for _ in 0..MAX_LEVELS {
             let mut next = Vec::new();
             for (field, of_field) in by_parent_field(&level) {
                 next.extend(self.values_of_documents(&of_field, field)?);
             }
+            // What is below or above something hidden is a tree of its own.
+            let mut next = self.visible(&next)?.into_owned();
             next.retain(|urn| all.insert(urn.clone()));
             if next.is_empty() {
                 break;

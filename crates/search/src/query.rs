@@ -28,7 +28,7 @@ use crate::matching::{DocumentSet, QueryNode};
 use crate::phrase::{parts, phrase_query, term_query};
 use crate::schema::Fields;
 use crate::segment_cache::SegmentCache;
-use crate::view::View;
+use crate::view::{View, ViewLookup};
 use crate::walk::DictionaryWalk;
 use names::{has_name, has_prefix_terms, name_starts_with};
 
@@ -133,6 +133,17 @@ impl<'s> QueryTranslator<'s> {
     pub(crate) fn with_view(mut self, view: Option<&Rc<View>>) -> Self {
         self.view = view.cloned();
         self
+    }
+
+    /// Decides which references the caller may use; `None` for all.
+    pub(crate) fn view_lookup(&self) -> Option<ViewLookup<'s>> {
+        self.view.as_ref().map(|view| ViewLookup {
+            view: Rc::clone(view),
+            searcher: self.searcher,
+            fields: self.fields,
+            cache: self.cache,
+            budget: self.budget,
+        })
     }
 
     /// URNs of the labels that words of the query matched.

@@ -5,6 +5,8 @@
 use std::sync::Arc;
 
 use crate::error::SearchError;
+use crate::field::canonical;
+use crate::schema::URN;
 
 /// Joins two fields, and two values, to count or filter pairs.
 pub const PAIR_SEPARATOR: char = '␞';
@@ -46,6 +48,12 @@ pub struct SearchRequest {
 }
 
 impl SearchRequest {
+    /// Whether entities of every type are searched: no types are given, and the filter names URNs.
+    pub fn finds_all_types(&self) -> bool {
+        let names_urn = |it: &Criterion| canonical(&it.field) == URN && !it.negated;
+        self.types.is_empty() && self.filter.any.iter().flatten().any(names_urn)
+    }
+
     /// Rejects requests that exceed a limit.
     pub(crate) fn check(&self) -> Result<(), SearchError> {
         self.page.check()?;

@@ -30,7 +30,7 @@ use crate::matching::{DocumentSet, QueryNode};
 use crate::query::{QueryTranslator, parse_known_fields};
 use crate::request::{Facets, Filter, PAIR_SEPARATOR, SearchPage, SearchRequest};
 use crate::results::{Completions, Facet, FacetValue, Hit, SearchResults};
-use crate::schema::{Fields, URN};
+use crate::schema::Fields;
 use crate::scroll::{ScrollCursor, SortedScroll};
 use crate::sort;
 use crate::view::View;
@@ -126,14 +126,11 @@ impl Search {
         let cache = self.live.cache();
         let (collected, next, labels) = self
             .run(move |searcher, fields, budget| {
-                let filters = Filters {
-                    searcher,
-                    fields,
-                    budget,
-                };
-                let view = View::new(&filters, request_copy.view.as_deref())?;
+                let mut filters = Filters::unrestricted(searcher, fields, budget);
+                let view = filters.view_of(request_copy.view.as_ref())?;
                 let translator =
                     QueryTranslator::new(searcher, fields, &cache, budget).with_view(view.as_ref());
+                filters.view = translator.view_lookup();
                 let text = translator.translate(&query)?;
                 let prepared = prepare(&filters, &request_copy, view, text)?;
                 let (collected, next) = match scroll {
@@ -170,14 +167,11 @@ impl Search {
         let cache = self.live.cache();
         let collected = self
             .run(move |searcher, fields, budget| {
-                let filters = Filters {
-                    searcher,
-                    fields,
-                    budget,
-                };
-                let view = View::new(&filters, request.view.as_deref())?;
+                let mut filters = Filters::unrestricted(searcher, fields, budget);
+                let view = filters.view_of(request.view.as_ref())?;
                 let translator =
                     QueryTranslator::new(searcher, fields, &cache, budget).with_view(view.as_ref());
+                filters.view = translator.view_lookup();
                 let attempt = |limit| {
                     let names = translator.name_prefix(request.query.trim(), limit)?;
                     let prepared = prepare(&filters, &request, view.clone(), Some(names))?;
@@ -222,7 +216,7 @@ impl Search {
     pub async fn coverage(&self, view: Option<Arc<Filter>>) -> Result<Coverage, SearchError> {
         let cache = self.live.cache();
         self.run(move |searcher, fields, budget| {
-            coverage(searcher, fields, &cache, budget, view.as_deref())
+            coverage(searcher, fields, &cache, budget, view.as_ref())
         })
         .await
     }
@@ -399,10 +393,6 @@ fn prepare(
     text: Option<QueryNode>,
 ) -> Result<PreparedQuery, SearchError> {
     let Filters { fields, budget, .. } = filters;
-    let names_urns = request.filter.any.iter().any(|all| {
-        all.iter()
-            .any(|it| canonical(&it.field) == URN && !it.negated)
-    });
     let types = |types: &mut dyn Iterator<Item = &str>| {
         // Sorted, so that the same types share one cache entry.
         let types: BTreeSet<&str> = types.collect();
@@ -412,7 +402,7 @@ fn prepare(
     };
     let types = if !request.types.is_empty() {
         types(&mut request.types.iter().map(String::as_str))
-    } else if names_urns {
+    } else if request.finds_all_types() {
         None
     } else {
         types(&mut DEFAULT_TYPES.iter().copied())

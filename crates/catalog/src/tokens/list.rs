@@ -1,12 +1,11 @@
 //! Tokens as callers see them: their own, and those that they manage.
 
-use std::collections::HashSet;
-
 use docent_model::aspects::AccessTokenInfo;
 use docent_model::{EpochMillis, Urn};
 use docent_store::ListPage;
 
-use super::{ENTITY, MAX_LISTED, Token, TokenFilter};
+use super::{MAX_LISTED, Token, TokenFilter};
+use crate::access::scope::CallerRights;
 use crate::privilege::{MANAGE_ACCESS_TOKENS, MANAGE_SERVICE_ACCOUNTS, Privilege};
 use crate::{Caller, Catalog, Error};
 
@@ -72,41 +71,14 @@ impl Catalog {
         self.is_allowed(&user, privileges, None).await
     }
 
-    /// The URNs of the tokens that the caller of this catalog may list, behind `after`: all for
-    /// callers that manage tokens, and their own for others.
-    pub(crate) async fn known_token_urns(
-        &self,
-        after: Option<&Urn>,
-        limit: usize,
-    ) -> Result<Vec<Urn>, Error> {
-        if let Some(caller) = &self.reading_caller
-            && !self
-                .is_allowed(caller, &[MANAGE_ACCESS_TOKENS], None)
-                .await?
-        {
-            let mut own = self.tokens_of(caller.actor()).await?;
-            own.sort_unstable();
-            own.retain(|urn| after.is_none_or(|after| urn > after));
-            own.truncate(limit);
-            return Ok(own);
-        }
-        self.token_urns(after, limit).await
-    }
-
-    /// The tokens among these URNs that the caller of this catalog may not list.
-    pub(crate) async fn foreign_tokens<'u>(
-        &self,
-        urns: impl Iterator<Item = &'u Urn>,
-    ) -> Result<HashSet<Urn>, Error> {
-        let tokens: Vec<Urn> = urns
-            .filter(|urn| urn.entity_type() == ENTITY)
-            .cloned()
-            .collect();
-        let Some(caller) = self.reading_caller.as_ref().filter(|_| !tokens.is_empty()) else {
-            return Ok(HashSet::new());
+    /// The tokens among these URNs that the caller of this catalog may not see.
+    pub(crate) async fn foreign_tokens(&self, urns: Vec<Urn>) -> Result<Vec<Urn>, Error> {
+        let Some(caller) = &self.reading_caller else {
+            return Ok(Vec::new());
         };
-        let known = self.read_tokens(caller, &tokens).await?;
-        let foreign = tokens.into_iter().zip(known);
+        let rights = self.reading_rights().await?;
+        let known = self.known_tokens(caller, rights.as_ref(), &urns).await?;
+        let foreign = urns.into_iter().zip(known);
         Ok(foreign
             .filter(|(_, known)| known.is_none())
             .map(|(urn, _)| urn)
@@ -120,11 +92,25 @@ impl Catalog {
         caller: &Caller,
         urns: &[Urn],
     ) -> Result<Vec<Option<Token>>, Error> {
+        let rights = self.rights(caller).await?;
+        self.known_tokens(caller, rights.as_ref(), urns).await
+    }
+
+    /// [`Catalog::read_tokens`] for a caller with these rights; `None` for all rights.
+    async fn known_tokens(
+        &self,
+        caller: &Caller,
+        rights: Option<&CallerRights>,
+        urns: &[Urn],
+    ) -> Result<Vec<Option<Token>>, Error> {
         let mut tokens = self.stored_tokens(urns).await?;
+        let Some(rights) = rights else {
+            return Ok(tokens);
+        };
         for token in &mut tokens {
             if let Some(found) = token.as_ref().filter(|it| !is_own(caller, it)) {
                 let managers = self.token_managers(&found.info.actor_urn).await?;
-                if !self.is_allowed(caller, managers, None).await? {
+                if rights.everywhere(managers).is_none() {
                     *token = None;
                 }
             }

@@ -9,14 +9,15 @@ use std::sync::Arc;
 
 use docent_model::aspects::Ownership;
 use docent_model::{AspectName, Urn};
-use docent_search::{Criterion, ENTITY_TYPE, Filter, Operator};
+use docent_search::{Criterion, ENTITY_TYPE, Filter, Operator, SearchRequest};
 use docent_store::{AspectKey, ReadRequest};
 
+use super::managed::reaches;
 use super::{UNRESTRICTED_TYPES, VIEW_PRIVILEGES, View};
 use crate::access::policy::{Condition, Criterion as PolicyCriterion, Policy};
 use crate::access::resource::Field;
 use crate::stored::aspect_value;
-use crate::{Catalog, Error};
+use crate::{Catalog, Error, tokens};
 
 const URN: &str = "urn";
 const COLUMN: &str = "schemaField";
@@ -27,17 +28,37 @@ const MAX_OWNED: usize = 10_000;
 type Alternative = Vec<Criterion>;
 
 impl Catalog {
-    /// What the caller of this catalog finds; `None` for everything.
-    pub(crate) async fn search_view(&self) -> Result<Option<Arc<Filter>>, Error> {
-        match &self.view {
-            Some(view) => Ok(Some(Arc::new(view.filter().await?))),
-            None => Ok(None),
+    /// What the caller of this catalog finds with a request; `None` for everything.
+    pub(crate) async fn search_view(
+        &self,
+        request: &SearchRequest,
+    ) -> Result<Option<Arc<Filter>>, Error> {
+        let mut filter = if let Some(view) = &self.view {
+            // Conditions may refer to every type.
+            let unmanaged = self.unmanaged_types(|_| true).await?;
+            view.filter(&unmanaged).await?
+        } else {
+            let unmanaged = self.unmanaged_types(|it| reaches(request, it)).await?;
+            if unmanaged.is_empty() {
+                return Ok(None);
+            }
+            Filter::all(vec![Criterion {
+                negated: true,
+                ..one_of(ENTITY_TYPE, owned(&unmanaged))
+            }])
+        };
+        if reaches(request, tokens::ENTITY) {
+            let tokens = self.own_managed(tokens::ENTITY).await?;
+            let tokens = tokens.iter().map(|urn| urn.as_str().to_owned());
+            filter.any.push(vec![one_of(URN, tokens.collect())]);
         }
+        Ok(Some(Arc::new(filter)))
     }
 }
 
 impl View {
-    async fn filter(&self) -> Result<Filter, Error> {
+    /// Without entities of the unmanaged types.
+    async fn filter(&self, unmanaged: &[&str]) -> Result<Filter, Error> {
         let mut alternatives = Vec::new();
         for (policy, is_actor) in self.user.rights.granting(VIEW_PRIVILEGES) {
             let owned = if is_actor {
@@ -56,10 +77,9 @@ impl View {
             alternative.push(column.clone());
         }
         let mut any = merged(alternatives);
-        any.push(vec![one_of(
-            ENTITY_TYPE,
-            UNRESTRICTED_TYPES.map(str::to_owned).to_vec(),
-        )]);
+        let mut unrestricted = UNRESTRICTED_TYPES.to_vec();
+        unrestricted.retain(|name| !unmanaged.contains(name));
+        any.push(vec![one_of(ENTITY_TYPE, owned(&unrestricted))]);
         Ok(Filter { any })
     }
 
@@ -144,6 +164,10 @@ fn condition(criterion: &PolicyCriterion) -> Option<Criterion> {
         operator,
         negated: is_negated,
     })
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(ToString::to_string).collect()
 }
 
 fn one_of(field: &str, values: Vec<String>) -> Criterion {

@@ -12,8 +12,7 @@ use docent_store::{
     RelatedEntity, RowVersion, Store, StoredAspect, TimeseriesRow,
 };
 
-use super::View;
-use crate::Error;
+use crate::{Catalog, Error};
 
 /// How much is read at once to find what the caller sees.
 const CHUNK: usize = 1_000;
@@ -24,18 +23,30 @@ pub(super) const MAX_READ: usize = 20_000;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reader<'c> {
     store: &'c dyn Store,
-    /// `None` if the caller sees everything.
-    view: Option<&'c View>,
+    /// Knows what the caller sees.
+    catalog: &'c Catalog,
     max_read: usize,
 }
 
 impl<'c> Reader<'c> {
-    pub(super) fn new(store: &'c dyn Store, view: Option<&'c View>, max_read: usize) -> Self {
+    pub(super) fn new(catalog: &'c Catalog, max_read: usize) -> Self {
         Self {
-            store,
-            view,
+            store: catalog.store(),
+            catalog,
             max_read,
         }
+    }
+
+    /// Whether view policies hide something from the caller.
+    fn has_view(&self) -> bool {
+        self.catalog.view.is_some()
+    }
+
+    async fn hidden<'u>(
+        &self,
+        urns: impl IntoIterator<Item = &'u Urn> + Send,
+    ) -> Result<HashSet<Urn>, Error> {
+        self.catalog.hidden_among(urns).await
     }
 
     /// How much to read next after so many entries. Fails if there are more than the limit.
@@ -50,20 +61,14 @@ impl<'c> Reader<'c> {
     }
 
     async fn hides(&self, urn: &Urn) -> Result<bool, Error> {
-        match self.view {
-            Some(view) => Ok(!view.hidden([urn]).await?.is_empty()),
-            None => Ok(false),
-        }
+        Ok(!self.hidden([urn]).await?.is_empty())
     }
 
     pub(crate) async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, Error> {
         let mut reply = self.store.read(request).await?;
-        let Some(view) = self.view else {
-            return Ok(reply);
-        };
         let keys = request.rows.iter().chain(request.exists);
         let urns = keys.map(|key| &key.urn).chain(request.entities);
-        let hidden = view.hidden(urns).await?;
+        let hidden = self.hidden(urns).await?;
         if hidden.is_empty() {
             return Ok(reply);
         }
@@ -99,12 +104,10 @@ impl<'c> Reader<'c> {
         keys: &[AspectKey],
     ) -> Result<Vec<Vec<StoredAspect>>, Error> {
         let mut histories = self.store.histories_read(keys).await?;
-        if let Some(view) = self.view {
-            let hidden = view.hidden(keys.iter().map(|key| &key.urn)).await?;
-            for (key, history) in keys.iter().zip(&mut histories) {
-                if hidden.contains(&key.urn) {
-                    history.clear();
-                }
+        let hidden = self.hidden(keys.iter().map(|key| &key.urn)).await?;
+        for (key, history) in keys.iter().zip(&mut histories) {
+            if hidden.contains(&key.urn) {
+                history.clear();
             }
         }
         Ok(histories)
@@ -132,12 +135,10 @@ impl<'c> Reader<'c> {
         keys: &[AspectKey],
     ) -> Result<Vec<Option<TimeseriesRow>>, Error> {
         let mut points = self.store.timeseries_latest(keys).await?;
-        if let Some(view) = self.view {
-            let hidden = view.hidden(keys.iter().map(|key| &key.urn)).await?;
-            for (key, point) in keys.iter().zip(&mut points) {
-                if hidden.contains(&key.urn) {
-                    *point = None;
-                }
+        let hidden = self.hidden(keys.iter().map(|key| &key.urn)).await?;
+        for (key, point) in keys.iter().zip(&mut points) {
+            if hidden.contains(&key.urn) {
+                *point = None;
             }
         }
         Ok(points)
@@ -149,12 +150,9 @@ impl<'c> Reader<'c> {
         limit: usize,
     ) -> Result<Vec<LogEntry>, Error> {
         let mut entries = self.store.log_read(after, limit).await?;
-        if let Some(view) = self.view {
-            let hidden = view
-                .hidden(entries.iter().map(|entry| &entry.key.urn))
-                .await?;
-            entries.retain(|entry| !hidden.contains(&entry.key.urn));
-        }
+        let hidden = self.hidden(entries.iter().map(|entry| &entry.key.urn));
+        let hidden = hidden.await?;
+        entries.retain(|entry| !hidden.contains(&entry.key.urn));
         Ok(entries)
     }
 
@@ -166,10 +164,14 @@ impl<'c> Reader<'c> {
         after: Option<&Urn>,
         limit: usize,
     ) -> Result<Vec<Urn>, Error> {
-        let Some(view) = self.view else {
+        let managed = self.catalog.managed_urns(entity_type, after, limit);
+        if let Some(managed) = managed.await? {
+            return Ok(managed);
+        }
+        if !self.has_view() {
             let urns = self.store.urns_list(entity_type, aspect, after, limit);
             return Ok(urns.await?);
-        };
+        }
         let mut seen = Vec::new();
         let mut last = after.cloned();
         let mut read = 0;
@@ -182,7 +184,7 @@ impl<'c> Reader<'c> {
             read += urns.len();
             let is_end = urns.len() < chunk;
             last = urns.last().cloned().or(last);
-            let hidden = view.hidden(&urns).await?;
+            let hidden = self.hidden(&urns).await?;
             seen.extend(urns.into_iter().filter(|urn| !hidden.contains(urn)));
             if is_end || seen.len() >= limit {
                 seen.truncate(limit);
@@ -200,12 +202,11 @@ impl<'c> Reader<'c> {
         limit: usize,
     ) -> Result<Vec<ListPage<RelatedEntity>>, Error> {
         let store = self.store;
-        let Some(view) = self.view else {
-            return Ok(store
-                .edges_list(urns, outgoing, relationships, start, limit)
-                .await?);
-        };
-        let hidden = view.hidden(urns).await?;
+        if !self.has_view() {
+            let pages = store.edges_list(urns, outgoing, relationships, start, limit);
+            return self.without_managed(urns, pages.await?).await;
+        }
+        let hidden = self.hidden(urns).await?;
         let mut pages = Vec::with_capacity(urns.len());
         // The limit is one for all entities together.
         let mut all_read = 0;
@@ -228,13 +229,36 @@ impl<'c> Reader<'c> {
                 read += items.len();
                 all_read += items.len();
                 let is_end = items.len() < chunk;
-                let hidden = view.hidden(items.iter().map(|edge| &edge.urn)).await?;
+                let hidden = self.hidden(items.iter().map(|edge| &edge.urn)).await?;
                 seen.extend(items.into_iter().filter(|edge| !hidden.contains(&edge.urn)));
                 if is_end {
                     break;
                 }
             }
             pages.push(cut(seen, start, limit));
+        }
+        Ok(pages)
+    }
+
+    /// Removes what the caller would have to manage. Without view policies that are few edges, so
+    /// totals are not read again: they are exact for a list of one page.
+    async fn without_managed(
+        &self,
+        urns: &[Urn],
+        mut pages: Vec<ListPage<RelatedEntity>>,
+    ) -> Result<Vec<ListPage<RelatedEntity>>, Error> {
+        let edges = pages.iter().flat_map(|page| &page.items);
+        let hidden = self.hidden(urns.iter().chain(edges.map(|edge| &edge.urn)));
+        let hidden = hidden.await?;
+        if !hidden.is_empty() {
+            for (urn, page) in urns.iter().zip(&mut pages) {
+                if hidden.contains(urn) {
+                    *page = cut(Vec::new(), 0, 0);
+                }
+                let all = page.items.len();
+                page.items.retain(|edge| !hidden.contains(&edge.urn));
+                page.total -= all - page.items.len();
+            }
         }
         Ok(pages)
     }
@@ -247,10 +271,10 @@ impl<'c> Reader<'c> {
         start: usize,
         limit: usize,
     ) -> Result<ListPage<Urn>, Error> {
-        let Some(view) = self.view else {
+        if !self.has_view() {
             let page = self.store.placements_list(kind, parent, start, limit);
             return Ok(page.await?);
-        };
+        }
         if let Some(parent) = parent
             && self.hides(parent).await?
         {
@@ -264,7 +288,7 @@ impl<'c> Reader<'c> {
             let page = page.await?;
             read += page.items.len();
             let is_end = page.items.len() < chunk;
-            let hidden = view.hidden(&page.items).await?;
+            let hidden = self.hidden(&page.items).await?;
             seen.extend(page.items.into_iter().filter(|urn| !hidden.contains(urn)));
             if is_end {
                 break;
@@ -280,13 +304,16 @@ impl<'c> Reader<'c> {
 
     /// The entities of a type that the caller sees, but not their parents.
     pub(crate) async fn below_hidden_parents(&self, entity_type: &str) -> Result<Vec<Urn>, Error> {
-        let (Some(entity), Some(view)) = (Registry::get().entity(entity_type), self.view) else {
+        let Some(entity) = Registry::get()
+            .entity(entity_type)
+            .filter(|_| self.has_view())
+        else {
             return Ok(Vec::new());
         };
         let seen = self.urns_list(entity_type, entity.key_aspect, None, usize::MAX);
         let seen = seen.await?;
         let parents = self.store.placement_ancestors(&seen, 1).await?;
-        let hidden = view.hidden(parents.iter().flatten()).await?;
+        let hidden = self.hidden(parents.iter().flatten()).await?;
         let is_below = |parents: &[Urn]| parents.iter().any(|parent| hidden.contains(parent));
         let below = seen.into_iter().zip(parents);
         Ok(below
@@ -302,8 +329,8 @@ impl<'c> Reader<'c> {
         max: usize,
     ) -> Result<Vec<Vec<Urn>>, Error> {
         let mut ancestors = self.store.placement_ancestors(urns, max).await?;
-        if let Some(view) = self.view {
-            let hidden = view.hidden(urns.iter().chain(ancestors.iter().flatten()));
+        if self.has_view() {
+            let hidden = self.hidden(urns.iter().chain(ancestors.iter().flatten()));
             let hidden = hidden.await?;
             for (urn, above) in urns.iter().zip(&mut ancestors) {
                 let end = above.iter().position(|it| hidden.contains(it));
@@ -370,7 +397,7 @@ mod tests {
         catalog.enforce_view_policies();
         let caller = Caller::new(Urn::parse("urn:li:corpuser:vera").unwrap());
         let catalog = catalog.seen_by(&caller).await.unwrap();
-        let limited = |max_read| Reader::new(catalog.store(), catalog.view.as_deref(), max_read);
+        let limited = |max_read| Reader::new(&catalog, max_read);
         let domains = [domain.clone()];
         for (max_read, is_enough) in [(4, true), (3, false)] {
             let reader = limited(max_read);

@@ -13,7 +13,7 @@ use crate::Error;
 use crate::secret::random;
 
 /// The type of the URNs that stand for hidden entities, as in DataHub.
-const RESTRICTED: &str = "restricted";
+pub const RESTRICTED: &str = "restricted";
 /// How many bytes of the hash the URN has.
 const ID_BYTES: usize = 16;
 

@@ -6,7 +6,7 @@ mod world;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use docent_catalog::search::{Facets, Filter, SearchPage, SearchRequest};
+use docent_catalog::search::{Criterion, Facets, Filter, Operator, SearchPage, SearchRequest};
 use docent_catalog::{Caller, Catalog, Proposal};
 use docent_model::{Registry, Urn};
 use docent_search::Search;
@@ -86,6 +86,7 @@ async fn compare(catalog: &Catalog, world: &World, name: &str) -> usize {
             }
         }
         compare_search(&seen, world, &expected, &format!("{name}: {user}")).await;
+        compare_conditions(&seen, world, &expected, &format!("{name}: {user}")).await;
     }
     decisions
 }
@@ -155,6 +156,100 @@ async fn compare_search(catalog: &Catalog, world: &World, expected: &BTreeSet<Ur
     let coverage = catalog.documentation_coverage().await.unwrap();
     let datasets = expected.iter().filter(|it| it.entity_type() == "dataset");
     assert_eq!(coverage.all.datasets, datasets.count() as u64, "{name}");
+}
+
+/// Compares conditions on references with a list that was filtered by hand: what refers to
+/// something hidden is not found that way.
+async fn compare_conditions(catalog: &Catalog, world: &World, seen: &BTreeSet<Urn>, name: &str) {
+    for (field, entity_type) in [
+        ("domains", "domain"),
+        ("container", "container"),
+        ("glossaryTerms", "glossaryTerm"),
+    ] {
+        let (shown, hidden): (Vec<Urn>, Vec<Urn>) = world
+            .of_type(entity_type)
+            .into_iter()
+            .partition(|urn| seen.contains(urn));
+        let refers_to = |targets: &BTreeSet<Urn>| -> BTreeSet<Urn> {
+            let is_member = |urn: &&Urn| {
+                let references = references(world, urn, field);
+                references.iter().any(|urn| targets.contains(urn))
+            };
+            seen.iter().filter(is_member).cloned().collect()
+        };
+        let any = refers_to(&shown.iter().cloned().collect());
+        let found = found(catalog, field, Operator::StartsWith, "urn:li:", false).await;
+        assert_eq!(found, any, "{name}: {field}");
+        for target in shown.first().into_iter().chain(hidden.first()) {
+            let itself: BTreeSet<Urn> = [target.clone()].into();
+            let targets = itself.intersection(seen).cloned().collect();
+            let members = refers_to(&targets);
+            let others = seen.difference(&members).cloned().collect();
+            let tree = refers_to(&tree_by_hand(world, seen, targets));
+            for (operator, negated, expected) in [
+                (Operator::Equal, false, &members),
+                (Operator::Equal, true, &others),
+                (Operator::DescendantsIncluded, false, &tree),
+            ] {
+                let found = self::found(catalog, field, operator, target.as_str(), negated).await;
+                assert_eq!(found, *expected, "{name}: {field} {operator:?} {target}");
+            }
+        }
+    }
+}
+
+/// What a search with one condition finds.
+async fn found(
+    catalog: &Catalog,
+    field: &str,
+    operator: Operator,
+    value: &str,
+    negated: bool,
+) -> BTreeSet<Urn> {
+    let request = SearchRequest {
+        types: types(),
+        filter: Filter::all(vec![Criterion {
+            field: field.to_owned(),
+            values: vec![value.to_owned()],
+            operator,
+            negated,
+        }]),
+        page: SearchPage::Offset {
+            start: 0,
+            count: 1000,
+        },
+        ..SearchRequest::default()
+    };
+    let found = catalog.search(&request).await.unwrap();
+    found.hits.into_iter().map(|hit| hit.urn).collect()
+}
+
+fn references(world: &World, urn: &Urn, field: &str) -> Vec<Urn> {
+    let entity = &world.entities[urn];
+    match field {
+        "domains" => entity.domain.iter().cloned().collect(),
+        "container" if urn.entity_type() == "container" => entity.parent.iter().cloned().collect(),
+        "container" => entity.container.iter().cloned().collect(),
+        "glossaryTerms" => entity.terms.clone(),
+        other => panic!("{other}"),
+    }
+}
+
+/// These, and everything below them that is connected with them by what is seen.
+fn tree_by_hand(world: &World, seen: &BTreeSet<Urn>, roots: BTreeSet<Urn>) -> BTreeSet<Urn> {
+    let mut tree = roots;
+    loop {
+        let is_below = |urn: &&Urn| {
+            let parent = world.entities[*urn].parent.as_ref();
+            parent.is_some_and(|parent| tree.contains(parent))
+        };
+        let below: Vec<Urn> = seen.iter().filter(is_below).cloned().collect();
+        let before = tree.len();
+        tree.extend(below);
+        if tree.len() == before {
+            return tree;
+        }
+    }
 }
 
 fn facet_by_hand(world: &World, seen: &BTreeSet<Urn>, field: &str) -> BTreeMap<String, u64> {

@@ -1,15 +1,16 @@
 //! Loads entities level by level.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use docent_catalog::view::stand_in;
-use docent_catalog::{AspectKey, AspectRow, EntityAspects, Error, ReadReply, ReadRequest};
-use docent_model::{AspectName, Urn};
+use docent_catalog::{AspectRow, EntityAspects, Error, ReadReply, ReadRequest};
+use docent_model::Urn;
 use serde_json::Value;
 
 use super::budget::Budget;
-use super::loaded::{CallKey, Cell, Content, Loaded, Outcome, Slot};
+use super::level_request::LevelRequest;
+use super::loaded::{CallKey, Cell, Content, Loaded, Outcome};
 use super::value::{self, FieldValue, Parent, Target, Unavailable};
 use super::{RootValue, Scope};
 use crate::error::Failure;
@@ -34,6 +35,8 @@ struct Discovery<'p> {
     entities: Vec<(&'p ObjectPlan, Urn)>,
     /// Entities that the request names.
     named: Vec<(&'p ObjectPlan, Urn)>,
+    /// URNs in text fields.
+    references: Vec<Urn>,
     calls: Vec<PlainCall<'p>>,
 }
 
@@ -141,7 +144,8 @@ impl<'p> Levels<'p> {
     async fn add_entities(&mut self) -> Option<Error> {
         let entities = std::mem::take(&mut self.next.entities);
         let named = std::mem::take(&mut self.next.named);
-        let urns = entities.iter().map(|(_, urn)| urn);
+        let references = std::mem::take(&mut self.next.references);
+        let urns = entities.iter().map(|(_, urn)| urn).chain(&references);
         let (hidden, mut failure) = match self.scope.context.catalog.hidden_among(urns).await {
             Ok(hidden) => (hidden, None),
             Err(error) => (HashSet::new(), Some(error)),
@@ -154,6 +158,15 @@ impl<'p> Levels<'p> {
             match shown {
                 Ok(shown) => self.loaded.add(plan, urn, shown),
                 Err(error) => failure = Some(error),
+            }
+        }
+        for urn in references {
+            // Without a decision, nothing is shown.
+            if failure.is_some() || hidden.contains(&urn) {
+                match stand_in(&urn) {
+                    Ok(shown) => self.loaded.hide(urn, shown),
+                    Err(error) => failure = Some(error),
+                }
             }
         }
         failure
@@ -412,62 +425,6 @@ fn outcomes(plan: &ValuePlan, result: BatchResult, count: usize) -> Vec<Outcome>
         .collect()
 }
 
-/// The store reads of a level.
-#[derive(Default)]
-struct LevelRequest<'s> {
-    rows: KeyList<'s>,
-    /// Existence checks.
-    exists: KeyList<'s>,
-    /// Slots that need all aspects of their entity.
-    entities: Vec<usize>,
-}
-
-#[derive(Default)]
-struct KeyList<'s> {
-    keys: Vec<AspectKey>,
-    /// Pairs of a key and a cell for its result.
-    cells: Vec<(usize, usize)>,
-    indexes: HashMap<(&'s str, AspectName), usize>,
-}
-
-impl<'s> LevelRequest<'s> {
-    fn new(slots: &'s [Slot<'_>], first: usize) -> Self {
-        let mut request = Self::default();
-        // The slots of one plan are different entities; only different plans can need the same row.
-        let may_repeat = slots
-            .iter()
-            .any(|slot| !std::ptr::eq(slot.plan, slots[0].plan));
-        for (index, slot) in slots.iter().enumerate() {
-            if slot.plan.needs_all {
-                request.entities.push(first + index);
-                continue;
-            }
-            for (number, need) in slot.plan.needs.iter().enumerate() {
-                let keys = if need.exists_only {
-                    &mut request.exists
-                } else {
-                    &mut request.rows
-                };
-                keys.add(&slot.urn, need.aspect, slot.first_cell + number, may_repeat);
-            }
-        }
-        request
-    }
-}
-
-impl<'s> KeyList<'s> {
-    fn add(&mut self, urn: &'s Urn, aspect: AspectName, cell: usize, may_repeat: bool) {
-        let mut index = self.keys.len();
-        if may_repeat {
-            index = *self.indexes.entry((urn.as_str(), aspect)).or_insert(index);
-        }
-        if index == self.keys.len() {
-            self.keys.push(AspectKey::new(urn, aspect));
-        }
-        self.cells.push((index, cell));
-    }
-}
-
 /// Collects entities and resolver calls from loaded values.
 struct Walk<'w, 'p> {
     scope: Scope<'p>,
@@ -553,6 +510,15 @@ impl<'p> Walk<'_, 'p> {
         owner: Option<usize>,
     ) -> Result<(), LimitExceeded> {
         self.budget.add_value()?;
+        if plan.field.is_reference {
+            // Most callers see everything.
+            if self.scope.context.catalog.has_view()
+                && let Some(urn) = view.text().and_then(|text| Urn::parse(&text).ok())
+            {
+                self.next.references.push(urn);
+            }
+            return Ok(());
+        }
         match value::target(plan, view, self.scope.compiler) {
             Some(Target::Entity(object, text)) => {
                 if self.loaded.find(object, &text).is_none()

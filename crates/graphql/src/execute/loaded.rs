@@ -5,7 +5,8 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use docent_catalog::StoredAspect;
-use docent_model::{AspectName, Urn};
+use docent_catalog::view::RESTRICTED;
+use docent_model::{AspectName, EntitySpec, Urn};
 use serde_json::Value;
 
 use crate::error::Failure;
@@ -48,6 +49,14 @@ pub(crate) enum Content {
     Corrupt,
 }
 
+impl Slot<'_> {
+    /// Whether it stands for an entity that the caller may not see.
+    pub(crate) fn is_stand_in(&self) -> bool {
+        let is_of_type = |entity: &EntitySpec| entity.name == self.urn.entity_type();
+        self.urn.entity_type() == RESTRICTED && !self.plan.ty.entity().is_some_and(is_of_type)
+    }
+}
+
 /// The result of a batch resolver for one object.
 pub(crate) type Outcome = Result<Box<Value>, Failure>;
 
@@ -77,6 +86,8 @@ pub(crate) struct Loaded<'p> {
     pub(crate) outcomes: Vec<Outcome>,
     /// Results of resolvers for plain objects.
     pub(crate) plain_outcomes: HashMap<CallKey, Outcome>,
+    /// The URNs that text fields show for what the caller may not see.
+    stand_ins: HashMap<Urn, Urn>,
     /// The slots by the address of their plan and their URN.
     index: HashMap<usize, HashMap<Urn, usize>>,
 }
@@ -102,6 +113,19 @@ impl<'p> Loaded<'p> {
                 failure: None,
             });
         }
+    }
+
+    /// Shows another URN in text fields.
+    pub(crate) fn hide(&mut self, urn: Urn, shown: Urn) {
+        self.stand_ins.insert(urn, shown);
+    }
+
+    /// The URN that a text field shows, if it is another one.
+    pub(crate) fn stand_in(&self, text: &str) -> Option<&Urn> {
+        if self.stand_ins.is_empty() {
+            return None;
+        }
+        self.stand_ins.get(&Urn::parse(text).ok()?)
     }
 
     /// The rows of an entity that its plan needs.

@@ -162,6 +162,10 @@ fn first_non_null<'l>(view: View<'l>, paths: &[Path]) -> View<'l> {
 
 fn key_part<'u>(slot: &'u Slot<'_>, part: &str) -> Option<&'u str> {
     let spec = slot.plan.ty.entity()?;
+    // Nothing of the key may be told, and many types must have its parts.
+    if slot.is_stand_in() {
+        return Some(slot.urn.as_str());
+    }
     let index = spec.key_fields.iter().position(|field| *field == part)?;
     slot.urn.key_parts().get(index).copied()
 }

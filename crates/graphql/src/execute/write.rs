@@ -190,12 +190,13 @@ impl<'w, 'p> Writer<'w, 'p> {
             return Err(WriteError::Long);
         }
         if view.is_null() {
-            return self.missing(current, output);
+            return self.missing(current, output, owner);
         }
         let start = self.out.len();
         let written = match &output.kind {
             OutputKind::List(inner) => self.list(current, inner, view, owner),
             OutputKind::Scalar(scalar) => {
+                let view = self.shown(current, view);
                 if scalar::write(self.out, *scalar, view) {
                     Ok(())
                 } else {
@@ -206,7 +207,7 @@ impl<'w, 'p> Writer<'w, 'p> {
             OutputKind::Enum(ty) => {
                 if !scalar::write_enum(self.out, ty, view) {
                     // A stored value that is missing in the enum is null.
-                    return self.missing(current, output);
+                    return self.missing(current, output, owner);
                 }
                 Ok(())
             }
@@ -214,12 +215,12 @@ impl<'w, 'p> Writer<'w, 'p> {
                 match value::target(current.plan, view, self.scope.compiler) {
                     Some(Target::Entity(plan, urn)) => match self.find(plan, &urn) {
                         Some(slot) => self.entity(current, plan, slot),
-                        None => return self.missing(current, output),
+                        None => return self.missing(current, output, owner),
                     },
                     Some(Target::Plain(plan, view)) => {
                         self.object(plan, Parent { owner, value: view })
                     }
-                    None => return self.missing(current, output),
+                    None => return self.missing(current, output, owner),
                 }
             }
         };
@@ -312,13 +313,27 @@ impl<'w, 'p> Writer<'w, 'p> {
         self.object(plan, parent)
     }
 
-    /// Writes null for a missing value; records an error if null is not allowed.
+    /// The value of a field, or the URN that stands for it if the caller may not see the entity.
+    fn shown<'v>(&self, current: CurrentField<'p>, view: View<'v>) -> View<'v>
+    where
+        'w: 'v,
+    {
+        let loaded = self.loaded;
+        let text = view.text().filter(|_| current.plan.field.is_reference);
+        let stand_in = text.and_then(|text| loaded.stand_in(&text));
+        stand_in.map_or(view, |urn| View::Text(urn.as_str()))
+    }
+
+    /// Writes null for a missing value; records an error if null is not allowed. What stands for a
+    /// hidden entity has no values, and is null itself where it needs one.
     fn missing(
         &mut self,
         current: CurrentField<'p>,
         output: &OutputType,
+        owner: Option<usize>,
     ) -> Result<(), WriteError> {
-        if output.non_null {
+        let is_stand_in = owner.is_some_and(|slot| self.loaded.slots[slot].is_stand_in());
+        if output.non_null && !is_stand_in {
             let field = &current.plan.field;
             self.record(
                 current,

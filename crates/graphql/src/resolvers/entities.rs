@@ -1,9 +1,11 @@
 //! Small computed fields of entities.
 
+use docent_catalog::Error;
+use docent_catalog::view::stand_in;
 use docent_model::{Registry, Urn};
 use serde_json::{Value, json};
 
-use crate::EntityView;
+use crate::{Args, BatchResult, Context, EntityView};
 
 /// Splits stored browse paths such as `/prod/hive/x` into their elements.
 pub(super) fn browse_paths(entity: &EntityView<'_>) -> Value {
@@ -63,16 +65,23 @@ fn members(
     elements.filter_map(map).collect()
 }
 
-/// The field path of a column URN.
-pub(super) fn schema_field_path(entity: &EntityView<'_>) -> Value {
-    let urn = entity
-        .value()
-        .as_str()
-        .and_then(|text| Urn::parse(text).ok());
-    let last = urn
-        .as_ref()
-        .and_then(|urn| urn.key_parts().last().copied().map(str::to_owned));
-    json!(last)
+/// The field path of each column URN, or the URN that stands for a column of a hidden dataset.
+pub(super) async fn schema_field_path(
+    context: &Context,
+    columns: &[EntityView<'_>],
+    _: Args<'_>,
+) -> BatchResult {
+    let urn = |column: &EntityView<'_>| Urn::parse(column.value().as_str()?).ok();
+    let urns: Vec<Option<Urn>> = columns.iter().map(urn).collect();
+    let hidden = context.catalog.hidden_among(urns.iter().flatten()).await?;
+    let path = |urn: Urn| -> Result<Value, Error> {
+        if hidden.contains(&urn) {
+            return Ok(json!(stand_in(&urn)?));
+        }
+        Ok(json!(urn.key_parts().last()))
+    };
+    let paths = urns.into_iter();
+    Ok(paths.map(|urn| urn.map_or(Ok(Value::Null), path)).collect())
 }
 
 /// The values of a structured property that are URNs.

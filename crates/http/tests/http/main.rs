@@ -30,6 +30,7 @@ mod limits;
 mod lineage;
 mod links;
 mod list_queries;
+mod managed_types;
 mod openapi;
 mod other_endpoints;
 mod owners;

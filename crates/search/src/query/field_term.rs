@@ -26,6 +26,7 @@ impl QueryTranslator<'_> {
             searcher: self.searcher,
             fields: self.fields,
             budget: self.budget,
+            view: self.view_lookup(),
         };
         let criterion = |operator, values: Vec<String>| Criterion {
             field: field.to_owned(),

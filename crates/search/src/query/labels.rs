@@ -41,7 +41,7 @@ impl QueryTranslator<'_> {
         urns.extend(ids(word));
         let mut terms = Vec::new();
         let mut documents = 0;
-        for term in self.carried(urns) {
+        for term in self.carried(urns)? {
             let frequency = self.searcher.doc_freq(&term)?;
             if frequency > 0 {
                 documents = documents.max(frequency);
@@ -56,7 +56,7 @@ impl QueryTranslator<'_> {
         let in_order = in_order(self.fields.label, &name_words(phrase));
         let mut urns = self.labels_in(&[in_order])?;
         urns.extend(ids(phrase));
-        Ok(self.carried(urns))
+        self.carried(urns)
     }
 
     /// Labels with a name that has this prefix.
@@ -85,7 +85,7 @@ impl QueryTranslator<'_> {
                 })?;
             }
         }
-        Ok(self.carried(urns))
+        self.carried(urns)
     }
 
     /// Labels whose names match the word when typos are allowed.
@@ -116,11 +116,21 @@ impl QueryTranslator<'_> {
                 })?;
             }
         }
-        Ok(self.carried(urns))
+        self.carried(urns)
     }
 
-    /// The terms of documents that have one of these labels.
-    fn carried(&self, urns: HashSet<String>) -> Vec<Term> {
+    /// The terms of documents that have one of these labels, without labels that are hidden from
+    /// the caller: a label can be found by its id, and not only among the documents.
+    fn carried(&self, mut urns: HashSet<String>) -> Result<Vec<Term>, SearchError> {
+        if let Some(view) = self.view_lookup() {
+            let mut visible = HashSet::with_capacity(urns.len());
+            for urn in urns {
+                if view.shows(&urn)? {
+                    visible.insert(urn);
+                }
+            }
+            urns = visible;
+        }
         let mut terms = Vec::new();
         for urn in &urns {
             let kind = urn.split(':').nth(2).unwrap_or_default();
@@ -129,7 +139,7 @@ impl QueryTranslator<'_> {
             }
         }
         self.labels.borrow_mut().extend(urns);
-        terms
+        Ok(terms)
     }
 
     /// The URNs of the labels in these sets.

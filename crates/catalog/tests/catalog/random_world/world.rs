@@ -57,9 +57,9 @@ impl Random {
 #[derive(Default, Clone)]
 pub(super) struct Entity {
     pub(super) domain: Option<Urn>,
-    container: Option<Urn>,
+    pub(super) container: Option<Urn>,
     /// Of a domain, container, glossary term or node.
-    parent: Option<Urn>,
+    pub(super) parent: Option<Urn>,
     pub(super) tags: Vec<Urn>,
     pub(super) terms: Vec<Urn>,
     /// With their ownership types.

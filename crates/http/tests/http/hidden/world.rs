@@ -59,6 +59,8 @@ pub(super) async fn app(has_hidden: bool) -> (App, String) {
         // What is seen refers to what is hidden.
         app.ingest(urn, "container", &json!({"container": CONTAINER}))
             .await;
+        let path = json!({"path": [{"id": CONTAINER, "urn": CONTAINER}, {"id": "part"}]});
+        app.ingest(urn, "browsePathsV2", &path).await;
         let terms = json!({"terms": [{"urn": TERM}, {"urn": SEEN_TERM}], "auditStamp": audit});
         app.ingest(urn, "glossaryTerms", &terms).await;
         app.ingest(urn, "globalTags", &json!({"tags": [{"tag": TAG}]}))

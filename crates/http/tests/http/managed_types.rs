@@ -1,0 +1,176 @@
+//! Policies, secrets, invite links and what ingestion uses exist for those who manage them alone,
+//! over every API, with and without view policies.
+
+use axum::http::{Method, StatusCode, header};
+use docent_catalog::{Caller, Proposal};
+use docent_model::{Registry, Urn};
+use serde_json::{Value, json};
+
+use crate::support::{App, proposal, token_of};
+
+/// What administrators manage: the id, if it is known, the type, and the privilege to see it.
+const MANAGED: [(&str, &str, &str); 6] = [
+    ("hush", "dataHubPolicy", "MANAGE_POLICIES"),
+    ("hush", "dataHubSecret", "MANAGE_SECRETS"),
+    ("hush", "dataHubIngestionSource", "MANAGE_INGESTION"),
+    ("hush", "dataHubExecutionRequest", "MANAGE_INGESTION"),
+    ("hush", "dataHubConnection", "MANAGE_CONNECTIONS"),
+    ("", "inviteToken", "MANAGE_USER_CREDENTIALS"),
+];
+
+/// The id of an entity that nobody stored.
+const MISSING: &str = "missing";
+
+/// Returns the id of the invite token.
+async fn add_managed(app: &App) -> String {
+    let policy = json!({
+        "displayName": "hush", "description": "", "type": "METADATA", "state": "INACTIVE",
+        "privileges": ["EDIT_ENTITY"],
+        "actors": {"users": [], "roles": ["urn:li:dataHubRole:Editor"]},
+    });
+    app.write_policy("urn:li:dataHubPolicy:hush", &policy).await;
+    let system = Caller::system();
+    let audit = json!({"time": 0, "actor": "urn:li:corpuser:datahub"});
+    let source = "urn:li:dataHubIngestionSource:hush";
+    let owners = json!({"owners": [{"owner": "urn:li:corpuser:datahub", "type": "DATAOWNER"}],
+        "lastModified": audit});
+    for (urn, aspect, value) in [
+        (
+            "urn:li:dataHubSecret:hush",
+            "dataHubSecretValue",
+            json!({"name": "hush", "value": "x"}),
+        ),
+        (
+            source,
+            "dataHubIngestionSourceInfo",
+            json!({"name": "hush", "type": "hive", "config": {"recipe": "{}"}}),
+        ),
+        (source, "ownership", owners),
+        (
+            "urn:li:dataHubExecutionRequest:hush",
+            "dataHubExecutionRequestInput",
+            json!({"task": "RUN_INGEST", "args": {}, "executorId": "default", "requestedAt": 0,
+                "source": {"type": "MANUAL_INGESTION_SOURCE", "ingestionSource": source}}),
+        ),
+        (
+            "urn:li:dataHubConnection:hush",
+            "dataPlatformInstance",
+            json!({"platform": "urn:li:dataPlatform:hive"}),
+        ),
+    ] {
+        let urn = Urn::parse(urn).unwrap();
+        let aspect = Registry::get().stored_aspect(aspect).unwrap();
+        let write = Proposal::upsert(urn, aspect, value.to_string());
+        app.catalog.ingest(&system, vec![write]).await.unwrap();
+    }
+    let info = json!({"name": "hush", "type": "kafka", "config": {"recipe": "{}"}});
+    let mut write = proposal("UPSERT", source, "dataHubIngestionSourceInfo", &info);
+    write["systemMetadata"] = json!({"runId": "run", "lastObserved": 0});
+    let (status, reply) = app.propose_all(vec![write]).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let created = app.catalog.create_invite_token(&system, None, false).await;
+    created.unwrap();
+    let listed = app.catalog.list_urns("inviteToken", 0, 1).await.unwrap();
+    listed.items[0].key().to_owned()
+}
+
+/// Everything that lists or reads an entity: paths and bodies over REST, and GraphQL queries.
+fn managed_reads(urn: &str, kind: &str) -> Vec<(&'static str, String, Value)> {
+    let post = |path: &str, body: Value| ("POST", path.to_owned(), body);
+    let get = |path: String| ("GET", path, Value::Null);
+    let graphql = |query: &str| post("/api/graphql", json!({"query": query}));
+    let key = format!("{kind}Key");
+    let mut reads = vec![
+        post(
+            "/entities?action=listUrns",
+            json!({"entity": kind, "start": 0, "count": 100}),
+        ),
+        post(
+            "/entities?action=search",
+            json!({"entity": kind, "input": "*", "start": 0, "count": 100}),
+        ),
+        post("/openapi/v3/entity/scroll?query=*&count=1000", json!({})),
+        get(format!("/openapi/v3/entity/{kind}?query=*&count=100")),
+        get(format!("/openapi/v3/entity/{kind}/{urn}")),
+        get(format!("/openapi/v3/entity/{kind}/{urn}/{key}")),
+        get(format!("/entitiesV2/{urn}")),
+        get(format!("/aspects/{urn}?aspect={key}&version=0")),
+    ];
+    if kind == "dataHubIngestionSource" {
+        let of = "relationships(input: { types: [], direction: INCOMING, start: 0, count: 100 }) { relationships { entity { urn } } }";
+        reads.push(graphql(&format!(
+            r#"{{ corpUser(urn: "urn:li:corpuser:datahub") {{ {of} }} }}"#
+        )));
+        let run = json!({"runId": "run", "start": 0, "count": 100, "includeSoft": true});
+        reads.push(post("/runs?action=describe", run));
+        reads.push(graphql(
+            "{ listIngestionSources(input: {}) { ingestionSources { urn } } }",
+        ));
+    }
+    // GraphQL has no other of these types as an entity.
+    if kind == "dataHubPolicy" {
+        reads.extend([
+            graphql(&format!(r#"{{ entity(urn: "{urn}") {{ urn }} }}"#)),
+            graphql(&format!(r#"{{ entities(urns: ["{urn}"]) {{ urn type }} }}"#)),
+            graphql("{ recentChanges(input: { types: [DATAHUB_POLICY], count: 100 }) { entity { urn } } }"),
+            graphql(r#"{ searchAcrossEntities(input: { types: [DATAHUB_POLICY], query: "*" }) { searchResults { entity { urn } } } }"#),
+            graphql(&format!(
+                r#"{{ searchAcrossEntities(input: {{ query: "*", orFilters: [{{ and: [{{ field: "urn", values: ["{urn}"] }}] }}] }}) {{
+                    searchResults {{ entity {{ urn }} }} }} }}"#
+            )),
+            graphql(r#"{ autoComplete(input: { type: DATAHUB_POLICY, query: "hush" }) { suggestions entities { urn } } }"#),
+        ]);
+        reads.push(get("/relationships?urn=urn%3Ali%3AdataHubRole%3AEditor&direction=INCOMING&types=List(IsAssociatedWithRole)".to_owned()));
+    }
+    reads
+}
+
+#[tokio::test]
+async fn what_administrators_manage_exists_for_those_who_manage_it_alone() {
+    for has_view_policies in [false, true] {
+        let app = App::empty().await;
+        if has_view_policies {
+            app.catalog.enforce_view_policies();
+        }
+        let invite_id = add_managed(&app).await;
+        let reader = token_of(&app.catalog, "urn:li:corpuser:ada", None).await;
+        for (number, (id, kind, privilege)) in MANAGED.into_iter().enumerate() {
+            let id = if id.is_empty() { &invite_id } else { id };
+            let urn = format!("urn:li:{kind}:{id}");
+            let user = format!("urn:li:corpuser:manager{number}");
+            let policy = json!({
+                "displayName": "manager", "description": "", "type": "PLATFORM", "state": "ACTIVE",
+                "privileges": [privilege], "actors": {"users": [user]},
+            });
+            app.write_policy(&format!("urn:li:dataHubPolicy:manager{number}"), &policy)
+                .await;
+            let manager = token_of(&app.catalog, &user, None).await;
+            let missing = format!("urn:li:{kind}:{MISSING}");
+            let reads = managed_reads(&urn, kind);
+            for (read, of_missing) in reads.iter().zip(managed_reads(&missing, kind)) {
+                let found = send(&app, &reader, read).await;
+                if *read == of_missing {
+                    assert!(!found.contains(id), "{read:?}: {found}");
+                } else {
+                    let of_missing = send(&app, &reader, &of_missing).await;
+                    assert_eq!(found, of_missing.replace(MISSING, id), "{read:?}");
+                }
+                assert_ne!(found, send(&app, &manager, read).await, "{read:?}");
+            }
+        }
+    }
+}
+
+async fn send(app: &App, token: &str, (method, path, body): &(&str, String, Value)) -> String {
+    let method = Method::from_bytes(method.as_bytes()).unwrap();
+    let body = if body.is_null() {
+        String::new()
+    } else {
+        body.to_string()
+    };
+    let mut request = app.request(method, path, body);
+    let bearer = format!("Bearer {token}").parse().unwrap();
+    request.headers_mut().insert(header::AUTHORIZATION, bearer);
+    let (status, reply) = app.send(request).await;
+    format!("{status} {reply}")
+}
