@@ -44,6 +44,7 @@ fn crash_all_acknowledged_writes_survive_and_no_batch_is_partially_applied() -> 
             Writer::prepare(number, choices, &connection)
         })
         .collect::<anyhow::Result<Vec<_>>>()?;
+    let mut restarts = Vec::new();
     let begin = Instant::now();
     for kill in 1..=kills {
         let at_least = random.below(WRITES_PER_KILL);
@@ -53,7 +54,9 @@ fn crash_all_acknowledged_writes_survive_and_no_batch_is_partially_applied() -> 
         if kill % KILLED_START_EVERY == 0 {
             kill_during_start(&server, Duration::from_millis(random.below(60)))?;
         }
+        let started = Instant::now();
         server.restart()?;
+        restarts.push(started.elapsed());
         connection = connection.at(server.address());
         let thorough = kill % THOROUGH_EVERY == 0 || kill == kills;
         for writer in &mut writers {
@@ -66,9 +69,12 @@ fn crash_all_acknowledged_writes_survive_and_no_batch_is_partially_applied() -> 
         }
     }
     let acknowledged: u64 = writers.iter().map(Writer::acknowledged).sum();
+    restarts.sort_unstable();
     eprintln!(
-        "{kills} kills in {:.1} s, {acknowledged} acknowledged writes, seed {seed}",
-        begin.elapsed().as_secs_f64()
+        "{kills} kills in {:.1} s, {acknowledged} acknowledged writes, restarts in {:?} (median) to {:?}, seed {seed}",
+        begin.elapsed().as_secs_f64(),
+        restarts.get(restarts.len() / 2),
+        restarts.last()
     );
     ensure!(
         acknowledged >= kills,
