@@ -1,7 +1,10 @@
 //! Rollbacks during other writes, and deletion of entities with many references.
 
+use std::cell::Cell;
+
 use docent_catalog::{AspectKey, Change, ErrorKind, Proposal, ReadRequest};
 use docent_model::{AspectName, Registry, SystemMetadata, Urn};
+use docent_store::LogEntry;
 use serde_json::json;
 
 use crate::{Fixture, dataset};
@@ -114,6 +117,7 @@ async fn an_entity_with_thousands_of_references_is_deleted_in_chunks() {
     const HOLDERS: usize = 2100;
     let fixture = Fixture::new().await;
     let tag = Urn::parse("urn:li:tag:wide").unwrap();
+    let other_tag = Urn::parse("urn:li:tag:other").unwrap();
     let domain = Urn::parse("urn:li:domain:wide").unwrap();
     let write = |urn: &Urn, aspect, value: serde_json::Value| {
         Proposal::upsert(urn.clone(), aspect, value.to_string())
@@ -153,12 +157,30 @@ async fn an_entity_with_thousands_of_references_is_deleted_in_chunks() {
             .await;
         assert_eq!(rejected.unwrap_err().kind(), ErrorKind::TooLarge);
         let before = fixture.store.log_newest().await.unwrap().unwrap().position;
-        fixture
-            .catalog
-            .ingest(&fixture.caller, vec![delete])
-            .await
-            .unwrap();
-        let changes = fixture.store.log_read(before, 10_000).await.unwrap();
+        let deletion = fixture.catalog.ingest(&fixture.caller, vec![delete]);
+        let is_deleted = Cell::new(false);
+        let others = async {
+            let mut number = 0;
+            while !is_deleted.get() {
+                let name = json!({"name": format!("name {number}")});
+                let list = vec![write(&other_tag, AspectName::TAG_PROPERTIES, name)];
+                fixture.catalog.ingest(&fixture.caller, list).await.unwrap();
+                number += 1;
+            }
+        };
+        let deleted = async {
+            deletion.await.unwrap();
+            is_deleted.set(true);
+        };
+        tokio::join!(deleted, others);
+        let mut changes = fixture.store.log_read(before, 20_000).await.unwrap();
+        let is_of_others = |it: &LogEntry| it.key.urn == other_tag;
+        let longest = changes.split(is_of_others).map(<[_]>::len).max();
+        assert!(
+            longest < Some(HOLDERS / 3),
+            "others wait for {longest:?} of the changes"
+        );
+        changes.retain(|it| !is_of_others(it));
         let first_deletion = changes.iter().position(|it| it.key.urn == *target);
         assert_eq!(
             first_deletion,

@@ -71,7 +71,7 @@ impl Batch<'_> {
     /// the same name. Returns whether none are left.
     pub(super) async fn revoke_access(&mut self, user: &Urn) -> Result<bool, Error> {
         for aspect in ACCESS_ASPECTS {
-            let room = MAX_REMOVED.saturating_sub(self.released);
+            let room = self.removable();
             let mut urns = self.access_of(user, aspect, room + 1).await?;
             let is_done = urns.len() <= room;
             urns.truncate(room);

@@ -7,8 +7,11 @@ use super::Batch;
 use crate::proposal::{Change, Proposal};
 use crate::{ConflictReason, Error};
 
-/// How many references one transaction removes; other writers wait for it.
+/// How many references a list removes that must be one transaction.
 pub(super) const MAX_REMOVED: usize = 1000;
+/// How many each of several transactions removes. Other writers wait for one of them, which takes
+/// some ten milliseconds.
+const REMOVED_AT_ONCE: usize = 200;
 /// How many aspects one call reads.
 const LOADED_AT_ONCE: usize = 100;
 
@@ -21,7 +24,7 @@ impl Batch<'_> {
         aspect: AspectName,
         edit: impl Fn(&Urn) -> Proposal + Sync,
     ) -> Result<bool, Error> {
-        let room = MAX_REMOVED.saturating_sub(self.released);
+        let room = self.removable();
         let mut holders = self.tx.edges_into(target, aspect, room + 1).await?;
         let mut is_done = holders.len() <= room;
         holders.truncate(room);
@@ -58,6 +61,16 @@ impl Batch<'_> {
             return Err(Error::conflict(ConflictReason::InUse, message).naming(target));
         }
         Ok(is_done)
+    }
+
+    /// How many more references the transaction may remove.
+    pub(super) fn removable(&self) -> usize {
+        let limit = if self.is_resumable {
+            REMOVED_AT_ONCE
+        } else {
+            MAX_REMOVED
+        };
+        limit.saturating_sub(self.released)
     }
 
     /// Leaves an entity with remaining references to the next transaction, if the list may have
