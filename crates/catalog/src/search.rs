@@ -197,9 +197,11 @@ impl From<SearchError> for Error {
             SearchError::Store(error) => error.into(),
             SearchError::Index(ref source) => {
                 tracing::error!(error = ?source, "a search failed: {source}");
-                Self::unavailable(
-                    "the search index could not be read; the server's log has the details, try again in a moment",
-                )
+                Self::unavailable(if error.is_disk_full() {
+                    "the search index could not be updated, because the disk is full: free some space"
+                } else {
+                    "the search index could not be read; the server's log has the details, try again in a moment"
+                })
             }
         }
     }

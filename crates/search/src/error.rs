@@ -1,8 +1,11 @@
 //! The error type of this crate.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use docent_store::StoreError;
+use tantivy::TantivyError;
+use tantivy::directory::error::OpenWriteError;
 
 /// Each variant is a case that callers handle differently.
 #[derive(Debug, thiserror::Error)]
@@ -42,5 +45,22 @@ pub enum SearchError {
     Store(#[from] StoreError),
     /// The index or the disk is damaged. A damaged index is rebuilt.
     #[error("the search index could not be read: {0}")]
-    Index(#[from] tantivy::TantivyError),
+    Index(#[from] TantivyError),
+}
+
+impl SearchError {
+    /// Whether the index could not be written, because the disk is full.
+    pub fn is_disk_full(&self) -> bool {
+        let Self::Index(error) = self else {
+            return false;
+        };
+        let kind = match error {
+            TantivyError::IoError(error) => Some(error.kind()),
+            TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. }) => {
+                Some(io_error.kind())
+            }
+            _ => None,
+        };
+        kind == Some(ErrorKind::StorageFull)
+    }
 }

@@ -27,10 +27,14 @@ impl From<EngineError> for StoreError {
 pub(crate) fn store_error(error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy,
+        Some(ErrorCode::DiskFull) => StoreError::Unavailable {
+            reason: "the disk is full: free some space, and writes work again".to_owned(),
+        },
+        Some(ErrorCode::SystemIoFailure) => StoreError::Unavailable {
+            reason: format!("{error}: the disk is failing or read-only, see the log of the system"),
+        },
         Some(
-            ErrorCode::DiskFull
-            | ErrorCode::SystemIoFailure
-            | ErrorCode::ReadOnly
+            ErrorCode::ReadOnly
             | ErrorCode::CannotOpen
             | ErrorCode::PermissionDenied
             | ErrorCode::FileLockingProtocolFailed

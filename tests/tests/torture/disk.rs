@@ -1,0 +1,97 @@
+//! A disk that is full or fails for a while.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+use docent_e2e::{CommandOutput, Options, Server, temporary_directory};
+
+use super::{Tags, search};
+
+/// What fails, and what the message says.
+const FAULTS: [(&str, &str); 5] = [
+    ("full", "the disk is full: free some space"),
+    ("broken", "the disk is failing or read-only"),
+    ("unsynced", "the disk is failing or read-only"),
+    ("read-only", "the disk is failing or read-only"),
+    ("short", "the disk is full: free some space"),
+];
+
+/// Compiles the library that makes the disk fail.
+fn faulty_disk(directory: &Path) -> anyhow::Result<PathBuf> {
+    let (source, library) = (
+        directory.join("faulty_disk.c"),
+        directory.join("faulty_disk.so"),
+    );
+    fs::write(&source, include_str!("faulty_disk.c"))?;
+    let mut compiler = Command::new("cc");
+    compiler
+        .args(["-shared", "-fPIC", "-o"])
+        .arg(&library)
+        .arg(&source)
+        .arg("-ldl");
+    CommandOutput::run(&mut compiler)?.succeeded()?;
+    Ok(library)
+}
+
+#[test]
+fn a_failing_disk_loses_no_acknowledged_write_and_is_used_again_without_a_restart()
+-> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let control = directory.path().join("fault");
+    let mut server = Server::start(
+        Options::default()
+            .store("sqlite:docent.db")
+            .without_authentication()
+            .variable("LD_PRELOAD", faulty_disk(directory.path())?)
+            .variable("FAULTY_DISK_CONTROL", &control)
+            .variable("FAULTY_DISK_FILES", "docent.db"),
+    )?;
+    let mut tags = Tags::new(&server)?;
+    tags.verify_search(&server)?;
+    for (fault, message) in FAULTS {
+        fail_and_recover(&server, &mut tags, &control, fault, message)
+            .with_context(|| fault.to_owned())?;
+    }
+    // A search that cannot index the last write says why.
+    let reply = tags.write(&server)?;
+    ensure!(reply.status == 200, "{reply:?}");
+    fs::write(&control, "full")?;
+    let reply = search(&server, "name")?;
+    let message = &reply["errors"][0]["message"];
+    let expected =
+        "the search index could not be updated, because the disk is full: free some space";
+    ensure!(*message == expected, "{reply}");
+    fs::remove_file(&control)?;
+    tags.verify_search(&server)?;
+
+    server.kill()?;
+    let checked = CommandOutput::run(&mut server.docent(["check", "--store", server.store()])?)?;
+    ensure!(checked.succeeded()?.contains("the store is healthy"));
+    server.restart()?;
+    tags.verify(&server)?;
+    tags.verify_search(&server)
+}
+
+fn fail_and_recover(
+    server: &Server,
+    tags: &mut Tags,
+    control: &Path,
+    fault: &str,
+    message: &str,
+) -> anyhow::Result<()> {
+    fs::write(control, fault)?;
+    for _ in 0..3 {
+        let reply = tags.write(server)?;
+        ensure!(reply.status == 503, "a write succeeded: {reply:?}");
+        ensure!(reply.body.contains(message), "{reply:?}");
+        tags.verify(server)?;
+    }
+    fs::remove_file(control)?;
+    tags.verify(server)?;
+    let reply = tags.write(server)?;
+    ensure!(reply.status == 200, "not used again: {reply:?}");
+    tags.verify(server)?;
+    tags.verify_search(server)
+}

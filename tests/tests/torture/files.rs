@@ -1,0 +1,127 @@
+//! Files that are deleted or damaged while a server uses them.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+use docent_e2e::{CommandOutput, Options, Server};
+
+use super::Tags;
+
+fn server() -> anyhow::Result<Server> {
+    Server::start(
+        Options::default()
+            .store("sqlite:docent.db")
+            .without_authentication(),
+    )
+}
+
+fn index_files(server: &Server) -> anyhow::Result<Vec<PathBuf>> {
+    let index = server.directory().join("docent.db-search");
+    let formats = fs::read_dir(&index)?.collect::<Result<Vec<_>, _>>()?;
+    let mut files = Vec::new();
+    for format in formats.iter().filter(|it| it.path().is_dir()) {
+        for file in fs::read_dir(format.path())? {
+            files.push(file?.path());
+        }
+    }
+    ensure!(files.len() > 5, "{files:?}");
+    Ok(files)
+}
+
+#[test]
+fn an_index_that_is_deleted_while_serving_is_built_again() -> anyhow::Result<()> {
+    let server = server()?;
+    let mut tags = Tags::new(&server)?;
+    tags.verify_search(&server)?;
+    fs::remove_dir_all(server.directory().join("docent.db-search"))?;
+    let reply = tags.write(&server)?;
+    ensure!(reply.status == 200, "{reply:?}");
+    tags.verify(&server)?;
+    tags.verify_search(&server)?;
+    ensure!(!index_files(&server)?.is_empty());
+    Ok(())
+}
+
+#[test]
+fn an_index_that_is_overwritten_while_serving_is_built_again_at_the_next_start()
+-> anyhow::Result<()> {
+    let mut server = server()?;
+    let mut tags = Tags::new(&server)?;
+    tags.verify_search(&server)?;
+    for file in index_files(&server)? {
+        let length = fs::metadata(&file)?.len();
+        // Replaced, as a careless copy does: the server has the old one mapped.
+        fs::remove_file(&file)?;
+        fs::write(&file, vec![0xa5; usize::try_from(length)?])?;
+    }
+    let reply = tags.write(&server)?;
+    ensure!(reply.status == 200, "{reply:?}");
+    tags.verify(&server)?;
+    server.kill()?;
+    server.restart()?;
+    tags.verify_search(&server)
+}
+
+/// The file of recent transactions can end anywhere after a power failure.
+#[test]
+fn a_truncated_write_ahead_log_loses_its_end_only() -> anyhow::Result<()> {
+    let mut server = server()?;
+    let mut tags = Tags::new(&server)?;
+    for _ in 0..20 {
+        tags.write(&server)?;
+    }
+    server.kill()?;
+    let log = server.directory().join("docent.db-wal");
+    let whole = fs::read(&log).context("the server has a write-ahead log")?;
+    for kept in [whole.len() - 1, whole.len() / 2, 32, 0] {
+        fs::write(&log, &whole[..kept])?;
+        remove_shared_memory(&server)?;
+        checked(&server)?.succeeded()?;
+    }
+    // Torn: its last pages are zero, because only their space was allocated.
+    let mut torn = whole;
+    let half = torn.len() / 2;
+    torn[half..].fill(0);
+    fs::write(&log, &torn)?;
+    remove_shared_memory(&server)?;
+    checked(&server)?.succeeded()?;
+    server.restart()?;
+    let reply = tags.write(&server)?;
+    ensure!(reply.status == 200, "{reply:?}");
+    tags.verify(&server)?;
+    tags.verify_search(&server)
+}
+
+#[test]
+fn garbled_pages_are_reported_with_what_to_do() -> anyhow::Result<()> {
+    let mut server = server()?;
+    let mut tags = Tags::new(&server)?;
+    for _ in 0..20 {
+        tags.write(&server)?;
+    }
+    ensure!(server.stop()?.success());
+    let path = server.directory().join("docent.db");
+    let file = File::options().write(true).open(&path)?;
+    let length = file.metadata()?.len();
+    for offset in (8192..length).step_by(4096) {
+        file.write_all_at(&[0xa5; 64], offset)?;
+    }
+    let report = checked(&server)?.failed()?;
+    ensure!(report.contains("docent restore"), "{report}");
+    Ok(())
+}
+
+/// As after a restart of the machine.
+fn remove_shared_memory(server: &Server) -> anyhow::Result<()> {
+    let path: &Path = &server.directory().join("docent.db-shm");
+    if path.exists() {
+        fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
+fn checked(server: &Server) -> anyhow::Result<CommandOutput> {
+    CommandOutput::run(&mut server.docent(["check", "--store", server.store()])?)
+}
