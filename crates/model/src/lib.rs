@@ -40,5 +40,5 @@ pub use points::point_id;
 pub use references::{RemovalResult, remove_references};
 pub use registry::{EntitySpec, LineageDirection, Registry, json_schemas};
 pub use system_metadata::{NO_RUN_ID, SystemMetadata};
-pub use urn::{MAX_ENCODED_BYTES, Urn, UrnError};
+pub use urn::{MAX_ENCODED_BYTES, Urn, UrnError, shorten};
 pub use validate::ValidationError;

@@ -81,7 +81,7 @@ pub enum UrnError {
     EmptyPart { text: String, field: String },
     #[error("'{text}' nests more URNs than any entity type needs: refer to its parts directly")]
     Nesting { text: String },
-    #[error("'{text}' is a {actual} where a {expected} is needed")]
+    #[error("'{text}' has the type {actual}, but {expected} is expected")]
     WrongEntityType {
         text: String,
         actual: String,
@@ -356,7 +356,7 @@ fn encoded_bytes(text: &str) -> usize {
 }
 
 /// Truncates a text for error messages.
-pub(crate) fn shorten(text: &str) -> String {
+pub fn shorten(text: &str) -> String {
     const LIMIT: usize = 200;
     match text.char_indices().nth(LIMIT) {
         Some((end, _)) => format!("{}…", &text[..end]),

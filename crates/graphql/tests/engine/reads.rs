@@ -271,7 +271,7 @@ async fn invalid_urns_and_urns_of_other_types_are_rejected() {
     for (text, reason) in [
         (
             "urn:li:domain:sales",
-            "is a domain where a dataset is needed",
+            "has the type domain, but dataset is expected",
         ),
         ("sales", "is not a URN"),
         ("urn:li:dataset:x", "1 key part where"),

@@ -141,7 +141,7 @@ fn invalid_urns_are_rejected_with_a_reason() {
         ),
         (
             "urn:li:dataJob:(urn:li:corpuser:x,task)",
-            "is a corpuser where a dataFlow is needed",
+            "has the type corpuser, but dataFlow is expected",
         ),
     ] {
         let message = rejection(text);
