@@ -1,6 +1,6 @@
 //! Reading the audit log.
 
-use docent_model::EpochMillis;
+use docent_model::{EpochMillis, Urn};
 use docent_store::{AuditEvent, AuditKey, AuditOutcome, AuditRange, AuditRecord};
 
 use crate::privilege::{GET_ANALYTICS_PRIVILEGE, MANAGE_SYSTEM_OPERATIONS, Privilege};
@@ -46,6 +46,36 @@ pub struct AuditPage {
 }
 
 impl AuditQuery {
+    /// Rejects a query that can find nothing by mistake. Returns how many items each event has at
+    /// most.
+    fn check(&self, count: usize) -> Result<usize, Error> {
+        if !(1..=MAX_COUNT).contains(&count) {
+            return Err(Error::invalid(format!(
+                "count is {count}: it must be from 1 to {MAX_COUNT}"
+            )));
+        }
+        let max_items = self.max_items.unwrap_or(MAX_ITEMS);
+        if !(1..=MAX_ITEMS).contains(&max_items) {
+            return Err(Error::invalid(format!(
+                "maxEntities is {max_items}: it must be from 1 to {MAX_ITEMS}"
+            )));
+        }
+        if let (Some(since_ms), Some(until_ms)) = (self.since_ms, self.until_ms)
+            && since_ms > until_ms
+        {
+            return Err(Error::invalid(format!(
+                "the period starts at {since_ms} and ends before that, at {until_ms}: swap the times"
+            )));
+        }
+        for actor in &self.actors {
+            Urn::parse(actor)?.expect_type("corpuser")?;
+        }
+        if let Some(entity) = &self.entity {
+            Urn::parse(entity)?;
+        }
+        Ok(max_items)
+    }
+
     fn matches(&self, event: &AuditEvent) -> bool {
         let is_actor = |actor: &String| event.actor.as_ref() == Some(actor);
         (self.actors.is_empty() || self.actors.iter().any(is_actor))
@@ -66,17 +96,7 @@ impl Catalog {
         count: usize,
     ) -> Result<AuditPage, Error> {
         self.authorize(caller, AUDIT_PRIVILEGES, None).await?;
-        if !(1..=MAX_COUNT).contains(&count) {
-            return Err(Error::invalid(format!(
-                "count is {count}: it must be from 1 to {MAX_COUNT}"
-            )));
-        }
-        let max_items = query.max_items.unwrap_or(MAX_ITEMS);
-        if !(1..=MAX_ITEMS).contains(&max_items) {
-            return Err(Error::invalid(format!(
-                "maxEntities is {max_items}: it must be from 1 to {MAX_ITEMS}"
-            )));
-        }
+        let max_items = query.check(count)?;
         let until = query.until_ms.map_or(AuditKey::END, AuditKey::before);
         let mut range = AuditRange {
             since_ms: query.since_ms.unwrap_or(EpochMillis::MIN),

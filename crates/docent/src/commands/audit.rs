@@ -1,6 +1,6 @@
 //! `docent audit`: prints the audit log.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use comfy_table::{Table, presets};
 use docent_catalog::audit::{AuditQuery, MAX_COUNT};
@@ -59,6 +59,12 @@ pub(super) fn run(store: &StoreFlags, flags: AuditFlags) -> Result<()> {
         })
         .transpose()
     };
+    if flags.count == 0 {
+        bail!("--count is 0: it must be at least 1");
+    }
+    if let Some(operation) = &flags.operation {
+        docent_graphql::check_operation(operation)?;
+    }
     let user = flags.user.as_deref().map(user_urn).transpose()?;
     let mut query = AuditQuery {
         since_ms: time("--since", flags.since)?,

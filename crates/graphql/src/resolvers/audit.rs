@@ -1,11 +1,12 @@
 //! The audit log.
 
-use docent_catalog::audit::AuditQuery;
+use docent_catalog::audit::{AuditQuery, MAX_COUNT, MAX_ITEMS};
 use docent_catalog::{AuditItem, AuditKey, AuditOutcome, AuditRecord, Error, LogicalVersion};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::history::actor;
+use crate::operations::check_operation;
 use crate::{Args, Context};
 
 const DEFAULT_COUNT: i64 = 50;
@@ -33,8 +34,17 @@ pub(super) async fn audit_log(context: &Context, arguments: Args<'_>) -> Result<
             ))
         })
     });
-    // The catalog names the limits.
-    let number = |number: i64| usize::try_from(number).unwrap_or_default();
+    if let Some(operation) = &input.operation {
+        check_operation(operation)?;
+    }
+    let number = |name: &str, number: i64, max: usize| {
+        usize::try_from(number).map_err(|_| {
+            let limits = format!("{name} is {number}: it must be from 1 to {max}");
+            Error::invalid(limits)
+        })
+    };
+    let max_items = input.max_entities;
+    let max_items = max_items.map(|it| number("maxEntities", it, MAX_ITEMS));
     let query = AuditQuery {
         since_ms: input.since,
         until_ms: input.until,
@@ -42,10 +52,10 @@ pub(super) async fn audit_log(context: &Context, arguments: Args<'_>) -> Result<
         entity: input.entity,
         operation: input.operation,
         outcome: input.outcome.as_deref().and_then(AuditOutcome::parse),
-        max_items: input.max_entities.map(number),
+        max_items: max_items.transpose()?,
         after: after.transpose()?,
     };
-    let count = number(input.count.unwrap_or(DEFAULT_COUNT));
+    let count = number("count", input.count.unwrap_or(DEFAULT_COUNT), MAX_COUNT)?;
     let catalog = &context.catalog;
     let page = catalog.audit_log(&context.caller, &query, count).await?;
     Ok(json!({

@@ -6,7 +6,7 @@
 use axum::response::Response;
 use docent_catalog::audit::{AuditQuery, MAX_COUNT};
 use docent_catalog::{AuditEvent, AuditKey, AuditOutcome, AuditRecord, Caller, LogicalVersion};
-use docent_model::{Registry, Urn};
+use docent_model::{Registry, Urn, shorten};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -19,6 +19,24 @@ use crate::sign_in::{LOG_IN, LOG_OUT};
 use crate::sso::CALLBACK;
 use crate::wire::{parse_optional, reply};
 
+/// DataHub's names of events; `EntityEvent` does not occur here.
+const EVENT_TYPES: [&str; 15] = [
+    "CreateAccessTokenEvent",
+    "CreateIngestionSourceEvent",
+    "CreatePolicyEvent",
+    "CreateUserEvent",
+    "DeleteEntityEvent",
+    "DeletePolicyEvent",
+    "EntityEvent",
+    "FailedLogInEvent",
+    "LogInEvent",
+    "LogOutEvent",
+    "RevokeAccessTokenEvent",
+    "UpdateAspectEvent",
+    "UpdateIngestionSourceEvent",
+    "UpdatePolicyEvent",
+    "UpdateUserEvent",
+];
 const DEFAULT_SIZE: usize = 10;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// As in DataHub.
@@ -74,6 +92,7 @@ pub(crate) async fn search(
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
     let filter: Filter = parse_optional(&bytes)?;
+    filter.check()?;
     let size = parameters.size.unwrap_or(DEFAULT_SIZE);
     if !(1..=MAX_COUNT).contains(&size) {
         return Err(ErrorResponse::bad_request(format!(
@@ -235,6 +254,35 @@ fn event_type(entity_type: &str, is_key: bool, existed: bool, exists: bool) -> &
 }
 
 impl Filter {
+    /// Rejects names that no event can have. The catalog checks the actors.
+    fn check(&self) -> Result<(), ErrorResponse> {
+        let registry = Registry::get();
+        let is_entity_type = |name: &str| registry.entity(name).is_some_and(|it| it.name == name);
+        let is_aspect = |name: &str| registry.aspect(name).is_some();
+        let is_event_type = |name: &str| EVENT_TYPES.contains(&name);
+        let event_types = EVENT_TYPES.join(", ");
+        check_names(
+            "eventTypes",
+            self.event_types.as_ref(),
+            is_event_type,
+            &event_types,
+        )?;
+        let example = "names such as dataset";
+        check_names(
+            "entityTypes",
+            self.entity_types.as_ref(),
+            is_entity_type,
+            example,
+        )?;
+        let example = "names such as ownership";
+        check_names(
+            "aspectTypes",
+            self.aspect_types.as_ref(),
+            is_aspect,
+            example,
+        )
+    }
+
     fn matches(&self, usage: &UsageEvent) -> bool {
         let has = |list: &Option<Vec<String>>, value: Option<&str>| match list.as_deref() {
             None | Some([]) => true,
@@ -244,6 +292,21 @@ impl Filter {
         has(&self.event_types, Some(usage.event_type))
             && has(&self.entity_types, urn.as_ref().map(Urn::entity_type))
             && has(&self.aspect_types, usage.aspect.as_deref())
+    }
+}
+
+fn check_names(
+    member: &str,
+    names: Option<&Vec<String>>,
+    is_known: impl Fn(&str) -> bool,
+    known: &str,
+) -> Result<(), ErrorResponse> {
+    match names.into_iter().flatten().find(|name| !is_known(name)) {
+        Some(name) => Err(ErrorResponse::bad_request(format!(
+            "{member} has '{}', which no event has: use {known}",
+            shorten(name)
+        ))),
+        None => Ok(()),
     }
 }
 

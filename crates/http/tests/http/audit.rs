@@ -346,6 +346,63 @@ async fn the_log_is_filtered_by_time_and_read_in_pages() {
 }
 
 #[tokio::test]
+async fn filters_that_can_match_nothing_are_rejected() {
+    let app = App::with_dataset().await;
+    for (input, says) in [
+        (json!({"count": -1}), "count is -1"),
+        (json!({"count": 0}), "count is 0"),
+        (json!({"maxEntities": -2}), "maxEntities is -2"),
+        (
+            json!({"operation": "createPolcy"}),
+            "no operation 'createPolcy'",
+        ),
+        (json!({"actor": "ada"}), "'ada' is not a URN"),
+        (json!({"actor": DATASET}), "corpuser is expected"),
+        (json!({"entity": "orders"}), "'orders' is not a URN"),
+        (
+            json!({"since": 2_000, "until": 1_000}),
+            "starts at 2000 and ends before that, at 1000",
+        ),
+    ] {
+        let query = "query ($input: AuditLogInput!) { auditLog(input: $input) { nextScroll } }";
+        let reply = app.graphql_with(query, json!({ "input": input })).await;
+        let error = &reply["errors"][0];
+        assert_eq!(error["extensions"]["code"], 400, "{reply}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(says), "{input}: {message}");
+    }
+    for (query, body, says) in [
+        (
+            "?startTime=2000&endTime=1000",
+            json!({}),
+            "ends before that",
+        ),
+        ("", json!({"actorUrns": ["ada"]}), "'ada' is not a URN"),
+        (
+            "",
+            json!({"eventTypes": ["CreatePolcyEvent"]}),
+            "CreatePolicyEvent",
+        ),
+        (
+            "",
+            json!({"entityTypes": ["dataSet"]}),
+            "entityTypes has 'dataSet'",
+        ),
+        (
+            "",
+            json!({"aspectTypes": ["owner"]}),
+            "aspectTypes has 'owner'",
+        ),
+    ] {
+        let path = format!("/openapi/v1/events/audit/search{query}");
+        let (status, reply) = app.post(&path, &body).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+        let message = reply["message"].as_str().unwrap();
+        assert!(message.contains(says), "{body}: {message}");
+    }
+}
+
+#[tokio::test]
 async fn old_events_are_deleted() {
     let app = App::with_dataset().await;
     let before = events(&app, json!({})).await.len();
