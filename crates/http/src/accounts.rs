@@ -36,8 +36,10 @@ struct SignUpBody {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ResetBody {
+    /// Absent in requests of DataHub's page.
+    user_urn: Option<String>,
     /// The name to sign in with; in DataHub that is the address.
-    email: String,
+    email: Option<String>,
     password: String,
     reset_token: String,
 }
@@ -90,10 +92,19 @@ pub(crate) async fn reset_password(
     check_request(&headers, &client, RESET)?;
     let body: ResetBody = parse_body(&bytes, RESET)?;
     let password = Password::new(body.password)?;
+    let user = match (body.user_urn.as_deref(), body.email.as_deref()) {
+        (Some(urn), _) => user_of(urn)?,
+        (None, Some(name)) => name.trim().to_owned(),
+        (None, None) => {
+            return Err(ErrorResponse::bad_request(
+                "the user is missing: send the user name in 'email', or 'userUrn'",
+            ));
+        }
+    };
     let outcome = state
         .catalog()
         .reset_password(
-            body.email.trim(),
+            &user,
             &body.reset_token,
             &password,
             client.address(),
@@ -101,6 +112,16 @@ pub(crate) async fn reset_password(
         )
         .await?;
     respond(&state, &client, outcome, ErrorResponse::unauthenticated())
+}
+
+/// The name to sign in with of a user.
+fn user_of(urn: &str) -> Result<String, ErrorResponse> {
+    let urn = Registry::get().parse_urn(urn);
+    let urn = urn.and_then(|urn| urn.expect_type("corpuser").map(|()| urn));
+    match urn {
+        Ok(urn) => Ok(urn.key().to_owned()),
+        Err(error) => Err(ErrorResponse::bad_request(error.to_string())),
+    }
 }
 
 /// Sets the caller's own password.

@@ -377,3 +377,33 @@ async fn sign_in_works_under_the_base_paths_of_datahub() {
     *request.uri_mut() = "/api/gms/no/such/route".parse().unwrap();
     assert_eq!(app.send(request).await.0, StatusCode::UNAUTHORIZED);
 }
+
+#[tokio::test]
+async fn a_reset_link_takes_the_user_name_or_the_urn() {
+    let app = with_ada().await;
+    let link = format!(
+        "mutation {{ createNativeUserResetToken(input: {{userUrn: \"{ADA}\"}}) {{ resetToken }} }}"
+    );
+    let path = "/resetNativeUserCredentials";
+    for (user, status) in [
+        (json!({}), StatusCode::BAD_REQUEST),
+        (json!({"userUrn": "ada"}), StatusCode::BAD_REQUEST),
+        (
+            json!({"userUrn": "urn:li:corpGroup:ada"}),
+            StatusCode::BAD_REQUEST,
+        ),
+        (
+            json!({"userUrn": "urn:li:corpuser:grace"}),
+            StatusCode::FORBIDDEN,
+        ),
+        (json!({"userUrn": ADA}), StatusCode::OK),
+        (json!({"email": "ada"}), StatusCode::OK),
+    ] {
+        let reply = app.graphql(&link).await;
+        let mut body = user.clone();
+        body["resetToken"] = reply["data"]["createNativeUserResetToken"]["resetToken"].clone();
+        body["password"] = json!("another long secret");
+        let (found, reply) = app.post(path, &body).await;
+        assert_eq!(found, status, "{user}: {reply}");
+    }
+}
