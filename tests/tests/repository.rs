@@ -116,6 +116,35 @@ fn the_api_document_names_every_root_field() -> anyhow::Result<()> {
     Ok(())
 }
 
+#[test]
+fn the_access_document_lists_every_privilege() -> anyhow::Result<()> {
+    let document = fs::read_to_string(repository_root().join("docs/ACCESS.md"))?;
+    let source = fs::read_to_string(repository_root().join("crates/catalog/src/privilege.rs"))?;
+    for (section, row) in [
+        ("    Platform {", "| `PLATFORM` |"),
+        ("    Metadata {", "| `METADATA` |"),
+        ("    Either {", "| of both types |"),
+    ] {
+        let lines = source.lines().skip_while(|line| *line != section);
+        let declared: Vec<&str> = lines
+            .take_while(|line| *line != "    }")
+            .filter_map(|line| line.split('"').nth(1))
+            .collect();
+        ensure!(
+            !declared.is_empty(),
+            "privilege.rs has no section {section}"
+        );
+        let listed = document.lines().find_map(|line| line.strip_prefix(row));
+        let listed = listed.with_context(|| format!("docs/ACCESS.md has no row {row}"))?;
+        let listed: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
+        ensure!(
+            listed == declared,
+            "the row {row} of docs/ACCESS.md must list {declared:?}"
+        );
+    }
+    Ok(())
+}
+
 /// Returns the names of the fields of `Query` and `Mutation`.
 fn root_fields() -> anyhow::Result<Vec<String>> {
     let mut fields = Vec::new();

@@ -434,5 +434,43 @@ fn scopes_narrow_a_token_and_names_are_printed_without_control_characters() -> a
         let error = token(directory, &arguments)?.failed()?;
         ensure!(error.contains(says), "{scope}: {error}");
     }
+    let both = [
+        "--scope",
+        "read-only",
+        "--scope",
+        "privilege:EDIT_ENTITY_DOCS",
+    ];
+    let create = ["create", "--user", "ada", "--name", "x"];
+    let error = token(directory, &[&create[..], &both].concat())?.failed()?;
+    ensure!(error.contains("choose one or the other"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn audit_filters_that_can_match_nothing_are_rejected() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    create(directory.path(), "ada", "x")?;
+    let audit = |arguments: &[&str]| {
+        let mut command = docent_command(directory.path())?;
+        command.arg("audit").args(arguments);
+        CommandOutput::run(command.args(["--store", &store_in(directory.path())]))
+    };
+    for (arguments, says) in [
+        (
+            ["--operation", "createPolcy"].as_slice(),
+            "no operation 'createPolcy'",
+        ),
+        (&["--entity", "orders"], "'orders' is not a URN"),
+        (&["--count", "0"], "--count is 0"),
+        (
+            &["--since", "2026-02-01", "--until", "2026-01-01"],
+            "ends before that",
+        ),
+    ] {
+        let error = audit(arguments)?.failed()?;
+        ensure!(error.contains(says), "{arguments:?}: {error}");
+    }
+    let found = audit(&["--operation", "docent token create"])?.succeeded()?;
+    ensure!(found.contains("docent token create"), "{found}");
     Ok(())
 }

@@ -28,6 +28,7 @@ mod tests;
 use std::sync::Arc;
 
 use docent_model::Urn;
+use docent_model::aspects::TokenScope;
 
 use crate::privilege::{self, Privilege};
 use crate::{Caller, Catalog, Error};
@@ -35,8 +36,9 @@ pub(crate) use cache::read_policies;
 pub use demand::managers as type_managers;
 pub(crate) use demand::use_case_of;
 pub(crate) use grants::is_grantable;
-pub(crate) use policy::Policy;
-use resource::{Field, Resource};
+pub(crate) use policy::{Policy, has_criteria};
+pub(crate) use resource::Field as PolicyField;
+use resource::Resource;
 pub(crate) use resource_reader::{
     AspectSource, Prefetched, decisive_part, holder_of, read_resource, resource_keys,
 };
@@ -50,7 +52,8 @@ enum Grant {
     /// The caller may do everything.
     Unrestricted,
     Policy(Urn),
-    Missing,
+    /// No policy does, or the scope of the caller's token does not allow it.
+    Missing(Option<Arc<TokenScope>>),
 }
 
 impl Catalog {
@@ -75,8 +78,8 @@ impl Catalog {
                 caller.origin().allowed_by(&policy);
                 Ok(())
             }
-            Grant::Missing => {
-                let denied = Err(denied(caller.actor(), privileges, urn));
+            Grant::Missing(scope) => {
+                let denied = Err(denied(caller.actor(), scope.as_deref(), privileges, urn));
                 self.audited(caller, denied).await
             }
         }
@@ -90,7 +93,7 @@ impl Catalog {
         urn: Option<&Urn>,
     ) -> Result<bool, Error> {
         let grant = self.grant(caller, privileges, urn).await?;
-        Ok(!matches!(grant, Grant::Missing))
+        Ok(!matches!(grant, Grant::Missing(_)))
     }
 
     /// What gives the caller one of the privileges, on the entity if there is one.
@@ -107,7 +110,7 @@ impl Catalog {
             return Ok(Grant::Policy(policy.urn.clone()));
         }
         let (Some(fields), Some(urn)) = (rights.fields_of(privileges), urn) else {
-            return Ok(Grant::Missing);
+            return Ok(Grant::Missing(rights.limiting_scope(privileges, None)));
         };
         let resource = if self.hidden_among([urn]).await?.is_empty() {
             let mut source = resource_reader::Stored {
@@ -119,7 +122,10 @@ impl Catalog {
             Resource::new(urn)
         };
         let policy = rights.granted_by(privileges, &resource, Some(&[]));
-        Ok(policy.map_or(Grant::Missing, |policy| Grant::Policy(policy.urn.clone())))
+        Ok(match policy {
+            Some(policy) => Grant::Policy(policy.urn.clone()),
+            None => Grant::Missing(rights.limiting_scope(privileges, Some(&resource))),
+        })
     }
 
     /// Which of the privileges the caller has on each of the entities, with the stored data that
@@ -167,6 +173,8 @@ impl Catalog {
         if actor != caller.actor() {
             self.authorize(caller, &[privilege::MANAGE_POLICIES], None)
                 .await?;
+            let missing = format!("the user {actor} does not exist: listUsers lists them");
+            self.expect_existing(actor, missing).await?;
         }
         // The caller's own rights are those of the token.
         let actor = if actor == caller.actor() {
@@ -209,18 +217,14 @@ impl Catalog {
     }
 }
 
-/// Whether criteria of policies can compare a field of this name.
-pub(crate) fn is_criterion_field(name: &str) -> bool {
-    Field::parse(name).is_some()
-}
-
-/// Whether the values of the field are entity types.
-pub(crate) fn is_entity_type(name: &str) -> bool {
-    Field::parse(name) == Some(Field::Type)
-}
-
-/// The error for a caller without any of the privileges.
-pub(crate) fn denied(actor: &Urn, privileges: &[Privilege], urn: Option<&Urn>) -> Error {
+/// The error for a caller without any of the privileges. `scope` is that of the caller's token, if
+/// it is the reason.
+pub(crate) fn denied(
+    actor: &Urn,
+    scope: Option<&TokenScope>,
+    privileges: &[Privilege],
+    urn: Option<&Urn>,
+) -> Error {
     let mut names: Vec<&str> = Vec::new();
     for privilege in privileges {
         if !names.contains(&privilege.name()) {
@@ -239,11 +243,21 @@ pub(crate) fn denied(actor: &Urn, privileges: &[Privilege], urn: Option<&Urn>) -
         ""
     };
     let target = urn.map(|urn| format!(" on {urn}")).unwrap_or_default();
-    let message = format!(
-        "Unauthorized to perform this action: {} needs {needs}{others}{target}. \
-         An administrator can grant it with a policy or a role.",
-        actor.key()
-    );
+    let reason = match scope.map(|scope| scope.domain.as_ref()) {
+        None => format!(
+            "{} needs {needs}{others}{target}. An administrator can grant it with a policy or a role.",
+            actor.key()
+        ),
+        Some(domain) => {
+            let limit = domain.map(|domain| format!(", which is limited to {domain},"));
+            format!(
+                "the scope of the access token{} does not include {needs}{others}{target}. Use a token with another \
+                 scope or without one.",
+                limit.unwrap_or_default()
+            )
+        }
+    };
+    let message = format!("Unauthorized to perform this action: {reason}");
     let error = Error::forbidden(message);
     match urn {
         Some(urn) => error.naming(urn),

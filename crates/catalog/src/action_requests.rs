@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::privilege::{self, Privilege};
 use crate::proposal::Proposal;
 use crate::stored::aspect_value;
-use crate::{Caller, Catalog, Error};
+use crate::{Caller, Catalog, ConflictReason, Error};
 use demands::Demands;
 
 pub(crate) const ENTITY: &str = "actionRequest";
@@ -245,10 +245,13 @@ impl Catalog {
         let pending = self.pending_requests().await?;
         let own = pending.iter().filter(|(_, it)| it.is_of(caller));
         let too_many = |whose: &str, limit: usize| {
-            Err(Error::unavailable(format!(
-                "{limit} proposals {whose} wait for a decision, which is the limit: withdraw some, or wait until some \
+            Err(Error::conflict(
+                ConflictReason::TooManyProposals,
+                format!(
+                    "{limit} proposals {whose} wait for a decision, which is the limit: withdraw some, or wait until some \
                  are decided"
-            )))
+                ),
+            ))
         };
         if own.count() >= MAX_PENDING_OF_USER {
             return too_many("of yours", MAX_PENDING_OF_USER);

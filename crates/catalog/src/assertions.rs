@@ -120,7 +120,12 @@ impl Catalog {
             return Ok(None);
         };
         if !self.hidden_among([assertion]).await?.is_empty() {
-            return Err(denied(caller.actor(), ASSERTION_EDITORS, Some(assertion)));
+            return Err(denied(
+                caller.actor(),
+                None,
+                ASSERTION_EDITORS,
+                Some(assertion),
+            ));
         }
         if let Ok(urn) = Urn::parse(&asset) {
             self.authorize(caller, ASSERTION_EDITORS, Some(&urn))

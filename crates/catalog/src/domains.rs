@@ -5,6 +5,7 @@ use docent_model::{AspectName, Urn};
 use docent_store::ListPage;
 use serde_json::{Map, Value, json};
 
+use crate::limits::check_name;
 use crate::owners::{NewOwner, ownership};
 use crate::privilege::CREATE_DOMAINS;
 use crate::proposal::{Proposal, Requirement};
@@ -36,9 +37,7 @@ impl Catalog {
     /// Creates a domain, with its owners, and returns its URN.
     pub async fn create_domain(&self, caller: &Caller, new: NewDomain) -> Result<Urn, Error> {
         let urn = self.new_urn("domain", new.id.as_deref())?;
-        if new.name.trim().is_empty() {
-            return Err(Error::invalid("the name is empty: a domain needs one"));
-        }
+        check_name("a domain", &new.name)?;
         let (name, description, parent) = (new.name, new.description, new.parent);
         let mut domain =
             Proposal::edit::<DomainProperties, _>(urn.clone(), AspectName::DOMAIN_PROPERTIES, {

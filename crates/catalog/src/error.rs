@@ -69,6 +69,8 @@ pub enum ConflictReason {
     PasswordChanged,
     /// The user has as many access tokens as allowed.
     TooManyTokens,
+    /// As many proposals wait for a decision as allowed.
+    TooManyProposals,
 }
 
 /// The part of a request that an error is about. URN and aspect are texts as the client sent them,

@@ -7,9 +7,9 @@ use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Urn};
 use serde_json::{Value, json};
 
+use crate::limits::{check_name, check_note};
 use crate::privilege::{self as p, Privilege};
 use crate::proposal::{Change, Proposal, Requirement};
-use crate::vocabulary::check_name;
 use crate::{Caller, Catalog, Error};
 
 /// A group to create.
@@ -66,7 +66,8 @@ impl Catalog {
     /// Creates a group, and returns its URN.
     pub async fn create_group(&self, caller: &Caller, new: NewGroup) -> Result<Urn, Error> {
         self.authorize(caller, GROUP_CREATORS, None).await?;
-        check_name("Group", &new.name)?;
+        check_name("a group", &new.name)?;
+        check_note("the description", new.description.as_deref())?;
         let urn = self.new_urn("corpGroup", new.id.as_deref())?;
         let info = move |_: Option<Value>, stamp: &AuditStamp| {
             Ok(json!({

@@ -38,6 +38,7 @@ mod ingest;
 pub mod invitations;
 pub mod labels;
 pub mod lifecycle;
+pub mod limits;
 pub mod lineage;
 pub mod links;
 pub mod names;

@@ -5,15 +5,14 @@ use docent_model::{AspectName, Registry, Urn};
 use serde_json::{Map, Value};
 
 use crate::domains::{edit_properties, name_taken};
+use crate::limits::check_name;
 use crate::proposal::{Proposal, Requirement};
 use crate::{Caller, Catalog, Error};
 
 impl Catalog {
     /// Renames an entity. A dataset also keeps its ingested name.
     pub async fn update_name(&self, caller: &Caller, urn: &Urn, name: &str) -> Result<(), Error> {
-        if name.trim().is_empty() {
-            return Err(Error::invalid("the new name is empty"));
-        }
+        check_name("an entity", name)?;
         let proposal = rename(urn, name.to_owned())?.requires_target();
         self.apply(caller, vec![proposal]).await?;
         Ok(())

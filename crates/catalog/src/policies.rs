@@ -1,15 +1,23 @@
 //! Policies as entities: created, changed and deleted by those who manage policies.
 //!
-//! What policies mean is decided in [`crate::access`].
+//! What policies mean is decided in [`crate::access`]. What a new policy may contain is checked in
+//! [`mod@check`]: stored policies may be older, or come from DataHub.
+
+mod check;
+
+use std::collections::HashSet;
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, EpochMillis, Urn};
+use docent_store::{AspectKey, ReadRequest};
 use serde_json::{Value, json};
 
-use crate::access::{is_criterion_field, is_entity_type};
-use crate::privilege::{self, MANAGE_POLICIES};
-use crate::proposal::{Change, Proposal};
+use crate::privilege::MANAGE_POLICIES;
+pub use crate::privilege::PolicyKind;
+use crate::proposal::{Change, Proposal, Requirement};
+use crate::stored::aspect_value;
 use crate::{Caller, Catalog, Error};
+pub(crate) use check::MAX_LISTED;
 
 /// A policy to store; lists are URNs unless said otherwise.
 #[derive(Debug, Clone, Default)]
@@ -24,14 +32,6 @@ pub struct NewPolicy {
     pub actors: PolicyActors,
     /// `None` covers all resources.
     pub resources: Option<Value>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum PolicyKind {
-    /// Privileges that do not depend on a resource.
-    Platform,
-    #[default]
-    Metadata,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -69,8 +69,9 @@ impl Catalog {
     pub async fn delete_policy(&self, caller: &Caller, urn: &Urn) -> Result<(), Error> {
         urn.expect_type("dataHubPolicy")?;
         self.authorize(caller, &[MANAGE_POLICIES], None).await?;
+        let missing = format!("Failed to delete {urn}. It does not exist.");
         let proposal = Proposal::new(urn.clone(), Change::DeleteEntity)
-            .requires_target()
+            .requires_existing(urn, missing)
             .requires_value(urn, AspectName::POLICY_INFO, check_editable(urn));
         self.apply_authorized(caller, vec![proposal]).await?;
         Ok(())
@@ -84,8 +85,14 @@ impl Catalog {
         must_exist: bool,
     ) -> Result<(), Error> {
         self.authorize(caller, &[MANAGE_POLICIES], None).await?;
-        check(&new)?;
+        let mut named = check::check(&new)?;
+        if must_exist {
+            // What a policy names already may stay, even if it was never ingested here.
+            let stored = self.stored_texts(urn).await?;
+            named.retain(|urn| !stored.contains(urn.as_str()));
+        }
         let edit = move |current: Option<Value>, stamp: &AuditStamp| {
+            check::check_widening(current.as_ref(), &new)?;
             let stored_roles = current.as_ref().map(|current| &current["actors"]["roles"]);
             let roles = match &new.actors.roles {
                 Some(roles) => json!(roles),
@@ -101,8 +108,33 @@ impl Catalog {
                 check_editable(urn),
             );
         }
+        for urn in &named {
+            let missing = format!(
+                "Failed to save the policy. {urn} does not exist: create it first, or remove it from the policy."
+            );
+            proposal = proposal.requires(Requirement::exists(urn, missing));
+        }
         self.apply_authorized(caller, vec![proposal]).await?;
         Ok(())
+    }
+
+    /// All texts in a stored policy.
+    async fn stored_texts(&self, urn: &Urn) -> Result<HashSet<String>, Error> {
+        let key = AspectKey::new(urn, AspectName::POLICY_INFO);
+        let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
+        let mut texts = HashSet::new();
+        let mut values: Vec<Value> = aspect_value(&row).into_iter().collect();
+        while let Some(value) = values.pop() {
+            match value {
+                Value::String(text) => {
+                    texts.insert(text);
+                }
+                Value::Array(items) => values.extend(items),
+                Value::Object(members) => values.extend(members.into_iter().map(|it| it.1)),
+                _ => {}
+            }
+        }
+        Ok(texts)
     }
 }
 
@@ -112,10 +144,7 @@ pub(crate) fn policy_value(new: &NewPolicy, roles: &Value, time_ms: EpochMillis)
     let mut value = json!({
         "displayName": new.name,
         "description": new.description.clone().unwrap_or_default(),
-        "type": match new.kind {
-            PolicyKind::Platform => "PLATFORM",
-            PolicyKind::Metadata => "METADATA",
-        },
+        "type": new.kind.name(),
         "state": new.state,
         "privileges": new.privileges,
         "editable": true,
@@ -153,61 +182,4 @@ pub(crate) fn check_editable(
         }
         _ => Ok(()),
     }
-}
-
-/// Rejects what would silently grant nothing.
-fn check(new: &NewPolicy) -> Result<(), Error> {
-    if new.name.trim().is_empty() {
-        return Err(Error::invalid("a policy needs a name"));
-    }
-    if new.privileges.is_empty() {
-        return Err(Error::invalid("a policy needs at least one privilege"));
-    }
-    let is_known = |name: &&String| privilege::ALL.iter().any(|it| it.name() == name.as_str());
-    if let Some(unknown) = new.privileges.iter().find(|name| !is_known(name)) {
-        return Err(Error::invalid(format!(
-            "'{unknown}' is not a privilege: see docs/ACCESS.md for their names"
-        )));
-    }
-    for (urns, entity_type) in [
-        (Some(&new.actors.users), "corpuser"),
-        (Some(&new.actors.groups), "corpGroup"),
-        (new.actors.roles.as_ref(), "dataHubRole"),
-        (new.actors.resource_owners_types.as_ref(), "ownershipType"),
-    ] {
-        for urn in urns.into_iter().flatten() {
-            urn.expect_type(entity_type)?;
-        }
-    }
-    if let (PolicyKind::Platform, Some(_)) = (new.kind, &new.resources) {
-        return Err(Error::invalid(
-            "a policy of type PLATFORM has no resources: omit them, or choose METADATA",
-        ));
-    }
-    let filter = new.resources.as_ref().map(|it| &it["filter"]["criteria"]);
-    for criterion in filter.and_then(Value::as_array).into_iter().flatten() {
-        let field = criterion["field"].as_str().unwrap_or_default();
-        if !is_criterion_field(field) {
-            return Err(Error::invalid(format!(
-                "'{field}' is not a field of resources: use TYPE, URN, OWNER, DOMAIN, CONTAINER, TAG, GLOSSARY, \
-                 GROUP_MEMBERSHIP or DATA_PLATFORM_INSTANCE"
-            )));
-        }
-        let values = criterion["values"].as_array().into_iter().flatten();
-        let unknown = values
-            .filter_map(Value::as_str)
-            .find(|value| is_entity_type(field) && !is_known_type(value));
-        if let Some(unknown) = unknown {
-            return Err(Error::invalid(format!(
-                "'{unknown}' is not an entity type: use for example dataset"
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn is_known_type(name: &str) -> bool {
-    let spec = docent_model::Registry::get().entity(name);
-    // Policies compare exactly, the registry does not.
-    spec.is_some_and(|spec| spec.name == name)
 }

@@ -9,6 +9,7 @@ use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{AspectKey, ListPage, ReadRequest};
 use serde_json::{Value, json};
 
+use crate::limits::check_note;
 use crate::people::{active_user, check_display_name};
 use crate::privilege::MANAGE_SERVICE_ACCOUNTS;
 use crate::proposal::{Change, Proposal, Requirement};
@@ -56,6 +57,7 @@ impl Catalog {
         if let Some(name) = &new.display_name {
             check_display_name(name)?;
         }
+        check_note("the description", new.description.as_deref())?;
         let urn = Urn::new("corpuser", &format!("{PREFIX}{}", self.ids.next_id()))?;
         let (display_name, description) = (new.display_name, new.description);
         let name = display_name.clone().unwrap_or_else(|| urn.key().to_owned());

@@ -13,14 +13,13 @@ use serde_json::{Value, json};
 
 use crate::access::{Policy, read_policies};
 use crate::groups::MemberChange;
-use crate::policies::{NewPolicy, PolicyActors, PolicyKind, check_editable, policy_value};
+use crate::policies::{
+    MAX_LISTED, NewPolicy, PolicyActors, PolicyKind, check_editable, policy_value,
+};
 use crate::privilege::{CREATE_ENTITY, EDIT_ENTITY, MANAGE_POLICIES};
 use crate::proposal::Proposal;
 use crate::stored::aspect_value;
 use crate::{Caller, Catalog, Error};
-
-/// The most users, and the most groups, that can be stewards of one domain.
-const MAX_STEWARDS: usize = 1_000;
 
 impl Catalog {
     /// The users and groups that are stewards of each domain, without those of its parents.
@@ -43,14 +42,15 @@ impl Catalog {
         Ok(domains.iter().map(of_domain).collect())
     }
 
-    /// Makes a user or group a steward of a domain, or removes one.
+    /// Makes a user or group a steward of a domain, or removes one. Returns false if there was none
+    /// to remove.
     pub async fn change_steward(
         &self,
         caller: &Caller,
         domain: &Urn,
         actor: &Urn,
         change: MemberChange,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         domain.expect_type("domain")?;
         if !["corpuser", "corpGroup"].contains(&actor.entity_type()) {
             return Err(Error::invalid(format!(
@@ -64,8 +64,9 @@ impl Catalog {
             MemberChange::Remove if !self.hidden_among([domain]).await?.is_empty() => Vec::new(),
             MemberChange::Remove => self.removals(domain, actor).await?,
         };
+        let is_change = !proposals.is_empty();
         self.apply_authorized(caller, proposals).await?;
-        Ok(())
+        Ok(is_change)
     }
 
     async fn addition(&self, domain: &Urn, actor: &Urn) -> Result<Proposal, Error> {
@@ -147,9 +148,9 @@ fn edit(
             if !change.apply(list, &actor) {
                 return Ok(None);
             }
-            if change == MemberChange::Add && list.len() > MAX_STEWARDS {
+            if change == MemberChange::Add && list.len() > MAX_LISTED {
                 return Err(Error::invalid(format!(
-                    "{domain} has {MAX_STEWARDS} stewards, which is the limit: add a group instead"
+                    "{domain} has {MAX_LISTED} stewards, which is the limit: add a group instead"
                 )));
             }
             next["lastUpdatedTimestamp"] = json!(stamp.time);

@@ -21,6 +21,7 @@ use sha2::{Digest, Sha256};
 
 use crate::access::scope;
 use crate::caller::Credential;
+use crate::limits::{check_name, check_note};
 use crate::people::{AccountStatus, account_inactive, requires_active};
 use crate::privilege::{GENERATE_PERSONAL_ACCESS_TOKENS, MANAGE_ACCESS_TOKENS, Privilege};
 use crate::proposal::{Change, Proposal};
@@ -301,11 +302,8 @@ impl Catalog {
     ) -> Result<CreatedToken, Error> {
         new.actor.expect_type("corpuser")?;
         let user = Registry::get().check_urn(&new.actor)?;
-        if new.name.trim().is_empty() {
-            return Err(Error::invalid(
-                "a token needs a name that describes its purpose",
-            ));
-        }
+        check_name("a token", &new.name)?;
+        check_note("the description", new.description.as_deref())?;
         if new.ttl_ms.is_some_and(|ttl_ms| ttl_ms <= 0) {
             return Err(Error::invalid("the lifetime of a token must be positive"));
         }

@@ -4,6 +4,7 @@
 use docent_model::{AspectName, Urn};
 use serde_json::{Map, Value, json};
 
+use crate::limits::check_name;
 use crate::owners::{self, NewOwner};
 use crate::privilege::{CREATE_TAGS, Privilege};
 use crate::proposal::{Proposal, Requirement};
@@ -95,7 +96,7 @@ impl Catalog {
     ) -> Result<Urn, Error> {
         let label = kind.label();
         let urn = self.new_urn(kind.entity_type(), new.id.as_deref())?;
-        check_name(label, &new.name)?;
+        check_name(&format!("a {}", label.to_lowercase()), &new.name)?;
         let (aspect, value) = kind.aspect(&new);
         let mut proposal =
             Proposal::edit::<Value, _>(urn.clone(), aspect, move |_, _| Ok(value.clone()))
@@ -124,7 +125,7 @@ impl Catalog {
         update: TagUpdate,
     ) -> Result<(), Error> {
         tag.expect_type("tag")?;
-        check_name("Tag", &update.name)?;
+        check_name("a tag", &update.name)?;
         let (name, description) = (update.name, update.description);
         let properties = edit_tag(tag, move |properties| {
             properties.insert("name".to_owned(), json!(name));
@@ -170,16 +171,6 @@ impl Catalog {
         self.apply(caller, vec![proposal]).await?;
         Ok(())
     }
-}
-
-pub(crate) fn check_name(label: &str, name: &str) -> Result<(), Error> {
-    if name.trim().is_empty() {
-        return Err(Error::invalid(format!(
-            "the name is empty: a {} needs one",
-            label.to_lowercase()
-        )));
-    }
-    Ok(())
 }
 
 /// An edit of a tag's properties. A tag without any has its id as its name.

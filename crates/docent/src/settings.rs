@@ -102,7 +102,8 @@ pub(crate) struct ServeFlags {
     /// Longest time that the server works for one request, from 1s to 10m [default: 30s]
     #[arg(long, env = "DOCENT_REQUEST_TIMEOUT", value_name = "TIME")]
     request_timeout: Option<String>,
-    /// Role of users that have none: Admin, Editor, Reader, another role, or none [default: Editor]
+    /// Role of users that have none: Admin, Editor, Proposer, Reader, another role, or none
+    /// [default: Editor]
     #[arg(long, env = "DOCENT_DEFAULT_ROLE", value_name = "ROLE")]
     default_role: Option<String>,
     /// Whether callers see only what policies let them view [default: off]

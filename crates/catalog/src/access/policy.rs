@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use docent_model::Urn;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::resource::{Field, Resource};
 use crate::privilege::EDIT_ENTITY;
@@ -158,6 +159,12 @@ const PLATFORM: &str = "PLATFORM";
 
 fn all_match(criteria: &[Criterion], resource: &Resource) -> bool {
     criteria.iter().all(|criterion| criterion.matches(resource))
+}
+
+/// Whether these resources of a stored policy are less than all.
+pub(crate) fn has_criteria(resources: &Value) -> bool {
+    let filter = StoredFilter::deserialize(resources);
+    filter.is_ok_and(|filter| !filter.into_criteria().is_empty())
 }
 
 impl Criterion {

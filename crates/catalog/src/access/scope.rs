@@ -1,7 +1,8 @@
 //! The rights of a caller: those of the user, narrowed by the scope of the token.
 //!
-//! A change must be allowed by the policies and lie within the scope. Reading is not narrowed. A
-//! token that is read-only fails in [`Catalog::apply`](crate::Catalog), through which every change
+//! A change must be allowed by the policies and lie within the scope. Reading is not narrowed,
+//! except for lists that need a privilege for changes, such as that of policies. A token that is
+//! read-only fails in [`Catalog::apply`](crate::Catalog), through which every change
 //! goes.
 
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use super::domain_paths::DomainPaths;
 use super::policy::Policy;
 use super::resource::{Field, Fields, Resource};
 use super::rights::{Preliminary, Rights};
-use crate::privilege::{self, Privilege};
+use crate::privilege::Privilege;
 use crate::{Caller, Error};
 
 /// The most privileges of a scope.
@@ -95,6 +96,24 @@ impl CallerRights {
         self.rights.granted_by(privileges, resource, references)
     }
 
+    /// The scope, if it is the reason why the caller has none of the privileges on the resource,
+    /// or on everything: the user may have one.
+    pub(crate) fn limiting_scope(
+        &self,
+        privileges: &[Privilege],
+        resource: Option<&Resource>,
+    ) -> Option<Arc<TokenScope>> {
+        let scope = self.scope.as_ref()?;
+        let user_may_have_one = match resource {
+            Some(resource) => {
+                let policy = self.rights.granted_by(privileges, resource, Some(&[]));
+                policy.is_some()
+            }
+            None => self.rights.preliminary(privileges) != Preliminary::Denied,
+        };
+        user_may_have_one.then(|| Arc::clone(scope))
+    }
+
     /// Whether the scope names one of the privileges.
     fn is_named(&self, privileges: &[Privilege]) -> bool {
         let named = self.scope.as_ref().and_then(|it| it.privileges.as_ref());
@@ -153,6 +172,11 @@ pub(crate) fn check(scope: &TokenScope) -> Result<(), Error> {
             "the scope is empty: make it read-only, name privileges or a domain, or leave the scope out",
         ));
     }
+    if scope.read_only && (scope.privileges.is_some() || scope.domain.is_some()) {
+        return Err(Error::invalid(
+            "the scope is read-only, so privileges and a domain have no effect: choose one or the other",
+        ));
+    }
     if let Some(domain) = &scope.domain {
         domain.expect_type("domain")?;
     }
@@ -165,7 +189,7 @@ pub(crate) fn check(scope: &TokenScope) -> Result<(), Error> {
             privileges.len()
         )));
     }
-    let is_unknown = |name: &&String| !privilege::ALL.iter().any(|it| it.name() == **name);
+    let is_unknown = |name: &&String| Privilege::parse(name).is_none();
     match privileges.iter().find(is_unknown) {
         Some(name) => Err(Error::invalid(format!(
             "there is no privilege '{name}': use names like EDIT_ENTITY_DOCS, as in policies"

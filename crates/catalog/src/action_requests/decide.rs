@@ -14,6 +14,7 @@ use super::{
     id_before, text,
 };
 use crate::access::denied;
+use crate::limits::check_note;
 use crate::proposal::{Change, Privileges, Proposal, unreadable};
 use crate::stored::aspect_value;
 use crate::{Caller, Catalog, ConflictReason, Error, ErrorSubject};
@@ -42,6 +43,7 @@ impl Catalog {
         verdict: Verdict,
         note: Option<&str>,
     ) -> Result<(), Error> {
+        check_note("the note", note)?;
         if urns.len() > MAX_LISTED {
             return Err(Error::invalid(format!(
                 "{} proposals are too many for one request: send at most {MAX_LISTED}",
@@ -122,7 +124,11 @@ impl Catalog {
         let demands = [Demands::of(&request.changes)];
         match self.unmet(caller, &demands).await?.first() {
             Some(Some(Unmet { demand, .. })) => {
-                let error = denied(caller.actor(), &demand.privileges_if_new, Some(&demand.urn));
+                let privileges = &demand.privileges_if_new;
+                let rights = self.rights(caller).await?;
+                let scope = rights.and_then(|rights| rights.limiting_scope(privileges, None));
+                let scope = scope.as_deref();
+                let error = denied(caller.actor(), scope, privileges, Some(&demand.urn));
                 self.audited(caller, Err(error)).await
             }
             _ => Ok(()),

@@ -96,7 +96,9 @@ impl Authorization {
     pub(super) fn denied_hidden(&self, urn: &Urn, check: Option<&Check>) -> Error {
         let privileges = check.map(|check| check.privileges_if_new.as_slice());
         let missing = privileges.filter(|it| self.rights.everywhere(it).is_none());
-        denied(&self.actor, missing.unwrap_or(VIEW_PRIVILEGES), Some(urn))
+        let missing = missing.unwrap_or(VIEW_PRIVILEGES);
+        let scope = self.rights.limiting_scope(missing, None);
+        denied(&self.actor, scope.as_deref(), missing, Some(urn))
     }
 
     /// The policy that grants one of the privileges on the resource; fails if none does.
@@ -109,13 +111,13 @@ impl Authorization {
     ) -> Result<&Urn, Error> {
         let references: Option<Vec<Resource>> =
             references.map(|urns| urns.iter().map(Resource::new).collect());
-        match self
+        let policy = self
             .rights
-            .granted_by(privileges, resource, references.as_deref())
-        {
-            Some(policy) => Ok(&policy.urn),
-            None => Err(denied(&self.actor, privileges, Some(urn))),
-        }
+            .granted_by(privileges, resource, references.as_deref());
+        policy.map(|policy| &policy.urn).ok_or_else(|| {
+            let scope = self.rights.limiting_scope(privileges, Some(resource));
+            denied(&self.actor, scope.as_deref(), privileges, Some(urn))
+        })
     }
 }
 
@@ -139,7 +141,10 @@ fn check_of(
     }
     let privileges_if_new = privileges_if_new(proposal);
     match rights.preliminary(&privileges_if_new) {
-        Preliminary::Denied => Err(denied(actor, &privileges, Some(urn))),
+        Preliminary::Denied => {
+            let scope = rights.limiting_scope(&privileges_if_new, None);
+            Err(denied(actor, scope.as_deref(), &privileges, Some(urn)))
+        }
         Preliminary::Allowed | Preliminary::Depends(_) => {
             let fields = rights.fields_of(&privileges_if_new).unwrap_or_default();
             Ok(Some(Check {

@@ -171,3 +171,84 @@ impl Batch<'_> {
         Ok(changes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use docent_model::FixedClock;
+    use docent_test_store::TestStore;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::action_requests::{ActionRequestFilter, Verdict};
+    use crate::privilege::{EDIT_DATASET_COL_DESCRIPTION, EDIT_DATASET_COL_TAGS};
+
+    fn urn(text: &str) -> Urn {
+        Urn::parse(text).unwrap()
+    }
+
+    fn policy(id: &str, user: &Urn, privilege: Privilege) -> Proposal {
+        let value = json!({
+            "displayName": id, "description": "", "type": "METADATA", "state": "ACTIVE",
+            "privileges": [privilege.name()], "actors": {"users": [user]},
+        });
+        let urn = urn(&format!("urn:li:dataHubPolicy:{id}"));
+        Proposal::upsert(urn, AspectName::POLICY_INFO, value.to_string())
+    }
+
+    #[tokio::test]
+    async fn several_changes_of_one_aspect_need_one_privilege_that_allows_all() {
+        let test_store = TestStore::open().await.unwrap();
+        let catalog = Catalog::new(
+            test_store.store(),
+            Arc::new(FixedClock::at(1_700_000_000_000)),
+        );
+        catalog.enforce_policies(None);
+        let dataset = urn("urn:li:dataset:(urn:li:dataPlatform:hive,orders,PROD)");
+        let aspect = AspectName::EDITABLE_SCHEMA_METADATA;
+        let [proposer, describer, editor] =
+            ["paula", "dora", "eddie"].map(|name| urn(&format!("urn:li:corpuser:{name}")));
+        let status = Proposal::upsert(
+            dataset.clone(),
+            AspectName::STATUS,
+            json!({"removed": false}).to_string(),
+        );
+        let setup = vec![
+            status,
+            policy("propose", &proposer, PROPOSE_CHANGES),
+            policy("describe", &describer, EDIT_DATASET_COL_DESCRIPTION),
+            policy("edit", &editor, crate::privilege::EDIT_ENTITY),
+        ];
+        catalog.apply(&Caller::system(), setup).await.unwrap();
+        let column = |path: &'static str| {
+            Proposal::edit_if(dataset.clone(), aspect, move |current: Option<Value>, _| {
+                let mut value = current.unwrap_or_else(|| json!({"editableSchemaFieldInfo": []}));
+                let column = json!({"fieldPath": path, "description": "d"});
+                let columns = value["editableSchemaFieldInfo"].as_array_mut();
+                columns.unwrap().push(column);
+                Ok(Some(value))
+            })
+        };
+        let list = vec![
+            column("a").also_allowed_by(&[EDIT_DATASET_COL_DESCRIPTION]),
+            column("b").also_allowed_by(&[EDIT_DATASET_COL_TAGS]),
+        ];
+        let caller = Caller::new(proposer);
+        catalog.apply(&caller, list).await.unwrap();
+        let all = ActionRequestFilter::default();
+        let (requests, _) = catalog
+            .list_action_requests(&caller, &all, 0, 10)
+            .await
+            .unwrap();
+        assert_eq!(requests[0].changes[0].privileges, ["EDIT_ENTITY"]);
+        let accept = async |user: Urn| {
+            let request = std::slice::from_ref(&requests[0].urn);
+            let caller = Caller::new(user);
+            catalog
+                .decide_action_requests(&caller, request, Verdict::Accept, None)
+                .await
+        };
+        let denied = accept(describer).await.unwrap_err();
+        assert_eq!(denied.kind(), ErrorKind::Forbidden, "{denied}");
+        accept(editor).await.unwrap();
+    }
+}

@@ -3,9 +3,8 @@
 //! They reject obvious mistakes only: names may have any printable characters.
 
 use crate::Error;
+use crate::limits::{MAX_NAME_CHARACTERS, check_length};
 
-/// Longer than real names, and short enough for one line of a list.
-const MAX_NAME_CHARACTERS: usize = 200;
 /// The longest valid address (RFC 5321).
 const MAX_EMAIL_BYTES: usize = 254;
 
@@ -21,13 +20,7 @@ pub(crate) fn check_display_name(name: &str) -> Result<(), Error> {
 
 fn check_name(what: &str, name: &str) -> Result<(), Error> {
     check_text(what, name)?;
-    let count = name.chars().count();
-    if count > MAX_NAME_CHARACTERS {
-        return Err(Error::invalid(format!(
-            "{what} has {count} characters: at most {MAX_NAME_CHARACTERS} are allowed"
-        )));
-    }
-    Ok(())
+    check_length(what, name, MAX_NAME_CHARACTERS)
 }
 
 /// Requires one `@` between a name and a host. Only a message can tell whether the address works.

@@ -310,7 +310,7 @@ async fn enforce_policies(catalog: &Catalog, default_role: Option<&str>) -> Resu
         && catalog.exists(std::slice::from_ref(role)).await? != [true]
     {
         bail!(
-            "there is no role {}: set --default-role to Admin, Editor, Reader, another existing role, or none",
+            "there is no role {}: set --default-role to Admin, Editor, Proposer, Reader, another existing role, or none",
             role.key()
         );
     }

@@ -83,11 +83,11 @@ async fn change_steward(
     change: MemberChange,
 ) -> Result<Value, Error> {
     let (domain, actor) = (arguments.urn("domainUrn")?, arguments.urn("actorUrn")?);
-    context
+    let is_change = context
         .catalog
         .change_steward(&context.caller, &domain, &actor, change)
         .await?;
-    Ok(json!(true))
+    Ok(json!(is_change))
 }
 
 fn policy(input: Input) -> Result<NewPolicy, Error> {

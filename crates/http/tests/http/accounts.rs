@@ -567,9 +567,9 @@ async fn service_accounts_authenticate_with_tokens_and_cannot_sign_in() {
         "type": "PLATFORM", "state": "ACTIVE", "name": "Operators", "privileges": ["MANAGE_SERVICE_ACCOUNTS"],
         "actors": {"users": [ADA], "resourceOwners": false, "allUsers": false, "allGroups": false},
     });
+    let ada = token_of(&app.catalog, ADA, Some(86_400_000)).await;
     app.mutate("createPolicy", "PolicyUpdateInput", policy)
         .await;
-    let ada = token_of(&app.catalog, ADA, Some(86_400_000)).await;
     let create = |actor: &str| {
         format!(
             "mutation {{ createAccessToken(input: {{type: SERVICE_ACCOUNT, actorUrn: \"{actor}\", duration: ONE_HOUR, name: \"t\"}}) {{ accessToken }} }}"

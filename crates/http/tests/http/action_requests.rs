@@ -415,6 +415,7 @@ async fn the_number_of_pending_proposals_is_limited() {
         propose(&app, &paula, &describe(&format!("text {number}"))).await;
     }
     let reply = app.graphql_as(&paula, &describe("one too many")).await;
+    assert_eq!(reply["errors"][0]["extensions"]["code"], 409, "{reply}");
     let message = reply["errors"][0]["message"].as_str().unwrap();
     assert!(message.contains("100 proposals of yours"), "{message}");
     assert_eq!(listed(&app, "count: 1").await["total"], 100);

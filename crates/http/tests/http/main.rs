@@ -38,6 +38,7 @@ mod page;
 mod patch_entity;
 mod patches;
 mod policies;
+mod policy_rules;
 mod preconditions;
 mod proposals;
 mod rate_limits;

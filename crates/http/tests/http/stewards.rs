@@ -12,19 +12,20 @@ const TEAM: &str = "urn:li:corpGroup:team";
 /// The policy that calls edit.
 const POLICY: &str = "urn:li:dataHubPolicy:docent-stewards-finance";
 
-async fn change(app: &App, mutation: &str, actor: &str) {
+async fn change(app: &App, field: &str, actor: &str) -> bool {
     let mutation =
-        format!(r#"mutation {{ {mutation}(domainUrn: "{FINANCE}", actorUrn: "{actor}") }}"#);
+        format!(r#"mutation {{ {field}(domainUrn: "{FINANCE}", actorUrn: "{actor}") }}"#);
     let reply = app.graphql(&mutation).await;
     assert_eq!(reply.get("errors"), None, "{reply}");
+    reply["data"][field] == true
 }
 
 async fn add(app: &App, actor: &str) {
-    change(app, "addDomainSteward", actor).await;
+    assert!(change(app, "addDomainSteward", actor).await);
 }
 
 async fn remove(app: &App, actor: &str) {
-    change(app, "removeDomainSteward", actor).await;
+    assert!(change(app, "removeDomainSteward", actor).await);
 }
 
 /// The stewards that the page shows.
@@ -65,10 +66,7 @@ async fn a_steward_edits_a_domain_and_its_subdomains_until_removed() {
     let domains = json!({"domains": [payments]});
     app.ingest(DATASET, "domains", &domains).await;
     assert!(may_describe(&app, &rita).await);
-    // The second removal has no effect.
-    for _ in 0..2 {
-        remove(&app, RITA).await;
-    }
+    remove(&app, RITA).await;
     assert!(!may_describe(&app, &rita).await);
     assert_eq!(listed(&app).await, [TEAM]);
 }
@@ -107,10 +105,12 @@ async fn other_policies_for_the_domain_count_and_wider_ones_stay() {
     own["actors"]["users"] = json!([RITA]);
     app.mutate("createPolicy", "PolicyUpdateInput", own.clone())
         .await;
+    let marketing = "urn:li:domain:marketing";
+    app.ingest(marketing, "domainProperties", &json!({"name": "Marketing"}))
+        .await;
     let mut wider = own;
     wider["name"] = json!("Wider");
-    wider["resources"]["filter"]["criteria"][0]["values"] =
-        json!([FINANCE, "urn:li:domain:marketing"]);
+    wider["resources"]["filter"]["criteria"][0]["values"] = json!([FINANCE, marketing]);
     app.mutate("createPolicy", "PolicyUpdateInput", wider).await;
     assert_eq!(listed(&app).await, [RITA, TEAM]);
     remove(&app, RITA).await;
@@ -143,6 +143,17 @@ async fn former_stewards_do_not_come_back_with_a_new_one() {
     add(&app, TEAM).await;
     assert_eq!(listed(&app).await, [TEAM]);
     assert!(!may_describe(&app, &rita).await);
+}
+
+#[tokio::test]
+async fn removing_somebody_who_is_no_steward_returns_false() {
+    let (app, _) = app().await;
+    add(&app, RITA).await;
+    for actor in ["urn:li:corpuser:nobody", TEAM] {
+        assert!(!change(&app, "removeDomainSteward", actor).await, "{actor}");
+    }
+    remove(&app, RITA).await;
+    assert!(!change(&app, "removeDomainSteward", RITA).await);
 }
 
 #[tokio::test]

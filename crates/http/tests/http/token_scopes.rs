@@ -1,9 +1,11 @@
 //! Scopes of tokens: they narrow what their user may change, over every API.
 
 use axum::http::{Method, StatusCode, header};
+use docent_catalog::Caller;
+use docent_model::Urn;
 use serde_json::{Value, json};
 
-use crate::support::{App, DATASET, USER, encoded, proposal};
+use crate::support::{App, DATASET, USER, encoded, proposal, role, token_of};
 
 const FINANCE: &str = "urn:li:domain:finance";
 const PAYMENTS: &str = "urn:li:domain:payments";
@@ -218,6 +220,62 @@ async fn a_token_with_a_scope_neither_creates_nor_revokes_tokens() {
 }
 
 #[tokio::test]
+async fn a_denial_by_the_scope_does_not_blame_the_user() {
+    let app = app().await;
+    let policies = "mutation { deletePolicy(urn: \"urn:li:dataHubPolicy:7\") }";
+    let tag = format!("mutation {{ {} }}", tag(DATASET));
+    for (scope, mutation, says) in [
+        (
+            json!({"privileges": ["EDIT_ENTITY_DOCS"]}),
+            tag.as_str(),
+            "the scope of the access token does not include one of the privileges EDIT_ENTITY_TAGS, EDIT_ENTITY on",
+        ),
+        (
+            json!({"privileges": ["EDIT_ENTITY_DOCS"]}),
+            policies,
+            "the scope of the access token does not include the privilege MANAGE_POLICIES. Use a token",
+        ),
+        (
+            json!({"domainUrn": FINANCE}),
+            &format!("mutation {{ {} }}", describe(OTHER)),
+            "the scope of the access token, which is limited to urn:li:domain:finance, does not include one of",
+        ),
+    ] {
+        let token = scoped(&app, scope).await;
+        let reply = app.graphql_as(&token, mutation).await;
+        assert_eq!(reply["errors"][0]["extensions"]["code"], 403, "{reply}");
+        let message = reply["errors"][0]["message"].as_str().unwrap();
+        assert!(message.contains(says), "{message}");
+        assert!(!message.contains("An administrator can grant"), "{message}");
+        let log = "{ auditLog(input: { count: 1 }) { events { outcome reason } } }";
+        let event = &app.graphql(log).await["data"]["auditLog"]["events"][0];
+        assert_eq!(event["outcome"], "DENIED");
+        assert!(event["reason"].as_str().unwrap().contains(says), "{event}");
+    }
+    // A user without the privilege is told so, whatever the scope.
+    let rita = "urn:li:corpuser:rita";
+    token_of(&app.catalog, rita, None).await;
+    let reader = role("Reader");
+    let user = Urn::parse(rita).unwrap();
+    let system = Caller::system();
+    let assigned = app
+        .catalog
+        .assign_role(&system, &[user], Some(&reader))
+        .await;
+    assigned.unwrap();
+    let input = json!({"type": "PERSONAL", "actorUrn": rita, "duration": "ONE_DAY",
+        "name": "scoped", "scope": {"privileges": ["EDIT_ENTITY_DOCS"]}});
+    let reply = app.graphql_with(CREATE, json!({ "input": input })).await;
+    let token = &reply["data"]["createAccessToken"]["accessToken"];
+    let reply = app.graphql_as(token.as_str().unwrap(), policies).await;
+    let message = reply["errors"][0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("rita needs the privilege MANAGE_POLICIES"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
 async fn scopes_are_listed_and_invalid_ones_are_rejected() {
     let app = app().await;
     let scope = json!({"privileges": ["EDIT_ENTITY_TAGS"], "domainUrn": FINANCE});
@@ -253,6 +311,14 @@ async fn scopes_are_listed_and_invalid_ones_are_rejected() {
             "does not exist",
         ),
         (json!({ "domainUrn": DATASET }), "domain"),
+        (
+            json!({"readOnly": true, "privileges": ["EDIT_ENTITY_DOCS"]}),
+            "choose one or the other",
+        ),
+        (
+            json!({"readOnly": true, "domainUrn": FINANCE}),
+            "choose one or the other",
+        ),
     ] {
         let reply = try_create(&app, scope.clone()).await;
         let error = &reply["errors"][0];

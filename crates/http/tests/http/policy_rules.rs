@@ -1,0 +1,289 @@
+//! What `createPolicy` and `updatePolicy` reject, and what stored policies may contain anyway.
+
+use serde_json::{Value, json};
+
+use crate::policies::{FINANCE, RITA, app, may_describe, stewards};
+use crate::support::{App, DATASET};
+
+const UPDATE: &str = "mutation($urn: String!, $input: PolicyUpdateInput!) { updatePolicy(urn: $urn, input: $input) }";
+const STORED: &str = "urn:li:dataHubPolicy:stored";
+
+/// The input of a policy with which Rita edits [`FINANCE`].
+fn ritas() -> Value {
+    let mut input = stewards(&[]);
+    input["actors"]["users"] = json!([RITA]);
+    input
+}
+
+async fn update(app: &App, urn: &Value, input: &Value) -> Value {
+    let variables = json!({"urn": urn, "input": input});
+    app.graphql_with(UPDATE, variables).await
+}
+
+async fn create_error(app: &App, input: Value) -> String {
+    let (code, message) = app
+        .mutate_error("createPolicy", "PolicyUpdateInput", input)
+        .await;
+    assert_eq!(code, 400, "{message}");
+    message
+}
+
+#[tokio::test]
+async fn an_update_without_resources_does_not_widen_a_policy() {
+    let (app, rita) = app().await;
+    let other = "urn:li:dataset:(urn:li:dataPlatform:hive,elsewhere,PROD)";
+    app.add_dataset(other).await;
+    let urn = app
+        .mutate("createPolicy", "PolicyUpdateInput", ritas())
+        .await;
+    let may_edit_other = async || {
+        let mutation = format!(
+            r#"mutation {{ updateDescription(input: {{ resourceUrn: "{other}", description: "d" }}) }}"#
+        );
+        app.graphql_as(&rita, &mutation).await["data"]["updateDescription"] == true
+    };
+    for resources in [json!(null), json!({}), json!({"allResources": false})] {
+        let mut input = ritas();
+        input["resources"] = resources.clone();
+        let reply = update(&app, &urn, &input).await;
+        let error = &reply["errors"][0];
+        assert_eq!(error["extensions"]["code"], 400, "{resources}: {reply}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("send its `resources`"), "{message}");
+    }
+    assert!(may_describe(&app, &rita).await && !may_edit_other().await);
+    let mut input = ritas();
+    input["resources"] = json!({"allResources": true});
+    assert_eq!(
+        update(&app, &urn, &input).await["data"]["updatePolicy"],
+        urn
+    );
+    assert!(may_edit_other().await);
+    // It covers everything already.
+    input.as_object_mut().unwrap().remove("resources");
+    assert_eq!(
+        update(&app, &urn, &input).await["data"]["updatePolicy"],
+        urn
+    );
+    assert!(may_edit_other().await);
+    // The form of DataHub's page.
+    assert_eq!(
+        update(&app, &urn, &ritas()).await["data"]["updatePolicy"],
+        urn
+    );
+    input["resources"] = json!({"filter": {"criteria": []}});
+    assert_eq!(
+        update(&app, &urn, &input).await["data"]["updatePolicy"],
+        urn
+    );
+    assert!(may_edit_other().await);
+}
+
+#[tokio::test]
+async fn privileges_are_granted_by_policies_of_their_type() {
+    let (app, rita) = app().await;
+    let mut input = ritas();
+    input["privileges"] = json!(["EDIT_ENTITY", "MANAGE_POLICIES"]);
+    let message = create_error(&app, input.clone()).await;
+    assert_eq!(
+        message,
+        "MANAGE_POLICIES is a privilege of PLATFORM policies, and this policy has the type METADATA: grant it in \
+         another policy"
+    );
+    input["type"] = json!("PLATFORM");
+    input.as_object_mut().unwrap().remove("resources");
+    let message = create_error(&app, input.clone()).await;
+    assert!(
+        message.starts_with("EDIT_ENTITY is a privilege of METADATA"),
+        "{message}"
+    );
+    input["privileges"] = json!(["MANAGE_POLICIES"]);
+    input["resources"] = json!({"allResources": true});
+    let message = create_error(&app, input).await;
+    assert!(message.contains("has no resources"), "{message}");
+    // DataHub does not compare the type when it decides, and so grants what older policies say.
+    let stored = json!({
+        "displayName": "mixed", "description": "", "type": "PLATFORM", "state": "ACTIVE",
+        "privileges": ["EDIT_ENTITY"], "actors": {"users": [RITA]},
+    });
+    app.write_policy(STORED, &stored).await;
+    assert!(may_describe(&app, &rita).await);
+}
+
+#[tokio::test]
+async fn what_a_policy_names_must_exist() {
+    let (app, _) = app().await;
+    let missing = |message: &str, urn: &str| {
+        let says = format!("{urn} does not exist: create it first");
+        assert!(message.contains(&says), "{message}");
+    };
+    for (member, urn) in [
+        ("users", "urn:li:corpuser:nobody"),
+        ("groups", "urn:li:corpGroup:none"),
+        ("roles", "urn:li:dataHubRole:None"),
+        ("resourceOwnersTypes", "urn:li:ownershipType:none"),
+    ] {
+        let mut input = ritas();
+        input["actors"][member] = json!([urn]);
+        missing(&create_error(&app, input).await, urn);
+    }
+    for (field, urn) in [
+        ("DOMAIN", "urn:li:domain:none"),
+        ("CONTAINER", "urn:li:container:none"),
+        ("TAG", "urn:li:tag:none"),
+        ("GLOSSARY", "urn:li:glossaryTerm:none"),
+        ("GROUP_MEMBERSHIP", "urn:li:corpGroup:none"),
+        ("URN", "urn:li:dataset:(urn:li:dataPlatform:hive,none,PROD)"),
+    ] {
+        let criterion = |condition: &str, value: &str| {
+            let mut input = ritas();
+            input["resources"]["filter"]["criteria"] =
+                json!([{"field": field, "values": [value], "condition": condition}]);
+            input
+        };
+        missing(&create_error(&app, criterion("NOT_EQUALS", urn)).await, urn);
+        let message = create_error(&app, criterion("EQUALS", "nonsense")).await;
+        assert!(message.contains("'nonsense' is not a URN"), "{message}");
+        let message = create_error(&app, criterion("EQUALS", "")).await;
+        assert!(message.contains("compares with nothing"), "{message}");
+        if field != "URN" {
+            let message = create_error(&app, criterion("EQUALS", DATASET)).await;
+            assert!(message.contains("its type must be"), "{message}");
+        }
+        let prefix = criterion("STARTS_WITH", "urn:li:");
+        app.mutate("createPolicy", "PolicyUpdateInput", prefix)
+            .await;
+    }
+    // Owners come with datasets, often without accounts.
+    let mut input = ritas();
+    input["resources"]["filter"]["criteria"] =
+        json!([{"field": "OWNER", "values": ["urn:li:corpuser:nobody"], "condition": "EQUALS"}]);
+    app.mutate("createPolicy", "PolicyUpdateInput", input).await;
+    let mut input = ritas();
+    input["resources"] = json!({"type": "dataset", "resources": [FINANCE, "urn:li:tag:none"]});
+    missing(&create_error(&app, input).await, "urn:li:tag:none");
+}
+
+#[tokio::test]
+async fn an_update_keeps_missing_users_that_the_policy_names_already() {
+    let (app, _) = app().await;
+    let known = "urn:li:corpuser:elsewhere";
+    let stored = json!({
+        "displayName": "adopted", "description": "", "type": "METADATA", "state": "ACTIVE",
+        "privileges": ["EDIT_ENTITY"], "actors": {"users": [known]},
+    });
+    app.write_policy(STORED, &stored).await;
+    let mut input = ritas();
+    input["actors"]["users"] = json!([known, RITA]);
+    let reply = update(&app, &json!(STORED), &input).await;
+    assert_eq!(reply["data"]["updatePolicy"], STORED, "{reply}");
+    input["actors"]["users"] = json!([known, "urn:li:corpuser:nobody"]);
+    let reply = update(&app, &json!(STORED), &input).await;
+    let message = reply["errors"][0]["message"].to_string();
+    assert!(
+        message.contains("urn:li:corpuser:nobody does not exist"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn policies_have_limits() {
+    let (app, _) = app().await;
+    let many = |number: usize| -> Vec<String> {
+        (0..number)
+            .map(|it| format!("urn:li:corpuser:u{it}"))
+            .collect()
+    };
+    for (pointer, value, says) in [
+        (
+            "/name",
+            json!("x".repeat(201)),
+            "the name of a policy has 201 characters",
+        ),
+        (
+            "/description",
+            json!("x".repeat(5_001)),
+            "the description has 5001 characters",
+        ),
+        (
+            "/actors/users",
+            json!(many(1_001)),
+            "the policy has 1001 users",
+        ),
+        (
+            "/privileges",
+            json!(vec!["EDIT_ENTITY"; 1_001]),
+            "the policy has 1001 privileges",
+        ),
+        (
+            "/resources/filter/criteria/0/values",
+            json!(many(1_001)),
+            "the policy has 1001 values",
+        ),
+        (
+            "/resources/filter/criteria",
+            json!(vec![
+                json!({"field": "TYPE", "values": ["dataset"], "condition": "EQUALS"});
+                1_001
+            ]),
+            "the policy has 1001 criteria",
+        ),
+    ] {
+        let mut input = ritas();
+        *input.pointer_mut(pointer).unwrap() = value;
+        let message = create_error(&app, input).await;
+        assert!(message.contains(says), "{message}");
+        assert!(message.len() < 300, "{message}");
+    }
+}
+
+#[tokio::test]
+async fn names_and_notes_have_limits_in_every_form() {
+    let (app, _) = app().await;
+    let name = "x".repeat(201);
+    for mutation in [
+        format!(r#"createGroup(input: {{ name: "{name}" }})"#),
+        format!(r#"createDomain(input: {{ name: "{name}" }})"#),
+        format!(r#"createTag(input: {{ name: "{name}" }})"#),
+        format!(r#"createGlossaryTerm(input: {{ name: "{name}" }})"#),
+        format!(r#"updateName(input: {{ urn: "{FINANCE}", name: "{name}" }})"#),
+        format!(r#"createServiceAccount(input: {{ displayName: "{name}" }}) {{ urn }}"#),
+        format!(
+            r#"createAccessToken(input: {{ type: PERSONAL, actorUrn: "{RITA}", duration: ONE_DAY, name: "{name}" }})
+                {{ accessToken }}"#
+        ),
+    ] {
+        let (code, message) = app
+            .graphql_error(&format!("mutation {{ {mutation} }}"))
+            .await;
+        assert_eq!(code, 400, "{message}");
+        assert!(
+            message.contains("has 201 characters: at most 200 are allowed"),
+            "{message}"
+        );
+    }
+    let note = "x".repeat(5_001);
+    let (code, message) = app
+        .graphql_error(&format!(
+            r#"mutation {{ rejectProposals(proposalUrns: ["urn:li:actionRequest:x"], note: "{note}") }}"#
+        ))
+        .await;
+    assert_eq!(code, 400, "{message}");
+    assert!(
+        message.contains("the note has 5001 characters"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn deleting_a_missing_policy_says_so() {
+    let (app, _) = app().await;
+    let (code, message) = app
+        .graphql_error(r#"mutation { deletePolicy(urn: "urn:li:dataHubPolicy:none") }"#)
+        .await;
+    assert_eq!(code, 400, "{message}");
+    assert_eq!(
+        message,
+        "Failed to delete urn:li:dataHubPolicy:none. It does not exist."
+    );
+}
