@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::upsert;
 use crate::dataset;
+use crate::random::Random;
 
 pub(super) const PRIVILEGES: [Privilege; 3] = [
     privilege::VIEW_ENTITY_PAGE,
@@ -26,32 +27,6 @@ const OWNERSHIP_TYPES: [&str; 2] = [
     "urn:li:ownershipType:__system__technical_owner",
     "urn:li:ownershipType:__system__business_owner",
 ];
-
-/// A small generator, so that a failing world can be repeated by its number.
-pub(super) struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % u64::try_from(limit).unwrap()).unwrap()
-    }
-
-    fn one_in(&mut self, count: usize) -> bool {
-        self.below(count) == 0
-    }
-
-    pub(super) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
-        &items[self.below(items.len())]
-    }
-
-    /// A few of the items.
-    pub(super) fn some<T: Clone>(&mut self, items: &[T]) -> Vec<T> {
-        let count = self.below(3);
-        (0..count).map(|_| self.pick(items).clone()).collect()
-    }
-}
 
 /// An entity with what policies compare.
 #[derive(Default, Clone)]
@@ -83,7 +58,7 @@ fn urns(entity_type: &str, count: usize) -> Vec<Urn> {
 
 impl World {
     pub(super) fn new(number: u64) -> Self {
-        let mut random = Random(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut random = Random::seeded(number);
         for _ in 0..8 {
             random.below(2);
         }
