@@ -140,6 +140,9 @@ impl Catalog {
             )));
         }
         self.check_sees_everything("counting aspects")?;
+        if self.is_unmanaged_aspect(aspect).await? {
+            return Ok(0);
+        }
         Ok(self.store().aspects_count(aspect, urn_like).await?)
     }
 

@@ -12,12 +12,12 @@ use docent_model::{AspectName, Urn};
 use docent_search::{Criterion, ENTITY_TYPE, Filter, Operator, SearchRequest};
 use docent_store::{AspectKey, ReadRequest};
 
-use super::managed::reaches;
+use super::managed::reached_types;
 use super::{UNRESTRICTED_TYPES, VIEW_PRIVILEGES, View};
 use crate::access::policy::{Condition, Criterion as PolicyCriterion, Policy};
 use crate::access::resource::Field;
 use crate::stored::aspect_value;
-use crate::{Catalog, Error, tokens};
+use crate::{Catalog, Error};
 
 const URN: &str = "urn";
 const COLUMN: &str = "schemaField";
@@ -33,31 +33,27 @@ impl Catalog {
         &self,
         request: &SearchRequest,
     ) -> Result<Option<Arc<Filter>>, Error> {
-        let mut filter = if let Some(view) = &self.view {
+        if let Some(view) = &self.view {
             // Conditions may refer to every type.
             let unmanaged = self.unmanaged_types(|_| true).await?;
-            view.filter(&unmanaged).await?
-        } else {
-            let unmanaged = self.unmanaged_types(|it| reaches(request, it)).await?;
-            if unmanaged.is_empty() {
-                return Ok(None);
-            }
-            Filter::all(vec![Criterion {
-                negated: true,
-                ..one_of(ENTITY_TYPE, owned(&unmanaged))
-            }])
-        };
-        if reaches(request, tokens::ENTITY) {
-            let tokens = self.own_managed(tokens::ENTITY).await?;
-            let tokens = tokens.iter().map(|urn| urn.as_str().to_owned());
-            filter.any.push(vec![one_of(URN, tokens.collect())]);
+            return Ok(Some(Arc::new(view.filter(&unmanaged).await?)));
         }
-        Ok(Some(Arc::new(filter)))
+        let reached = reached_types(request);
+        let unmanaged = self.unmanaged_types(|it| reached.contains(&it)).await?;
+        if unmanaged.is_empty() {
+            return Ok(None);
+        }
+        let others = Criterion {
+            negated: true,
+            ..one_of(ENTITY_TYPE, owned(&unmanaged))
+        };
+        Ok(Some(Arc::new(Filter::all(vec![others]))))
     }
 }
 
 impl View {
-    /// Without entities of the unmanaged types.
+    /// What policies let the caller view, and the unrestricted types, but no entities of the
+    /// unmanaged ones.
     async fn filter(&self, unmanaged: &[&str]) -> Result<Filter, Error> {
         let mut alternatives = Vec::new();
         for (policy, is_actor) in self.user.rights.granting(VIEW_PRIVILEGES) {
@@ -69,12 +65,13 @@ impl View {
             alternatives.extend(of_policy(policy, owned));
         }
         // Columns have the rights of their datasets, which the index does not know.
-        let column = Criterion {
+        let excluded = [unmanaged, &[COLUMN]].concat();
+        let excluded = Criterion {
             negated: true,
-            ..Criterion::equal(ENTITY_TYPE, COLUMN)
+            ..one_of(ENTITY_TYPE, owned(&excluded))
         };
         for alternative in &mut alternatives {
-            alternative.push(column.clone());
+            alternative.push(excluded.clone());
         }
         let mut any = merged(alternatives);
         let mut unrestricted = UNRESTRICTED_TYPES.to_vec();

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use docent_model::Urn;
+use docent_model::{AspectName, Registry, Urn};
 use docent_search::{DEFAULT_TYPES, SearchRequest};
 
 use crate::access::scope::CallerRights;
@@ -14,7 +14,8 @@ use crate::privilege::{self as p, Privilege};
 use crate::{Caller, Catalog, Error, invitations, tokens};
 
 /// The entity types, and the privileges of which one is enough to see them. Scopes of tokens do not
-/// narrow reading, so those of the user count. Users see their own access tokens, too.
+/// narrow reading, so those of the user count. Users see their own access tokens, too; no search
+/// finds tokens.
 const MANAGED_TYPES: [(&str, &[Privilege]); 7] = [
     (tokens::ENTITY, &[p::MANAGE_ACCESS_TOKENS]),
     ("dataHubConnection", &[p::MANAGE_CONNECTIONS]),
@@ -37,13 +38,18 @@ pub(crate) fn is_managed_type(entity_type: &str) -> bool {
     MANAGED_TYPES.iter().any(|(name, _)| *name == entity_type)
 }
 
-/// Whether a search can find entities of a type.
-pub(super) fn reaches(request: &SearchRequest, entity_type: &str) -> bool {
-    let is_listed = |name: &&str| *name == entity_type;
-    if !request.types.is_empty() {
-        return request.types.iter().any(|name| name == entity_type);
-    }
-    request.finds_all_types() || DEFAULT_TYPES.iter().any(is_listed)
+/// The managed types that a search can find.
+pub(super) fn reached_types(request: &SearchRequest) -> Vec<&'static str> {
+    let finds_all = request.finds_all_types();
+    let is_reached = |name: &str| {
+        if request.types.is_empty() {
+            finds_all || DEFAULT_TYPES.contains(&name)
+        } else {
+            request.types.iter().any(|it| it == name)
+        }
+    };
+    let names = MANAGED_TYPES.iter().map(|(name, _)| *name);
+    names.filter(|name| is_reached(name)).collect()
 }
 
 impl Catalog {
@@ -67,6 +73,19 @@ impl Catalog {
             .filter(|(_, privileges)| is_unmanaged(privileges))
             .map(|(name, _)| *name)
             .collect())
+    }
+
+    /// Whether the caller of this catalog would have to manage all entities with an aspect to see
+    /// them.
+    pub(crate) async fn is_unmanaged_aspect(&self, aspect: AspectName) -> Result<bool, Error> {
+        let entities = Registry::get().entities();
+        let names = entities.filter(|entity| entity.has_aspect(aspect));
+        let names: Vec<&str> = names.map(|entity| entity.name).collect();
+        if names.is_empty() || !names.iter().all(|name| is_managed_type(name)) {
+            return Ok(false);
+        }
+        let unmanaged = self.unmanaged_types(|name| names.contains(&name)).await?;
+        Ok(unmanaged.len() == names.len())
     }
 
     /// The entities among these that the caller of this catalog would have to manage to see them.
@@ -104,19 +123,14 @@ impl Catalog {
         if self.unmanaged_types(is_relevant).await?.is_empty() {
             return Ok(None);
         }
-        let mut own = self.own_managed(entity_type).await?;
+        let mut own = match &self.reading_caller {
+            Some(caller) if entity_type == tokens::ENTITY => self.tokens_of(caller.actor()).await?,
+            _ => Vec::new(),
+        };
         own.sort_unstable();
         own.retain(|urn| after.is_none_or(|after| urn > after));
         own.truncate(limit);
         Ok(Some(own))
-    }
-
-    /// What callers see of a type that they do not manage.
-    pub(super) async fn own_managed(&self, entity_type: &str) -> Result<Vec<Urn>, Error> {
-        match &self.reading_caller {
-            Some(caller) if entity_type == tokens::ENTITY => self.tokens_of(caller.actor()).await,
-            _ => Ok(Vec::new()),
-        }
     }
 
     /// What the user of this catalog may do, whatever the scope of the token; `None` for
@@ -131,8 +145,6 @@ impl Catalog {
 
 #[cfg(test)]
 mod tests {
-    use docent_model::Registry;
-
     use super::*;
     use crate::view::UNRESTRICTED_TYPES;
 

@@ -18,6 +18,8 @@ use world::{PRIVILEGES, World};
 /// Worlds, each of which changes a few times. All states together have more than 20,000 decisions.
 const WORLDS: u64 = 5;
 const CHANGES: usize = 3;
+/// Conditions take most of the time, so only some of the users search with them.
+const USERS_WITH_CONDITIONS: usize = 2;
 
 async fn write_entity(catalog: &Catalog, world: &World, urn: &Urn) {
     let mut proposals = world.proposals(urn);
@@ -64,7 +66,7 @@ fn types() -> Vec<String> {
 async fn compare(catalog: &Catalog, world: &World, name: &str) -> usize {
     let all: Vec<Urn> = world.entities.keys().cloned().collect();
     let mut decisions = 0;
-    for user in &world.users {
+    for (number, user) in world.users.iter().enumerate() {
         let caller = Caller::new(user.clone());
         let granted = catalog.granted(&caller, &PRIVILEGES, &all).await.unwrap();
         for (urn, granted) in all.iter().zip(granted) {
@@ -86,7 +88,9 @@ async fn compare(catalog: &Catalog, world: &World, name: &str) -> usize {
             }
         }
         compare_search(&seen, world, &expected, &format!("{name}: {user}")).await;
-        compare_conditions(&seen, world, &expected, &format!("{name}: {user}")).await;
+        if number < USERS_WITH_CONDITIONS {
+            compare_conditions(&seen, world, &expected, &format!("{name}: {user}")).await;
+        }
     }
     decisions
 }

@@ -5,7 +5,7 @@
 mod references;
 mod replies;
 mod rows;
-mod world;
+pub(crate) mod world;
 
 use std::collections::BTreeSet;
 

@@ -150,3 +150,24 @@ async fn lineage_of_columns_does_not_name_it() {
         "{reply}"
     );
 }
+
+#[tokio::test]
+async fn values_of_properties_do_not_name_it() {
+    let (app, token) = app(true).await;
+    let values = json!({"properties": [{
+        "propertyUrn": "urn:li:structuredProperty:p", "values": [{"string": TABLE}, {"string": "x"}],
+    }]});
+    app.ingest(DATASET, "structuredProperties", &values).await;
+    let values = "values { ... on StringValue { stringValue } } valueEntities { urn }";
+    let query = format!(
+        r#"{{ dataset(urn: "{DATASET}") {{ structuredProperties {{ properties {{ {values} }} }} }} }}"#
+    );
+    for (token, is_named) in [(&token, false), (&app.token, true)] {
+        let reply = app.graphql_as(token, &query).await;
+        let property = &reply["data"]["dataset"]["structuredProperties"]["properties"][0];
+        let (value, entity) = (&property["values"][0], &property["valueEntities"][0]);
+        assert_eq!(value["stringValue"], entity["urn"], "{reply}");
+        assert_eq!(value["stringValue"] == TABLE, is_named, "{reply}");
+        assert_eq!(property["values"][1]["stringValue"], "x", "{reply}");
+    }
+}

@@ -82,7 +82,7 @@ pub(super) async fn app(has_hidden: bool) -> (App, String) {
     (app, token)
 }
 
-pub(super) async fn assign(app: &App, user: &str, role_name: &str) {
+pub(crate) async fn assign(app: &App, user: &str, role_name: &str) {
     let user = Urn::parse(user).unwrap();
     let assigned = app
         .catalog
@@ -219,7 +219,7 @@ async fn add_hidden(app: &App, audit: &Value) {
 }
 
 /// Switches off the policies that let everyone view everything.
-async fn hide_by_default(app: &App) {
+pub(crate) async fn hide_by_default(app: &App) {
     let policies = app
         .catalog
         .list_urns("dataHubPolicy", 0, 100)
