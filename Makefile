@@ -37,6 +37,10 @@ build: ## Build the release binary, target/release/docent
 test: ## Run all tests
 	@scripts/test
 
+.PHONY: torture
+torture: ## Kill, starve and overload the release build for about an hour (see docs/RELIABILITY.md)
+	@scripts/torture
+
 .PHONY: check
 check: ## Check format, lints, documentation, unused dependencies and licenses
 	@scripts/check

@@ -17,6 +17,7 @@
 
 mod command;
 pub mod expectation;
+pub mod figures;
 mod files;
 pub mod load;
 pub mod markdown;

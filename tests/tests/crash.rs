@@ -3,16 +3,17 @@
 //! For longer manual runs, `DOCENT_CRASH_KILLS` sets the number of kills (50 by default) and
 //! `DOCENT_CRASH_SEED` the random seed.
 
+use std::fs;
 use std::process::Stdio;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use std::{env, fs};
 
 use anyhow::{Context as _, anyhow, ensure};
+use docent_e2e::figures::{number_from, record};
 use docent_e2e::load::{Connection, Random, Writer};
-use docent_e2e::{CommandOutput, Options, Server};
+use docent_e2e::{CommandOutput, Options, Server, on_postgres};
 use serde_json::{Value, json};
 
 const WRITERS: usize = 8;
@@ -70,12 +71,22 @@ fn crash_all_acknowledged_writes_survive_and_no_batch_is_partially_applied() -> 
     }
     let acknowledged: u64 = writers.iter().map(Writer::acknowledged).sum();
     restarts.sort_unstable();
-    eprintln!(
-        "{kills} kills in {:.1} s, {acknowledged} acknowledged writes, restarts in {:?} (median) to {:?}, seed {seed}",
-        begin.elapsed().as_secs_f64(),
-        restarts.get(restarts.len() / 2),
-        restarts.last()
-    );
+    let engine = if on_postgres()? {
+        "PostgreSQL"
+    } else {
+        "SQLite"
+    };
+    let slowest = restarts.last().copied().unwrap_or_default();
+    let median = restarts.get(restarts.len() / 2).copied();
+    record(
+        &format!("kills of the server on {engine}"),
+        &format!(
+            "{kills} kills in {:.0} s, {acknowledged} acknowledged writes, restarts in {} ms (median) to {} ms",
+            begin.elapsed().as_secs_f64(),
+            median.unwrap_or_default().as_millis(),
+            slowest.as_millis()
+        ),
+    )?;
     ensure!(
         acknowledged >= kills,
         "only {acknowledged} writes were acknowledged, too few to prove anything"
@@ -256,11 +267,4 @@ fn verify_store(server: &Server) -> anyhow::Result<()> {
         "a rebuild found differences: {report}"
     );
     Ok(())
-}
-
-fn number_from(variable: &str, default: u64) -> anyhow::Result<u64> {
-    match env::var(variable) {
-        Ok(text) => text.parse().with_context(|| format!("{variable}={text}")),
-        Err(_) => Ok(default),
-    }
 }

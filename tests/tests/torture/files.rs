@@ -35,7 +35,13 @@ fn an_index_that_is_deleted_while_serving_is_built_again() -> anyhow::Result<()>
     let server = server()?;
     let mut tags = Tags::new(&server)?;
     tags.verify_search(&server)?;
-    fs::remove_dir_all(server.directory().join("docent.db-search"))?;
+    // At once, because the server may add a file meanwhile.
+    let (index, moved) = ("docent.db-search", "moved");
+    fs::rename(
+        server.directory().join(index),
+        server.directory().join(moved),
+    )?;
+    fs::remove_dir_all(server.directory().join(moved))?;
     let reply = tags.write(&server)?;
     ensure!(reply.status == 200, "{reply:?}");
     tags.verify(&server)?;

@@ -2,6 +2,7 @@
 
 mod disk;
 mod files;
+mod load;
 
 use anyhow::ensure;
 use docent_e2e::load::proposal;
