@@ -22,6 +22,7 @@ use crate::access::is_grantable;
 use crate::access::scope;
 use crate::proposal::{Change, Proposal, Requirement};
 use crate::runs::EntityRollback;
+use crate::view::is_managed_type;
 use crate::{Caller, Catalog, Error, ErrorKind};
 use authorization::{Authorization, Visibility};
 use batch::Batch;
@@ -155,10 +156,12 @@ impl Catalog {
         )))
     }
 
-    /// What the caller of this catalog may not see of a list.
+    /// What view policies hide of a list from the caller of this catalog. Entities that only those
+    /// who manage them see are not hidden: clients without that privilege report their ingestion.
     async fn visibility_of(&self, prepared: &[Prepared]) -> Result<Arc<Visibility>, Error> {
+        let named = named_entities(prepared).filter(|urn| !is_managed_type(urn.entity_type()));
         Ok(Arc::new(Visibility {
-            hidden: self.hidden_among(named_entities(prepared)).await?,
+            hidden: self.hidden_among(named).await?,
             view: self.view.clone(),
         }))
     }

@@ -54,7 +54,10 @@ impl Catalog {
                 .map(|urn| AspectKey::new(urn, AspectName::POLICY_INFO))
                 .collect();
             let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
-            let refers = |text: &str| deleted.iter().any(|urn| text.contains(urn.as_str()));
+            // A text with escapes may contain a URN in another form; the edit decides.
+            let refers = |text: &str| {
+                text.contains('\\') || deleted.iter().any(|urn| text.contains(urn.as_str()))
+            };
             let edits: Vec<Proposal> = urns
                 .iter()
                 .zip(&rows)

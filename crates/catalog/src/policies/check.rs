@@ -75,8 +75,14 @@ pub(super) fn check_widening(current: Option<&Value>, new: &NewPolicy) -> Result
             || resources["filter"].is_object()
             || has_criteria(resources)
     });
-    let is_limited = current.is_some_and(|current| has_criteria(&current["resources"]));
-    if new.kind == PolicyKind::Metadata && is_limited && !is_explicit {
+    let resources = current.map(|current| &current["resources"]);
+    let is_limited = resources.is_some_and(has_criteria);
+    let is_constrained = resources.is_some_and(|it| it["privilegeConstraints"].is_object());
+    let keeps_constraints = |resources: &Value| resources["privilegeConstraints"].is_object();
+    let drops_constraints =
+        is_constrained && !new.resources.as_ref().is_some_and(keeps_constraints);
+    let may_widen = is_limited || drops_constraints;
+    if new.kind == PolicyKind::Metadata && may_widen && !is_explicit {
         return Err(Error::invalid(
             "the policy covers only some resources, and the update has none: send its `resources` to keep them, or \
              {\"allResources\": true} to cover everything",

@@ -174,6 +174,31 @@ async fn what_administrators_manage_exists_for_those_who_manage_it_alone() {
     }
 }
 
+/// DataHub's client does it after every run, with the rights of an Editor.
+#[tokio::test]
+async fn editors_report_their_ingestion() {
+    let app = App::empty().await;
+    let editor = token_of(&app.catalog, "urn:li:corpuser:eddie", None).await;
+    let source = "urn:li:dataHubIngestionSource:cli";
+    let request = "urn:li:dataHubExecutionRequest:run";
+    let info = json!({"name": "cli", "type": "hive", "config": {"recipe": "{}"}});
+    let result = json!({"status": "SUCCESS", "report": "fine", "startTimeMs": 0, "durationMs": 1});
+    let input = json!({"task": "CLI Ingestion", "args": {}, "executorId": "default", "requestedAt": 0,
+        "source": {"type": "CLI_INGESTION_SOURCE", "ingestionSource": source}});
+    for _ in 0..2 {
+        for (urn, aspect, value) in [
+            (source, "dataHubIngestionSourceInfo", &info),
+            (request, "dataHubExecutionRequestInput", &input),
+            (request, "dataHubExecutionRequestResult", &result),
+        ] {
+            let body = json!({"proposal": proposal("UPSERT", urn, aspect, value)});
+            let write = ("POST", "/aspects?action=ingestProposal".to_owned(), body);
+            let reply = send(&app, &editor, &write).await;
+            assert!(reply.starts_with("200"), "{aspect}: {reply}");
+        }
+    }
+}
+
 async fn send(app: &App, token: &str, (method, path, body): &(&str, String, Value)) -> String {
     let method = Method::from_bytes(method.as_bytes()).unwrap();
     let body = if body.is_null() {

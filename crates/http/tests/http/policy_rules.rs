@@ -77,6 +77,21 @@ async fn an_update_without_resources_does_not_widen_a_policy() {
         urn
     );
     assert!(may_edit_other().await);
+    // The tags that it allows are a limit, too.
+    let public = json!({"field": "TAG", "values": ["urn:li:tag:public"], "condition": "EQUALS"});
+    app.ingest(
+        "urn:li:tag:public",
+        "tagProperties",
+        &json!({"name": "public"}),
+    )
+    .await;
+    input["resources"] =
+        json!({"privilegeConstraints": {"criteria": [public]}, "allResources": true});
+    let updated = update(&app, &urn, &input).await;
+    assert_eq!(updated["data"]["updatePolicy"], urn, "{updated}");
+    input.as_object_mut().unwrap().remove("resources");
+    let reply = update(&app, &urn, &input).await;
+    assert_eq!(reply["errors"][0]["extensions"]["code"], 400, "{reply}");
 }
 
 #[tokio::test]
