@@ -46,6 +46,12 @@ pub struct ProposedChange {
     pub privileges: Vec<String>,
     /// Whether the change creates the entity.
     pub is_new: bool,
+    /// The other entities that must still exist when it is accepted, such as a domain.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<Urn>,
+    /// Whether no sibling may have the proposed name then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unique_name: bool,
     /// The JSON text of the aspect when the change was proposed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,

@@ -14,8 +14,9 @@ use super::{
     id_before, text,
 };
 use crate::access::denied;
+use crate::domains::name_taken;
 use crate::limits::check_note;
-use crate::proposal::{Change, Privileges, Proposal, unreadable};
+use crate::proposal::{Change, Privileges, Proposal, Requirement, unreadable};
 use crate::stored::aspect_value;
 use crate::{Caller, Catalog, ConflictReason, Error, ErrorSubject};
 
@@ -214,7 +215,13 @@ fn accepted(change: ProposedChange) -> Result<Proposal, Error> {
     };
     let mut proposal = match after {
         Some(after) => Proposal::edit_if(urn.clone(), aspect, move |current: Option<Value>, _| {
-            merge(before.as_ref(), Some(&after), current.as_ref()).map_err(|Conflict| conflict())
+            let (before, current) = (before.as_ref(), current.as_ref());
+            let is_changed = current != before && current != Some(&after);
+            // An entity has one domain, so two of them do not merge.
+            if aspect == AspectName::DOMAINS && is_changed {
+                return Err(conflict());
+            }
+            merge(before, Some(&after), current).map_err(|Conflict| conflict())
         }),
         None => Proposal::new(urn.clone(), Change::DeleteAspect { aspect }).requires_value(
             &urn,
@@ -225,6 +232,14 @@ fn accepted(change: ProposedChange) -> Result<Proposal, Error> {
             },
         ),
     };
+    for urn in change.requires {
+        let message = format!("{urn} does not exist any more: reject the proposal");
+        proposal = proposal.requires_existing(&urn, message);
+    }
+    if change.unique_name {
+        let otherwise = name_taken;
+        proposal = proposal.requires(Requirement::UniqueSiblingName { otherwise });
+    }
     proposal.privileges = privileges;
     Ok(if is_new {
         proposal

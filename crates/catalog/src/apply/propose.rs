@@ -16,7 +16,7 @@ use super::batch::Batch;
 use super::prepare::Prepared;
 use crate::action_requests::{MAX_CHANGES, ProposedChange, is_proposable_type};
 use crate::privilege::{PROPOSE_CHANGES, Privilege};
-use crate::proposal::{Change, Proposal};
+use crate::proposal::{Change, Proposal, Requirement};
 use crate::{Caller, Catalog, Error, ErrorKind};
 
 impl Catalog {
@@ -159,7 +159,12 @@ impl Batch<'_> {
             if before == after || (key.aspect == item.entity.key_aspect && !is_new) {
                 continue;
             }
+            let requirements: Vec<&Requirement> = requirements_of(prepared, &key).collect();
+            let requires = requirements.iter().filter_map(|it| it.entity());
+            let is_unique = |it: &&Requirement| matches!(it, Requirement::UniqueSiblingName { .. });
             changes.push(ProposedChange {
+                requires: requires.cloned().collect(),
+                unique_name: requirements.iter().any(is_unique),
                 urn: key.urn,
                 aspect: key.aspect.to_string(),
                 privileges: privileges.iter().map(|it| it.name().to_owned()).collect(),
@@ -170,6 +175,21 @@ impl Batch<'_> {
         }
         Ok(changes)
     }
+}
+
+/// What the changes of an aspect require, except that its entity exists.
+fn requirements_of<'p>(
+    prepared: &'p [Prepared],
+    key: &AspectKey,
+) -> impl Iterator<Item = &'p Requirement> {
+    let is_of_key = |item: &&Prepared| {
+        let Proposal { urn, change, .. } = &item.proposal;
+        *urn == key.urn && change.aspect() == Some(key.aspect)
+    };
+    let items = prepared.iter().filter(is_of_key);
+    items
+        .flat_map(|item| &item.proposal.requirements)
+        .filter(|it| it.entity() != Some(&key.urn))
 }
 
 #[cfg(test)]

@@ -18,7 +18,11 @@ use crate::{Caller, Catalog, Error, invitations, tokens};
 /// finds tokens.
 const MANAGED_TYPES: [(&str, &[Privilege]); 7] = [
     (tokens::ENTITY, &[p::MANAGE_ACCESS_TOKENS]),
-    ("dataHubConnection", &[p::MANAGE_CONNECTIONS]),
+    // DataHub's default policies grant the first to nobody.
+    (
+        "dataHubConnection",
+        &[p::MANAGE_CONNECTIONS, p::MANAGE_INGESTION],
+    ),
     ("dataHubExecutionRequest", &[p::MANAGE_INGESTION]),
     ("dataHubIngestionSource", &[p::MANAGE_INGESTION]),
     ("dataHubPolicy", &[p::MANAGE_POLICIES]),

@@ -264,6 +264,49 @@ async fn several_proposals_are_decided_all_or_none() {
     assert_eq!(urns(&listed(&app, "").await), [other]);
 }
 
+/// What the direct mutations refuse is not accepted, either.
+#[tokio::test]
+async fn a_proposal_whose_domain_or_name_is_gone_is_not_accepted() {
+    let (app, [paula, eddie, _]) = app().await;
+    let create = |id: &str, name: &str| {
+        format!(r#"mutation {{ createDomain(input: {{ id: "{id}", name: "{name}" }}) }}"#)
+    };
+    let set = |id: &str| {
+        format!(
+            r#"mutation {{ setDomain(entityUrn: "{DATASET}", domainUrn: "urn:li:domain:{id}") }}"#
+        )
+    };
+    for id in ["gone", "first", "second"] {
+        app.graphql_as(&eddie, &create(id, id)).await;
+    }
+    let to_gone = propose(&app, &paula, &set("gone")).await;
+    let to_first = propose(&app, &paula, &set("first")).await;
+    let to_second = propose(&app, &paula, &set("second")).await;
+    let namesakes = [
+        propose(&app, &paula, &create("one", "Same")).await,
+        propose(&app, &paula, &create("two", "Same")).await,
+    ];
+    let deleted = r#"mutation { deleteDomain(urn: "urn:li:domain:gone") }"#;
+    let deleted = app.graphql_as(&eddie, deleted).await;
+    assert_eq!(deleted["data"]["deleteDomain"], true, "{deleted}");
+    let fails = async |urn: &str, code: u64, expected: &str| {
+        let failed = decide(&app, &eddie, "acceptProposals", urn).await;
+        let error = &failed["errors"][0];
+        assert_eq!(error["extensions"]["code"], code, "{failed}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(expected), "{message}");
+    };
+    fails(&to_gone, 400, "urn:li:domain:gone does not exist any more").await;
+    for urn in [&to_first, &namesakes[0]] {
+        let accepted = decide(&app, &eddie, "acceptProposals", urn).await;
+        assert_eq!(accepted["data"]["acceptProposals"], true, "{accepted}");
+    }
+    fails(&to_second, 409, "has changed since the proposal").await;
+    fails(&namesakes[1], 409, "already exists in this domain").await;
+    let stored = app.aspect(DATASET, "domains").await.unwrap();
+    assert_eq!(stored["domains"], json!(["urn:li:domain:first"]));
+}
+
 /// Who may decide, and whose navigation shows a proposal.
 #[tokio::test]
 async fn callers_learn_which_proposals_they_may_decide_and_which_concern_them() {
