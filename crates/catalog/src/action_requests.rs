@@ -35,6 +35,7 @@ const MAX_PENDING: usize = 1_000;
 const MAX_DECIDED: usize = 1_000;
 /// The most requests of one page of a list, or of one decision: each may have [`MAX_BYTES`].
 pub const MAX_LISTED: usize = 20;
+
 /// A proposed change of one aspect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -9,7 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{bail, ensure};
+use docent_e2e::figures::number_from;
 use docent_e2e::load::Random;
 use docent_test_postgres::Database;
 use serde_json::json;
@@ -232,13 +233,4 @@ fn expect_shown(caller: &Caller, replayed: &Replay) -> anyhow::Result<()> {
         );
     }
     Ok(())
-}
-
-fn number_from(variable: &str, default: u64) -> anyhow::Result<u64> {
-    match std::env::var(variable) {
-        Ok(text) => text
-            .parse()
-            .with_context(|| format!("{variable} is not a number")),
-        Err(_) => Ok(default),
-    }
 }

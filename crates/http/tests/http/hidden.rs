@@ -9,7 +9,7 @@ pub(crate) mod world;
 
 use std::collections::BTreeSet;
 
-use axum::http::{Method, StatusCode, header};
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::support::{App, DATASET, encoded, proposal, token_of};
@@ -72,16 +72,7 @@ async fn send(
     path: &str,
     body: &Value,
 ) -> (StatusCode, String) {
-    let method = Method::from_bytes(method.as_bytes()).unwrap();
-    let body = if body.is_null() {
-        String::new()
-    } else {
-        body.to_string()
-    };
-    let mut request = app.request(method, path, body);
-    let bearer = format!("Bearer {token}").parse().unwrap();
-    request.headers_mut().insert(header::AUTHORIZATION, bearer);
-    let (status, mut reply) = app.send(request).await;
+    let (status, mut reply) = app.send_as(token, method, path, body).await;
     remove_scores(&mut reply);
     (status, without_ids(&reply.to_string()))
 }

@@ -1,7 +1,7 @@
 //! Policies, secrets, invite links and what ingestion uses exist for those who manage them alone,
 //! over every API, with and without view policies.
 
-use axum::http::{Method, StatusCode, header};
+use axum::http::StatusCode;
 use docent_catalog::{Caller, Proposal};
 use docent_model::{Registry, Urn};
 use serde_json::{Value, json};
@@ -200,15 +200,6 @@ async fn editors_report_their_ingestion() {
 }
 
 async fn send(app: &App, token: &str, (method, path, body): &(&str, String, Value)) -> String {
-    let method = Method::from_bytes(method.as_bytes()).unwrap();
-    let body = if body.is_null() {
-        String::new()
-    } else {
-        body.to_string()
-    };
-    let mut request = app.request(method, path, body);
-    let bearer = format!("Bearer {token}").parse().unwrap();
-    request.headers_mut().insert(header::AUTHORIZATION, bearer);
-    let (status, reply) = app.send(request).await;
+    let (status, reply) = app.send_as(token, method, path, body).await;
     format!("{status} {reply}")
 }

@@ -206,13 +206,28 @@ impl App {
 
     /// Sends a query with the token of another user.
     pub(crate) async fn graphql_as(&self, token: &str, query: &str) -> Value {
-        let body = json!({"query": query}).to_string();
-        let mut request = self.request(Method::POST, "/api/graphql", body);
-        let authorization = format!("Bearer {token}").parse().unwrap();
-        request
-            .headers_mut()
-            .insert(header::AUTHORIZATION, authorization);
-        self.send(request).await.1
+        let body = json!({"query": query});
+        self.send_as(token, "POST", "/api/graphql", &body).await.1
+    }
+
+    /// Sends a request with the token of another user, and without a body if that is null.
+    pub(crate) async fn send_as(
+        &self,
+        token: &str,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> (StatusCode, Value) {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let mut request = self.request(method, path, body);
+        let bearer = format!("Bearer {token}").parse().unwrap();
+        request.headers_mut().insert(header::AUTHORIZATION, bearer);
+        self.send(request).await
     }
 
     /// Runs a mutation with one `input`; panics on errors.
