@@ -15,6 +15,8 @@ export const USER = "datahub";
 export interface Docent {
   readonly address: string;
   readonly password: string;
+  /** An access token of the administrator. */
+  readonly token: string;
   /** Runs a GraphQL document in a separate session. */
   graphql<Result = unknown>(
     query: string,
@@ -190,6 +192,7 @@ function createClient(address: string, token: string): Docent {
   return {
     address,
     password: PASSWORD,
+    token,
     async graphql<Result>(query: string, variables: Readonly<Record<string, unknown>> = {}) {
       const reply = (await post("/api/graphql", { query, variables })) as {
         data: Result;

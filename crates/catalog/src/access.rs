@@ -35,12 +35,13 @@ use crate::{Caller, Catalog, Error};
 pub(crate) use cache::read_policies;
 pub use demand::managers as type_managers;
 pub(crate) use demand::use_case_of;
-pub(crate) use grants::is_grantable;
+pub(crate) use grants::DeletedGrantees;
 pub(crate) use policy::{Policy, has_criteria};
 pub(crate) use resource::Field as PolicyField;
 use resource::Resource;
 pub(crate) use resource_reader::{
-    AspectSource, Prefetched, decisive_part, holder_of, read_resource, resource_keys,
+    AspectSource, Prefetched, decisive_part, holder_of, read_parent, read_place, read_resource,
+    resource_keys,
 };
 use scope::CallerRights;
 
@@ -48,7 +49,7 @@ use scope::CallerRights;
 const LISTED_PRIVILEGES: usize = 4;
 
 /// What gives a caller a privilege.
-enum Grant {
+pub(crate) enum Grant {
     /// The caller may do everything.
     Unrestricted,
     Policy(Urn),
@@ -97,7 +98,7 @@ impl Catalog {
     }
 
     /// What gives the caller one of the privileges, on the entity if there is one.
-    async fn grant(
+    pub(crate) async fn grant(
         &self,
         caller: &Caller,
         privileges: &[Privilege],
@@ -225,12 +226,7 @@ pub(crate) fn denied(
     privileges: &[Privilege],
     urn: Option<&Urn>,
 ) -> Error {
-    let mut names: Vec<&str> = Vec::new();
-    for privilege in privileges {
-        if !names.contains(&privilege.name()) {
-            names.push(privilege.name());
-        }
-    }
+    let mut names: Vec<&str> = privileges.iter().map(|it| it.name()).collect();
     let more = names.len() > LISTED_PRIVILEGES;
     names.truncate(LISTED_PRIVILEGES);
     let needs = match names.as_slice() {

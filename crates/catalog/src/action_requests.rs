@@ -14,14 +14,14 @@ use std::collections::BTreeSet;
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, EpochMillis, Urn};
-use docent_store::{AspectKey, ReadRequest};
+use docent_store::{AspectKey, ReadRequest, Transaction};
 use serde::{Deserialize, Serialize};
 
-use crate::privilege::{self, Privilege};
 use crate::proposal::Proposal;
+use crate::request_demands::Demands;
 use crate::stored::aspect_value;
 use crate::{Caller, Catalog, ConflictReason, Error};
-use demands::Demands;
+pub(crate) use demands::{Unmet, fields_of};
 
 pub(crate) const ENTITY: &str = "actionRequest";
 /// The most changes of one request.
@@ -172,13 +172,6 @@ pub fn is_proposable_type(entity_type: &str) -> bool {
         && !["corpuser", "corpGroup", "globalSettings", ENTITY].contains(&entity_type)
 }
 
-/// The privileges with these names, as far as they still exist.
-fn known_privileges<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<Privilege> {
-    let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
-    let known = privilege::ALL.iter().copied();
-    known.filter(|it| names.contains(&it.name())).collect()
-}
-
 impl ProposedChange {
     fn demand(&self) -> SummaryDemand {
         SummaryDemand {
@@ -247,26 +240,10 @@ impl Catalog {
         Ok(decisions.map(may_decide).collect())
     }
 
-    /// The URN of a new request; later ones come first. Fails if too many wait.
-    pub(crate) async fn new_action_request(&self, caller: &Caller) -> Result<Urn, Error> {
-        let pending = self.pending_requests().await?;
-        let own = pending.iter().filter(|(_, it)| it.is_of(caller));
-        let too_many = |whose: &str, limit: usize| {
-            Err(Error::conflict(
-                ConflictReason::TooManyProposals,
-                format!(
-                    "{limit} proposals {whose} wait for a decision, which is the limit: withdraw some, or wait until some \
-                 are decided"
-                ),
-            ))
-        };
-        if own.count() >= MAX_PENDING_OF_USER {
-            return too_many("of yours", MAX_PENDING_OF_USER);
-        }
-        if pending.len() >= MAX_PENDING {
-            return too_many("of all users", MAX_PENDING);
-        }
-        let id = format!("{}-{}", id_before(self.now_ms()), self.ids.next_id());
+    /// The URN of a new request; later ones come first.
+    pub(crate) fn new_action_request(&self) -> Result<Urn, Error> {
+        let id = self.options.ids.next_id();
+        let id = format!("{}-{id}", id_before(self.now_ms()));
         Ok(Urn::new(ENTITY, &id)?)
     }
 
@@ -339,6 +316,36 @@ impl Catalog {
 /// The beginning of the ids of this time: those of later times sort before it.
 fn id_before(time_ms: EpochMillis) -> String {
     format!("{:019}", EpochMillis::MAX - time_ms)
+}
+
+/// Fails if too many requests wait already. Others may add some, unless all take the lock of
+/// [`ENTITY`] first.
+pub(crate) async fn check_limits(tx: &mut dyn Transaction, proposer: &Urn) -> Result<(), Error> {
+    #[derive(Deserialize)]
+    struct Pending {
+        proposer: Option<String>,
+    }
+    let aspect = AspectName::ACTION_REQUEST_PENDING;
+    let pending = tx.texts_list(ENTITY, aspect, None, MAX_PENDING).await?;
+    let is_own = |text: &str| {
+        let pending: Option<Pending> = serde_json::from_str(text).ok();
+        pending.and_then(|it| it.proposer).as_deref() == Some(proposer.as_str())
+    };
+    let own = pending.iter().filter(|(_, text)| is_own(text));
+    let (whose, limit) = if own.count() >= MAX_PENDING_OF_USER {
+        ("of yours", MAX_PENDING_OF_USER)
+    } else if pending.len() >= MAX_PENDING {
+        ("of all users", MAX_PENDING)
+    } else {
+        return Ok(());
+    };
+    Err(Error::conflict(
+        ConflictReason::TooManyProposals,
+        format!(
+            "{limit} proposals {whose} wait for a decision, which is the limit: withdraw some, or wait until some are \
+             decided"
+        ),
+    ))
 }
 
 /// The proposals that store a request.

@@ -18,9 +18,11 @@ use docent_model::Urn;
 use docent_model::aspects::AuditStamp;
 use docent_store::transact;
 
-use crate::access::is_grantable;
 use crate::access::scope;
-use crate::proposal::{Change, Proposal, Requirement};
+use crate::long_work::{self, LONG_TEXT_BYTES};
+use crate::privilege::Privilege;
+use crate::proposal::{Privileges, Proposal, Requirement};
+use crate::request_demands::Demands;
 use crate::runs::EntityRollback;
 use crate::view::is_managed_type;
 use crate::{Caller, Catalog, Error, ErrorKind};
@@ -31,7 +33,7 @@ use prepare::Prepared;
 pub(crate) use prepare::about_proposal;
 
 /// A list is one transaction, and other writers wait for it.
-pub(crate) const MAX_PROPOSALS: usize = 10_000;
+pub const MAX_PROPOSALS: usize = 10_000;
 /// The limit for lists that may take several transactions: [`Batch::is_resumable`].
 const MAX_TRANSACTIONS: usize = 10_000;
 
@@ -67,6 +69,24 @@ impl Catalog {
         self.apply(caller, proposals).await
     }
 
+    /// Applies proposals for a use case whose right is one on other entities. The use case has
+    /// checked it; the transaction decides, because those may have moved, or have other owners.
+    pub(crate) async fn apply_with_right_on(
+        &self,
+        caller: &Caller,
+        privileges: &[Privilege],
+        entities: impl IntoIterator<Item = Urn>,
+        proposals: Vec<Proposal>,
+    ) -> Result<Applied, Error> {
+        let authorized = proposals.into_iter().map(Proposal::authorized);
+        let mut proposals: Vec<Proposal> = authorized.collect();
+        if let Some(first) = proposals.first_mut() {
+            let demands = Demands::on(entities, privileges);
+            first.privileges = Privileges::OfOthers(Arc::new(demands));
+        }
+        self.apply(caller, proposals).await
+    }
+
     /// Applies all proposals in order, or none of them, whatever they write, if the caller may;
     /// clients go through [`Catalog::ingest`]. When it returns, the changes are durable and visible
     /// to every read.
@@ -94,10 +114,11 @@ impl Catalog {
                 proposals.len()
             )));
         }
-        let prepared: Arc<[Prepared]> = proposals
-            .into_iter()
-            .map(Prepared::check)
-            .collect::<Result<_, _>>()?;
+        let bytes: usize = proposals.iter().map(Proposal::text_bytes).sum();
+        let check = || proposals.into_iter().map(Prepared::check).collect();
+        let prepared: Result<Arc<[Prepared]>, Error> =
+            long_work::run(bytes > LONG_TEXT_BYTES, check).await;
+        let prepared = prepared?;
         match self.apply_prepared(caller, &prepared).await {
             Err(denial) if denial.kind() == ErrorKind::Forbidden => {
                 self.propose(caller, prepared, denial).await
@@ -120,11 +141,6 @@ impl Catalog {
             None => None,
         };
         let authorization = authorization.map(Arc::new);
-        let mut deleted = deleted_entities(prepared);
-        let is_dry_run = prepared.iter().any(|item| {
-            let change = &item.proposal.change;
-            matches!(change, Change::RollbackRun { dry_run: true, .. })
-        });
         let stamp = AuditStamp::new(caller.actor(), self.now_ms());
         let mut applied = Applied::default();
         for _ in 0..MAX_TRANSACTIONS {
@@ -144,10 +160,6 @@ impl Catalog {
             let unfinished = part.unfinished;
             applied.add(part);
             if !unfinished {
-                if !is_dry_run {
-                    deleted.extend(rolled_back_entities(&applied));
-                }
-                self.remove_grants_to(caller, &deleted).await?;
                 return Ok(applied);
             }
         }
@@ -171,27 +183,7 @@ impl Catalog {
 fn named_entities(prepared: &[Prepared]) -> impl Iterator<Item = &Urn> + Send {
     let changed = prepared.iter().map(|item| &item.proposal.urn);
     let requirements = prepared.iter().flat_map(|item| &item.proposal.requirements);
-    changed.chain(requirements.filter_map(Requirement::entity))
-}
-
-/// The entities that a rollback deleted and that policies may refer to.
-fn rolled_back_entities(applied: &Applied) -> impl Iterator<Item = Urn> {
-    let deleted = applied.rolled_back.iter().filter(|it| it.deleted);
-    deleted.map(|it| it.urn.clone()).filter(is_grantable)
-}
-
-/// The entities that the list deletes and that policies may refer to.
-fn deleted_entities(prepared: &[Prepared]) -> Vec<Urn> {
-    let is_deletion = |item: &&Prepared| match &item.proposal.change {
-        Change::DeleteEntity => true,
-        Change::DeleteAspect { aspect } => *aspect == item.entity.key_aspect,
-        _ => false,
-    };
-    let deleted = prepared.iter().filter(is_deletion);
-    deleted
-        .map(|item| item.proposal.urn.clone())
-        .filter(is_grantable)
-        .collect()
+    changed.chain(requirements.flat_map(Requirement::entities))
 }
 
 #[cfg(test)]
@@ -231,5 +223,43 @@ mod tests {
         let text = row.as_ref().unwrap().metadata.as_str();
         assert!(text.contains("domainAssociations"), "{text}");
         assert_eq!(conversions::of(text), 1);
+    }
+
+    /// What the use case has checked before may be different now.
+    #[tokio::test]
+    async fn rights_on_other_entities_are_decided_in_the_transaction() {
+        let test_store = TestStore::open().await.unwrap();
+        let catalog = Catalog::new(test_store.store(), Arc::new(FixedClock::at(1)));
+        let dataset = "urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)";
+        let dataset = Urn::parse(dataset).unwrap();
+        let ada = Caller::new(Urn::parse("urn:li:corpuser:ada").unwrap());
+        let assertion = Urn::parse("urn:li:assertion:a").unwrap();
+        let stored = async || {
+            let text = r#"{"removed":false}"#.to_owned();
+            let write = Proposal::upsert(assertion.clone(), AspectName::STATUS, text);
+            let privileges = [crate::privilege::EDIT_ENTITY_ASSERTIONS];
+            let (assets, writes) = ([dataset.clone()], vec![write]);
+            let applied = catalog.apply_with_right_on(&ada, &privileges, assets, writes);
+            applied.await.map_err(|error| error.kind())
+        };
+        catalog.enforce_policies(None);
+        assert_eq!(stored().await.unwrap_err(), ErrorKind::Forbidden);
+        let key = AspectKey::new(&assertion, AspectName::STATUS);
+        let row = catalog.read(ReadRequest::row(&key)).await.unwrap();
+        assert!(row.into_row().is_none());
+        let policy = json!({
+            "displayName": "assertions", "description": "", "type": "METADATA", "state": "ACTIVE",
+            "privileges": ["EDIT_ENTITY_ASSERTIONS"], "editable": true,
+            "actors": {"users": [ada.actor()], "resourceOwners": false, "allUsers": false, "allGroups": false},
+        });
+        let urn = Urn::parse("urn:li:dataHubPolicy:p").unwrap();
+        let policy = Proposal::upsert(urn, AspectName::POLICY_INFO, policy.to_string());
+        catalog
+            .apply(&Caller::system(), vec![policy])
+            .await
+            .unwrap();
+        stored().await.unwrap();
+        let row = catalog.read(ReadRequest::row(&key)).await.unwrap();
+        assert!(row.into_row().is_some());
     }
 }

@@ -57,6 +57,7 @@ impl Catalog {
         urn.expect_type("assertion")?;
         let entity = assertion.entity.clone();
         let stored_asset = self.authorize_stored(caller, &urn).await?;
+        let stored_urn = stored_asset.as_deref().and_then(|it| Urn::parse(it).ok());
         let missing = format!("Failed to update {urn}. The entity {entity} does not exist.");
         let platform = assertion.platform.clone();
         let custom = custom(&assertion)?;
@@ -102,8 +103,9 @@ impl Catalog {
             let aspect = AspectName::DATA_PLATFORM_INSTANCE;
             proposals.push(Proposal::upsert(urn.clone(), aspect, value));
         }
-        // The right is one on the asset.
-        self.apply_authorized(caller, proposals).await?;
+        let assets = stored_urn.into_iter().chain([entity]);
+        self.apply_with_right_on(caller, ASSERTION_EDITORS, assets, proposals)
+            .await?;
         Ok(urn)
     }
 
@@ -160,18 +162,20 @@ impl Catalog {
             "timestampMillis": time_ms,
             "assertionUrn": assertion,
             "asserteeUrn": about,
-            "runId": self.ids.next_id(),
+            "runId": self.options.ids.next_id(),
             "status": "COMPLETE",
             "result": result,
         });
         let aspect = AspectName::ASSERTION_RUN_EVENT;
         let proposal = Proposal::upsert(assertion.clone(), aspect, event.to_string());
         let proposal = proposal.requires_existing(assertion, missing);
-        if let Ok(asset) = Urn::parse(&about) {
-            self.authorize(caller, ASSERTION_EDITORS, Some(&asset))
+        let asset = Urn::parse(&about).ok();
+        if let Some(asset) = &asset {
+            self.authorize(caller, ASSERTION_EDITORS, Some(asset))
                 .await?;
         }
-        self.apply_authorized(caller, vec![proposal]).await?;
+        self.apply_with_right_on(caller, ASSERTION_EDITORS, asset, vec![proposal])
+            .await?;
         Ok(())
     }
 }

@@ -173,25 +173,27 @@ impl Catalog {
         new: &Password,
         is_expected: impl Fn(Option<CorpUserCredentials>) -> Result<(), Error> + Send + Sync + 'static,
     ) -> Result<SignIn, Error> {
-        let user = caller.actor();
+        let user = caller.actor().clone();
         let credentials = self.inner.hashing.credentials(new).await?;
         let aspect = AspectName::CORP_USER_CREDENTIALS;
         // Deleted first, so that the old hash does not stay in the history.
         let forget = Proposal::new(user.clone(), Change::DeleteAspect { aspect });
-        let forget = requires_active(forget, user)
-            .requires_value(user, aspect, is_expected)
-            .requires_existing(user, unknown(user));
+        let forget = requires_active(forget, &user)
+            .requires_value(&user, aspect, is_expected)
+            .requires_existing(&user, unknown(&user));
         let stored = credentials.clone();
         let remember = Proposal::edit(user.clone(), aspect, move |_, _: &AuditStamp| {
             Ok::<CorpUserCredentials, _>(stored.clone())
         });
-        let proposals = vec![forget, remember, end_sessions(user)];
+        let proposals = vec![forget, remember, end_sessions(&user)];
         self.apply_authorized(caller, proposals).await?;
         tracing::info!(user = user.as_str(), "{user} has a new password");
         let proof = Proof::Password(Some(credentials));
-        let secret = self.begin_session(caller.clone(), proof).await?;
+        // The session is part of the change, which is an event already.
+        let caller = caller.clone().unaudited();
+        let secret = self.begin_session(caller, proof).await?;
         Ok(SignIn::Welcome {
-            user: user.clone(),
+            user,
             secret,
             device: None,
         })

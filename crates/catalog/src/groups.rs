@@ -122,11 +122,13 @@ impl Catalog {
                 .requirements
                 .insert(0, Requirement::exists(group, missing));
         }
-        self.apply_authorized(caller, proposals).await?;
+        self.apply_with_right_on(caller, MEMBER_EDITORS, [group.clone()], proposals)
+            .await?;
         Ok(())
     }
 
     /// Deletes a group, and removes it from its members, from owners and from policies.
+    /// Memberships that begin meanwhile end with the deletion.
     pub async fn remove_group(&self, caller: &Caller, group: &Urn) -> Result<(), Error> {
         group.expect_type("corpGroup")?;
         self.authorize(caller, GROUP_MANAGERS, Some(group)).await?;

@@ -26,9 +26,8 @@ impl Ids for RandomIds {
 impl Catalog {
     /// The same catalog with another source of ids.
     #[must_use]
-    pub fn with_ids(mut self, ids: Arc<dyn Ids>) -> Self {
-        self.ids = ids;
-        self
+    pub fn with_ids(self, ids: Arc<dyn Ids>) -> Self {
+        self.with_options(|options| options.ids = ids)
     }
 
     /// The URN of a new entity, with the chosen id or a generated one.
@@ -45,7 +44,7 @@ impl Catalog {
         }
         let urn = match id {
             Some(id) => Urn::new(entity_type, id)?,
-            None => Urn::new(entity_type, &self.ids.next_id())?,
+            None => Urn::new(entity_type, &self.options.ids.next_id())?,
         };
         Registry::get().check_urn(&urn)?;
         Ok(urn)

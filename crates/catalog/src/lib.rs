@@ -41,6 +41,7 @@ pub mod lifecycle;
 pub mod limits;
 pub mod lineage;
 pub mod links;
+pub mod long_work;
 pub mod names;
 pub mod owners;
 pub mod people;
@@ -51,6 +52,7 @@ pub mod rate;
 pub mod read;
 mod redaction;
 pub mod references;
+mod request_demands;
 pub mod runs;
 pub mod search;
 mod secret;
@@ -74,7 +76,7 @@ use docent_model::{Clock, EpochMillis};
 use docent_search::Search;
 use docent_store::Store;
 
-pub use apply::Applied;
+pub use apply::{Applied, MAX_PROPOSALS};
 pub use caller::Caller;
 pub use conditions::Conditions;
 pub use docent_model::aspects::SYSTEM_ACTOR;
@@ -88,15 +90,21 @@ pub use ids::{Ids, RandomIds};
 pub use proposal::{Change, MISSING_VERSION, Proposal, Requirement};
 pub use target::Target;
 
-/// The catalog over one store. Clones share everything.
+/// The catalog over one store. Clones share everything. Each request has one, so cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct Catalog {
     inner: Arc<Inner>,
-    search: Option<Arc<Search>>,
+    options: Arc<Options>,
     /// What the caller of this catalog sees; `None` for everything.
     view: Option<Arc<view::View>>,
     /// Who reads through this catalog; `None` for the server, and without access control.
     reading_caller: Option<Caller>,
+}
+
+/// How a catalog works, set before it is used.
+#[derive(Debug, Clone)]
+struct Options {
+    search: Option<Arc<Search>>,
     ids: Arc<dyn Ids>,
     session_limits: sessions::SessionLimits,
     token_limits: tokens::TokenLimits,
@@ -137,13 +145,21 @@ impl Catalog {
                 has_view_policies: AtomicBool::new(false),
                 audit: audit::AuditLog::default(),
             }),
-            search: None,
+            options: Arc::new(Options {
+                search: None,
+                ids: Arc::new(RandomIds),
+                token_limits: tokens::TokenLimits::default(),
+                session_limits: sessions::SessionLimits::default(),
+            }),
             view: None,
             reading_caller: None,
-            ids: Arc::new(RandomIds),
-            token_limits: tokens::TokenLimits::default(),
-            session_limits: sessions::SessionLimits::default(),
         }
+    }
+
+    /// The same catalog with other options.
+    fn with_options(mut self, change: impl FnOnce(&mut Options)) -> Self {
+        change(Arc::make_mut(&mut self.options));
+        self
     }
 
     pub(crate) fn store(&self) -> &dyn Store {

@@ -245,6 +245,12 @@ impl Catalog {
         self.authorize(caller, USER_MANAGERS, None).await?;
         check_user(user)?;
         self.check_user_exists(user).await?;
+        if self.account_status(user).await? == AccountStatus::Removed {
+            return Err(account_inactive(format!(
+                "{} was removed, not suspended: add the user again instead",
+                user.key()
+            )));
+        }
         self.apply_authorized(caller, vec![with_status(user, ACTIVE)])
             .await?;
         Ok(())

@@ -5,17 +5,14 @@
 
 mod check;
 
-use std::collections::HashSet;
-
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, EpochMillis, Urn};
-use docent_store::{AspectKey, ReadRequest};
+use docent_store::AspectKey;
 use serde_json::{Value, json};
 
 use crate::privilege::MANAGE_POLICIES;
 pub use crate::privilege::PolicyKind;
 use crate::proposal::{Change, Proposal, Requirement};
-use crate::stored::aspect_value;
 use crate::{Caller, Catalog, Error};
 pub(crate) use check::MAX_LISTED;
 
@@ -85,12 +82,7 @@ impl Catalog {
         must_exist: bool,
     ) -> Result<(), Error> {
         self.authorize(caller, &[MANAGE_POLICIES], None).await?;
-        let mut named = check::check(&new)?;
-        if must_exist {
-            // What a policy names already may stay, even if it was never ingested here.
-            let stored = self.stored_texts(urn).await?;
-            named.retain(|urn| !stored.contains(urn.as_str()));
-        }
+        let named = check::check(&new)?;
         let edit = move |current: Option<Value>, stamp: &AuditStamp| {
             check::check_widening(current.as_ref(), &new)?;
             let stored_roles = current.as_ref().map(|current| &current["actors"]["roles"]);
@@ -108,33 +100,18 @@ impl Catalog {
                 check_editable(urn),
             );
         }
-        for urn in &named {
-            let missing = format!(
-                "Failed to save the policy. {urn} does not exist: create it first, or remove it from the policy."
-            );
-            proposal = proposal.requires(Requirement::exists(urn, missing));
-        }
+        // What a policy names already may stay, even if it was never ingested here.
+        let proposal = proposal.requires(Requirement::ExistOrNamed {
+            urns: named,
+            by: AspectKey::new(urn, AspectName::POLICY_INFO),
+            otherwise: |urn| {
+                format!(
+                    "Failed to save the policy. {urn} does not exist: create it first, or remove it from the policy."
+                )
+            },
+        });
         self.apply_authorized(caller, vec![proposal]).await?;
         Ok(())
-    }
-
-    /// All texts in a stored policy.
-    async fn stored_texts(&self, urn: &Urn) -> Result<HashSet<String>, Error> {
-        let key = AspectKey::new(urn, AspectName::POLICY_INFO);
-        let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
-        let mut texts = HashSet::new();
-        let mut values: Vec<Value> = aspect_value(&row).into_iter().collect();
-        while let Some(value) = values.pop() {
-            match value {
-                Value::String(text) => {
-                    texts.insert(text);
-                }
-                Value::Array(items) => values.extend(items),
-                Value::Object(members) => values.extend(members.into_iter().map(|it| it.1)),
-                _ => {}
-            }
-        }
-        Ok(texts)
     }
 }
 

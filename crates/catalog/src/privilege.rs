@@ -64,6 +64,12 @@ impl Privilege {
             .iter()
             .any(|prefix| self.name.starts_with(prefix))
     }
+
+    /// Whether it allows reading metadata, which scopes of tokens do not narrow. What concerns the
+    /// platform, such as the audit log, is not metadata.
+    pub(crate) fn is_for_reading_metadata(self) -> bool {
+        self.policies == PolicyTypes::Metadata && self.is_for_reading()
+    }
 }
 
 impl fmt::Display for Privilege {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use docent_model::aspects::{AuditStamp, Stamped};
 use docent_model::patch::Patch;
-use docent_model::{AspectName, EpochMillis, SystemMetadata, Urn};
+use docent_model::{AspectName, EpochMillis, Registry, SystemMetadata, Urn};
 use docent_store::{AspectKey, LogicalVersion, PointRange};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::privilege::Privilege;
+use crate::request_demands::Demands;
 use crate::{ConflictReason, Error};
 
 /// One change to one entity. A list of proposals is applied as a whole or not at all.
@@ -47,6 +48,8 @@ pub(crate) enum Privileges {
         privileges: Arc<[Privilege]>,
         if_new: Arc<[Privilege]>,
     },
+    /// Those of all changes of an action request, which the caller decides about.
+    OfOthers(Arc<Demands>),
     /// The use case has decided already.
     Authorized,
 }
@@ -105,6 +108,15 @@ pub enum Change {
 }
 
 impl Change {
+    /// Whether the change deletes the entity on purpose; a rollback may do it, too.
+    pub(crate) fn deletes_entity(&self, urn: &Urn) -> bool {
+        match self {
+            Self::DeleteEntity => true,
+            Self::DeleteAspect { aspect } => Registry::get().is_key_aspect(urn, *aspect),
+            _ => false,
+        }
+    }
+
     pub fn aspect(&self) -> Option<AspectName> {
         match self {
             Self::Upsert { aspect, .. }
@@ -181,6 +193,13 @@ pub enum Requirement {
         /// The index of the item in the client's list that refers to the entity.
         position: Option<usize>,
     },
+    /// Each of the entities exists, or the stored aspect names it already; `otherwise` is the error
+    /// message about one that does neither.
+    ExistOrNamed {
+        urns: Vec<Urn>,
+        by: AspectKey,
+        otherwise: fn(&Urn) -> String,
+    },
     /// The entity does not exist; `otherwise` is the error message if it does.
     IsNew { otherwise: String },
     /// The check accepts the current value of this aspect.
@@ -215,11 +234,12 @@ impl Requirement {
         }
     }
 
-    /// The entity that it requires to exist.
-    pub(crate) fn entity(&self) -> Option<&Urn> {
+    /// The entities that it requires to exist.
+    pub(crate) fn entities(&self) -> &[Urn] {
         match self {
-            Self::Exists { urn, .. } => Some(urn),
-            _ => None,
+            Self::Exists { urn, .. } => std::slice::from_ref(urn),
+            Self::ExistOrNamed { urns, .. } => urns,
+            _ => &[],
         }
     }
 
@@ -233,6 +253,22 @@ impl Requirement {
 }
 
 impl Proposal {
+    /// Whether the change must not alter the status of an account.
+    pub(crate) fn keeps_account_status(&self) -> bool {
+        let is_kept = |it: &Requirement| matches!(it, Requirement::AccountStatusUnchanged);
+        self.requirements.iter().any(is_kept)
+    }
+
+    /// The size of the JSON text that the change has to parse.
+    pub(crate) fn text_bytes(&self) -> usize {
+        match &self.change {
+            Change::Upsert { text, .. }
+            | Change::Create { text, .. }
+            | Change::CreateEntity { text, .. } => text.len(),
+            _ => 0,
+        }
+    }
+
     pub fn new(urn: Urn, change: Change) -> Self {
         Self {
             urn,
@@ -262,7 +298,7 @@ impl Proposal {
 
     /// Whether it requires an entity to exist.
     pub(crate) fn requires_entity(&self, urn: &Urn) -> bool {
-        let mut required = self.requirements.iter().filter_map(Requirement::entity);
+        let mut required = self.requirements.iter().flat_map(Requirement::entities);
         required.any(|required| required == urn)
     }
 

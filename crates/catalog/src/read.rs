@@ -140,10 +140,9 @@ impl Catalog {
             )));
         }
         self.check_sees_everything("counting aspects")?;
-        if self.is_unmanaged_aspect(aspect).await? {
-            return Ok(0);
-        }
-        Ok(self.store().aspects_count(aspect, urn_like).await?)
+        let unmanaged = self.unmanaged_types(|_| true).await?;
+        let count = self.store().aspects_count(aspect, urn_like, &unmanaged);
+        Ok(count.await?)
     }
 
     /// Whether each entity exists, soft-deleted ones included.
@@ -250,7 +249,7 @@ impl Catalog {
         let pattern = format!("urn:li:{}:%", entity.name);
         let total = self
             .store()
-            .aspects_count(entity.key_aspect, Some(&pattern))
+            .aspects_count(entity.key_aspect, Some(&pattern), &[])
             .await?;
         let mut items: Vec<Urn> = Vec::new();
         let mut before = start;

@@ -49,7 +49,9 @@ impl Catalog {
                 let (aspect, target) = (related.aspect, urn.clone());
                 Proposal::new(related.urn, Change::RemoveReferences { aspect, target })
             });
-            self.apply_authorized(caller, proposals.collect()).await?;
+            let proposals = proposals.collect();
+            self.apply_with_right_on(caller, &privileges, [urn.clone()], proposals)
+                .await?;
             let now = self.references(urn, 0, 0).await?.total;
             left += read.saturating_sub(before.saturating_sub(now));
         }

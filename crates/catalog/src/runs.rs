@@ -165,7 +165,22 @@ impl Catalog {
         if !dry_run {
             self.delete_points_of(caller, run_id).await?;
         }
+        self.hide_in(&mut summary).await?;
         Ok(summary)
+    }
+
+    /// Removes what the caller may not see from the lists of a summary; its totals have everything.
+    async fn hide_in(&self, summary: &mut RolledBack) -> Result<(), Error> {
+        let RolledBack {
+            aspects,
+            named_unsafe_entities: entities,
+            ..
+        } = summary;
+        let listed = aspects.iter().map(|it| &it.key.urn).chain(&*entities);
+        let hidden = self.hidden_among(listed).await?;
+        aspects.retain(|it| !hidden.contains(&it.key.urn));
+        entities.retain(|urn| !hidden.contains(urn));
+        Ok(())
     }
 
     /// Processes the aspects of the run once, except for those of domains; returns whether anything
@@ -194,7 +209,9 @@ impl Catalog {
                 .into_iter()
                 .partition(|urn| urn.entity_type() == DOMAIN);
             domains.extend(of_domains.into_iter().cloned());
-            let applied = self.ingest(caller, request.proposals(others)).await?;
+            let applied = self
+                .roll_back_some(caller, request.proposals(others))
+                .await?;
             let chunk = RolledBackChunk {
                 rows: &rows,
                 dry_run: request.dry_run,
@@ -214,6 +231,32 @@ impl Catalog {
             request.run_id,
             CHUNK * MAX_CHUNKS
         )))
+    }
+
+    /// Applies proposals that the caller did not name, so that errors must not name what the caller
+    /// may not see.
+    async fn roll_back_some(
+        &self,
+        caller: &Caller,
+        proposals: Vec<Proposal>,
+    ) -> Result<Applied, Error> {
+        let urns: Vec<Urn> = proposals.iter().map(|it| it.urn.clone()).collect();
+        let applied = self.ingest(caller, proposals).await;
+        let Err(error) = &applied else {
+            return applied;
+        };
+        let hidden = self.hidden_among(&urns).await?;
+        let is_named = |urn: &Urn| {
+            let subject = error.subject().urn.as_deref();
+            subject == Some(urn.as_str()) || error.message().contains(urn.as_str())
+        };
+        if !hidden.iter().any(is_named) {
+            return applied;
+        }
+        Err(Error::forbidden(
+            "Unauthorized to perform this action: the run also wrote entities that only those who manage them may \
+             see and change, such as ingestion sources. Ask an administrator to roll it back.",
+        ))
     }
 
     /// How many of the aspects still belong to the run.
@@ -248,7 +291,7 @@ impl Catalog {
         by_depth.sort_unstable_by_key(|(depth, _)| Reverse(*depth));
         for some in by_depth.chunks(CHUNK) {
             let proposals = request.proposals(some.iter().map(|(_, urn)| urn));
-            let applied = self.ingest(caller, proposals).await?;
+            let applied = self.roll_back_some(caller, proposals).await?;
             summary.add(&applied, None);
         }
         Ok(())
@@ -275,7 +318,7 @@ impl Catalog {
                 let (aspect, range) = (key.aspect, range.clone());
                 Proposal::new(key.urn, Change::DeletePoints { aspect, range })
             });
-            self.ingest(caller, proposals.collect()).await?;
+            self.roll_back_some(caller, proposals.collect()).await?;
         }
         Err(Error::unavailable(format!(
             "points of the run {run} are written as fast as they are deleted: stop the run, and roll it back again"

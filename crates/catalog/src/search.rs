@@ -33,9 +33,8 @@ impl Catalog {
     /// The same catalog with a search index. Without one, every search fails with
     /// [`crate::ErrorKind::Unavailable`].
     #[must_use]
-    pub fn with_search(mut self, search: Arc<Search>) -> Self {
-        self.search = Some(search);
-        self
+    pub fn with_search(self, search: Arc<Search>) -> Self {
+        self.with_options(|options| options.search = Some(search))
     }
 
     /// The matching entities, from an index with every committed change. Leaves out soft-deleted
@@ -132,7 +131,7 @@ impl Catalog {
     }
 
     fn index(&self) -> Result<&Search, Error> {
-        self.search.as_deref().ok_or_else(|| {
+        self.options.search.as_deref().ok_or_else(|| {
             Error::unavailable(
                 "search is disabled: this server was started without an index".to_owned(),
             )

@@ -58,7 +58,10 @@ impl Catalog {
             check_display_name(name)?;
         }
         check_note("the description", new.description.as_deref())?;
-        let urn = Urn::new("corpuser", &format!("{PREFIX}{}", self.ids.next_id()))?;
+        let urn = Urn::new(
+            "corpuser",
+            &format!("{PREFIX}{}", self.options.ids.next_id()),
+        )?;
         let (display_name, description) = (new.display_name, new.description);
         let name = display_name.clone().unwrap_or_else(|| urn.key().to_owned());
         let title = description.clone();

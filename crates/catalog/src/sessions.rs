@@ -99,13 +99,12 @@ impl std::fmt::Debug for SignIn {
 impl Catalog {
     /// The same catalog with other limits of sessions.
     #[must_use]
-    pub fn with_session_limits(mut self, limits: SessionLimits) -> Self {
-        self.session_limits = limits;
-        self
+    pub fn with_session_limits(self, limits: SessionLimits) -> Self {
+        self.with_options(|options| options.session_limits = limits)
     }
 
     pub fn session_limits(&self) -> SessionLimits {
-        self.session_limits
+        self.options.session_limits
     }
 
     /// Checks a password and begins a session. Every admitted attempt takes the time of one hash.
@@ -221,7 +220,7 @@ impl Catalog {
         let Some(session) = session.filter(|session| !self.is_idle(session)) else {
             return Ok(None);
         };
-        if self.session_limits.idle_ms.is_some() {
+        if self.options.session_limits.idle_ms.is_some() {
             self.record_use(&session, || Ok(urn));
         }
         let credential = Credential::session(&hash_of(secret));
@@ -250,7 +249,7 @@ impl Catalog {
 
     /// Whether the last request of a session is too long ago.
     fn is_idle(&self, session: &KnownSecret) -> bool {
-        let Some(idle_ms) = self.session_limits.idle_ms else {
+        let Some(idle_ms) = self.options.session_limits.idle_ms else {
             return false;
         };
         self.now_ms() >= session.last_use.time_ms().saturating_add(idle_ms)
@@ -298,7 +297,7 @@ impl Catalog {
         let info = SessionInfo {
             user: user.clone(),
             created_at: now_ms,
-            expires_at: now_ms.saturating_add(self.session_limits.absolute_ms),
+            expires_at: now_ms.saturating_add(self.options.session_limits.absolute_ms),
             provider,
         };
         // Comes first, because it locks the user: no change of the account can slip in between.

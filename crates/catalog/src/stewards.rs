@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::access::{Policy, read_policies};
 use crate::groups::MemberChange;
+use crate::limits::fit_name;
 use crate::policies::{
     MAX_LISTED, NewPolicy, PolicyActors, PolicyKind, check_editable, policy_value,
 };
@@ -79,7 +80,7 @@ impl Catalog {
         let properties: Option<DomainProperties> = rows.first().and_then(aspect_value);
         let name = properties.map_or_else(|| domain.key().to_owned(), |it| it.name);
         let new = NewPolicy {
-            name: format!("Stewards of {name}"),
+            name: fit_name(&format!("Stewards of {name}")),
             description: Some("Stewards edit everything in a domain and its subdomains.".into()),
             kind: PolicyKind::Metadata,
             state: "ACTIVE".to_owned(),

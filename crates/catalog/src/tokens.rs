@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 use crate::access::scope;
 use crate::caller::Credential;
 use crate::limits::{check_name, check_note};
-use crate::people::{AccountStatus, account_inactive, requires_active};
+use crate::people::{ADMINISTRATOR, AccountStatus, account_inactive, requires_active};
 use crate::privilege::{GENERATE_PERSONAL_ACCESS_TOKENS, MANAGE_ACCESS_TOKENS, Privilege};
 use crate::proposal::{Change, Proposal};
 use crate::secret::{hash_of, random};
@@ -230,9 +230,8 @@ impl Catalog {
 
     /// The same catalog with other limits of tokens.
     #[must_use]
-    pub fn with_token_limits(mut self, limits: TokenLimits) -> Self {
-        self.token_limits = limits;
-        self
+    pub fn with_token_limits(self, limits: TokenLimits) -> Self {
+        self.with_options(|options| options.token_limits = limits)
     }
 
     /// Fails without authentication, for `secrets` that would outlive that.
@@ -267,7 +266,7 @@ impl Catalog {
             ));
         }
         self.audited(caller, scope::check_unscoped(caller)).await?;
-        let session_ttl_ms = self.token_limits.session_ttl_ms;
+        let session_ttl_ms = self.options.token_limits.session_ttl_ms;
         if caller.is_session() && new.ttl_ms.is_some_and(|ttl_ms| ttl_ms > session_ttl_ms) {
             return Err(Error::invalid(format!(
                 "a token that a signed-in user creates lives at most {} days: choose a shorter lifetime; \
@@ -291,6 +290,13 @@ impl Catalog {
             self.token_managers(&new.actor).await?
         };
         self.authorize(caller, privileges, None).await?;
+        if new.actor.key() == ADMINISTRATOR && !Self::is_administrator(caller) {
+            let error = Error::forbidden(format!(
+                "only {ADMINISTRATOR} itself can have a token for {ADMINISTRATOR}, because it may do everything; an operator can \
+                 run 'docent token create' on the server"
+            ));
+            return self.audited(caller, Err(error)).await;
+        }
         self.store_token(caller, new, !caller.is_system()).await
     }
 
@@ -354,7 +360,7 @@ impl Catalog {
             .unwrap_or_default();
         // Comes first, because it locks the user: no other token can be created meanwhile.
         let limit = Change::LimitTokens {
-            max: self.token_limits.per_user,
+            max: self.options.token_limits.per_user,
         };
         let limit = Proposal::new(new.actor.clone(), limit);
         let user = Proposal::upsert(new.actor, user.key_aspect, key_value.to_string());
@@ -469,6 +475,7 @@ impl Catalog {
                 std::slice::from_ref(user),
                 false,
                 &[TOKEN_OF],
+                &[],
                 0,
                 MAX_LISTED,
             )

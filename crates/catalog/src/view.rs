@@ -111,9 +111,12 @@ impl Catalog {
 
     /// The catalog as a caller sees it. The same catalog if the caller sees everything.
     pub async fn seen_by(&self, caller: &Caller) -> Result<Self, Error> {
-        let mut catalog = self.clone();
-        catalog.view = None;
-        catalog.reading_caller = None;
+        let mut catalog = Self {
+            inner: Arc::clone(&self.inner),
+            options: Arc::clone(&self.options),
+            view: None,
+            reading_caller: None,
+        };
         let Some(access) = self.inner.access.get().filter(|_| !caller.is_system()) else {
             return Ok(catalog);
         };
@@ -238,7 +241,7 @@ impl View {
         let relationships = [relationship];
         let pages = self
             .store
-            .edges_list(&urns, true, &relationships, 0, MAX_DESCRIBED);
+            .edges_list(&urns, true, &relationships, &[], 0, MAX_DESCRIBED);
         let pages = pages.await?;
         let assets = pages.iter().flat_map(|page| &page.items);
         let assets: HashSet<&Urn> = assets.map(|edge| &edge.urn).collect();

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use apollo_compiler::ast::OperationType;
+use docent_catalog::long_work;
 use serde_json::{Map, Value};
 
-use crate::document::{Document, OperationVariant};
-use crate::error::{self, Classification, RequestError};
+use crate::document::{Document, Operation, OperationVariant};
+use crate::error::{Classification, Rejection, RequestError};
 use crate::execute::{self, Budget, Scope};
 use crate::input;
 use crate::introspect::IntrospectionCache;
 use crate::limits::{LimitExceeded, Limits};
-use crate::long_work::LongWork;
 use crate::plan::Compiler;
 use crate::plan_cache::{CachedDocument, PlanCache};
 use crate::resolve::{Context, Resolvers};
@@ -27,6 +27,13 @@ pub struct Request<'a> {
     pub variables: Map<String, Value>,
 }
 
+/// A request whose document was parsed and validated.
+#[derive(Debug)]
+pub struct PreparedRequest<'a> {
+    cached: Result<Arc<CachedDocument>, Vec<RequestError>>,
+    operation_name: Option<&'a str>,
+}
+
 /// Executes requests against a schema. One engine serves all requests of a process.
 #[derive(Debug)]
 pub struct Engine {
@@ -34,7 +41,6 @@ pub struct Engine {
     limits: Limits,
     plans: PlanCache,
     introspection: IntrospectionCache,
-    long_work: LongWork,
 }
 
 impl Engine {
@@ -54,7 +60,6 @@ impl Engine {
             limits,
             plans: PlanCache::new(),
             introspection: IntrospectionCache::default(),
-            long_work: LongWork::default(),
         }
     }
 
@@ -72,57 +77,61 @@ impl Engine {
 
     /// Executes a request. Returns a complete response body in every case.
     pub async fn execute(&self, context: &Context, request: Request<'_>) -> Vec<u8> {
-        match self.try_execute(context, request).await {
-            Ok(reply) => reply,
-            Err(errors) => error::reject(&errors),
+        let prepared = self.prepare(request.query, request.operation_name).await;
+        self.execute_prepared(context, prepared, request.variables)
+            .await
+            .unwrap_or_else(|rejection| rejection.with_null_data())
+    }
+
+    /// Parses and validates a request, or finds it in the cache.
+    pub async fn prepare<'a>(
+        &self,
+        query: &str,
+        operation_name: Option<&'a str>,
+    ) -> PreparedRequest<'a> {
+        let cached = if let Some(cached) = self.plans.cached(query) {
+            Ok(cached)
+        } else {
+            let parse = || self.plans.document(&self.schema, query);
+            long_work::run(Document::is_long(query), parse).await
+        };
+        PreparedRequest {
+            cached,
+            operation_name,
         }
     }
 
-    /// Where requests run long computations.
-    pub fn long_work(&self) -> &LongWork {
-        &self.long_work
-    }
-
-    /// The variables that the operation of a request declares; none if it is invalid.
-    pub async fn variable_names(&self, request: &Request<'_>) -> Vec<String> {
-        let Ok(cached) = self.document(request.query).await else {
-            return Vec::new();
-        };
-        let Ok(operation) = cached.document.operation(request.operation_name) else {
-            return Vec::new();
-        };
-        let variables = operation.variables.iter();
-        variables
-            .map(|variable| variable.name.to_string())
-            .collect()
-    }
-
-    /// Whether a request is a valid mutation.
-    pub async fn is_mutation(&self, request: &Request<'_>) -> bool {
-        self.document(request.query).await.is_ok_and(|cached| {
-            let operation = cached.document.operation(request.operation_name);
-            operation.is_ok_and(|operation| operation.kind() == OperationType::Mutation)
-        })
+    /// Executes a request. Returns a complete response body, also if fields failed.
+    pub async fn execute_prepared(
+        &self,
+        context: &Context,
+        request: PreparedRequest<'_>,
+        variables: Map<String, Value>,
+    ) -> Result<Vec<u8>, Rejection> {
+        let cached = request.cached.map_err(Rejection)?;
+        let executed = self.try_execute(context, &cached, request.operation_name, variables);
+        executed.await.map_err(Rejection)
     }
 
     async fn try_execute(
         &self,
         context: &Context,
-        request: Request<'_>,
+        cached: &Arc<CachedDocument>,
+        operation_name: Option<&str>,
+        variables: Map<String, Value>,
     ) -> Result<Vec<u8>, Vec<RequestError>> {
-        let cached = self.document(request.query).await?;
         let document = &cached.document;
         let operation = document
-            .operation(request.operation_name)
+            .operation(operation_name)
             .map_err(|error| vec![error])?;
-        let _reweigh = self.plans.reweigh_on_drop(&cached, operation);
+        let _reweigh = self.plans.reweigh_on_drop(cached, operation);
         if operation.kind() == OperationType::Subscription {
             return Err(vec![RequestError::new(
                 Classification::ValidationError,
                 "Subscriptions are not supported.",
             )]);
         }
-        let values = input::variables(&self.schema.valid, &operation.variables, request.variables)
+        let values = input::variables(&self.schema.valid, &operation.variables, variables)
             .map_err(|error| {
                 vec![RequestError {
                     message: error.message,
@@ -140,7 +149,7 @@ impl Engine {
         };
         let is_long = !cached.has_plan(&compiler) && Document::is_long(document.text());
         let compile = || cached.plan(&compiler, self.limits);
-        let plan = self.long_work.run(is_long, compile).await;
+        let plan = long_work::run(is_long, compile).await;
         plan.cost
             .check(self.limits, &values)
             .map_err(|exceeded| vec![exceeded.into()])?;
@@ -160,7 +169,7 @@ impl Engine {
                 cost.check(self.limits)
                     .map_err(|exceeded| vec![exceeded.into()])?;
                 let introspect = || self.introspection.result(compiler.variant, &values);
-                let result = self.long_work.run(true, introspect).await;
+                let result = long_work::run(true, introspect).await;
                 result.map_err(|error| vec![error])?
             }
             None => Arc::default(),
@@ -170,17 +179,28 @@ impl Engine {
             compiler: &compiler,
             values: &values,
             introspection: &introspection,
-            long_work: &self.long_work,
         };
         let budget = Budget::new(self.limits);
         Ok(execute::execute(scope, root, budget).await)
     }
+}
 
-    async fn document(&self, text: &str) -> Result<Arc<CachedDocument>, Vec<RequestError>> {
-        if let Some(cached) = self.plans.cached(text) {
-            return Ok(cached);
-        }
-        let parse = || self.plans.document(&self.schema, text);
-        self.long_work.run(Document::is_long(text), parse).await
+impl PreparedRequest<'_> {
+    /// The variables that the operation declares; none if the request is invalid.
+    pub fn variable_names(&self) -> impl Iterator<Item = &str> {
+        let variables = self.operation().map_or(&[][..], |found| &found.variables);
+        variables.iter().map(|variable| &*variable.name)
+    }
+
+    /// Whether the request is a valid mutation.
+    pub fn is_mutation(&self) -> bool {
+        self.operation()
+            .is_some_and(|operation| operation.kind() == OperationType::Mutation)
+    }
+
+    /// `None` if the request is invalid.
+    fn operation(&self) -> Option<&Operation> {
+        let cached = self.cached.as_ref().ok()?;
+        cached.document.operation(self.operation_name).ok()
     }
 }

@@ -139,19 +139,39 @@ struct Body<'a> {
     extensions: Extensions,
 }
 
-/// The reply to a rejected request.
-pub(crate) fn reject(errors: &[RequestError]) -> Vec<u8> {
-    let bodies = errors.iter().map(|error| Body {
-        message: &error.message,
-        locations: &error.positions,
-        path: None,
-        extensions: Extensions {
-            code: None,
-            name: None,
-            classification: error.classification,
-        },
-    });
-    reply(b"null", bodies, 0)
+/// A request of which nothing is executed, because its document, its variables or its size is
+/// invalid.
+#[derive(Debug)]
+pub struct Rejection(pub(crate) Vec<RequestError>);
+
+impl Rejection {
+    /// The reply with `"data": null`, as DataHub has it.
+    pub fn with_null_data(&self) -> Vec<u8> {
+        reply(Some(b"null"), self.bodies(), 0)
+    }
+
+    /// The reply without `data`, as the GraphQL specification has it.
+    pub fn without_data(&self) -> Vec<u8> {
+        reply(None, self.bodies(), 0)
+    }
+
+    fn bodies(&self) -> impl Iterator<Item = Body<'_>> {
+        self.0.iter().map(|error| Body {
+            message: &error.message,
+            locations: &error.positions,
+            path: None,
+            extensions: Extensions {
+                code: None,
+                name: None,
+                classification: error.classification,
+            },
+        })
+    }
+}
+
+/// The reply of an execution that was aborted.
+pub(crate) fn abort(error: RequestError) -> Vec<u8> {
+    Rejection(vec![error]).with_null_data()
 }
 
 /// The errors of an execution: the first [`MAX_ERRORS`], and how many others there are. One query
@@ -218,12 +238,12 @@ pub(crate) fn reply_with(
                 classification: error.failure.classification,
             },
         });
-    reply(data, bodies, *omitted)
+    reply(Some(data), bodies, *omitted)
 }
 
 /// Writes a reply. Its `extensions` say how many errors are left out.
-fn reply<'a>(data: &[u8], errors: impl Iterator<Item = Body<'a>>, omitted: u64) -> Vec<u8> {
-    let mut out = Vec::with_capacity(data.len() + 256);
+fn reply<'a>(data: Option<&[u8]>, errors: impl Iterator<Item = Body<'a>>, omitted: u64) -> Vec<u8> {
+    let mut out = Vec::with_capacity(data.map_or(0, <[u8]>::len) + 256);
     out.extend_from_slice(b"{\"errors\":[");
     for (index, error) in errors.enumerate() {
         if index > 0 {
@@ -233,8 +253,11 @@ fn reply<'a>(data: &[u8], errors: impl Iterator<Item = Body<'a>>, omitted: u64) 
             out.extend_from_slice(&text);
         }
     }
-    out.extend_from_slice(b"],\"data\":");
-    out.extend_from_slice(data);
+    out.push(b']');
+    if let Some(data) = data {
+        out.extend_from_slice(b",\"data\":");
+        out.extend_from_slice(data);
+    }
     if omitted == 0 {
         out.extend_from_slice(b",\"extensions\":{}}");
     } else {
@@ -252,9 +275,15 @@ mod tests {
     fn a_rejection_has_errors_then_null_data_then_empty_extensions() {
         let mut error = RequestError::new(Classification::InvalidSyntax, "Invalid syntax \"x\"");
         error.positions.push(Position { line: 1, column: 2 });
+        let rejection = Rejection(vec![error]);
+        let errors = r#""errors":[{"message":"Invalid syntax \"x\"","locations":[{"line":1,"column":2}],"extensions":{"classification":"InvalidSyntax"}}]"#;
         assert_eq!(
-            String::from_utf8(reject(&[error])).unwrap(),
-            r#"{"errors":[{"message":"Invalid syntax \"x\"","locations":[{"line":1,"column":2}],"extensions":{"classification":"InvalidSyntax"}}],"data":null,"extensions":{}}"#
+            String::from_utf8(rejection.with_null_data()).unwrap(),
+            format!(r#"{{{errors},"data":null,"extensions":{{}}}}"#)
+        );
+        assert_eq!(
+            String::from_utf8(rejection.without_data()).unwrap(),
+            format!(r#"{{{errors},"extensions":{{}}}}"#)
         );
     }
 }

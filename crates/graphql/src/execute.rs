@@ -14,14 +14,13 @@ mod value;
 mod write;
 
 use apollo_compiler::ast::OperationType;
-use docent_catalog::Error;
+use docent_catalog::{Error, long_work};
 use docent_model::{Registry, Urn};
 use serde_json::Value;
 
 use crate::error::{self, Failure, FieldErrors};
 use crate::input::VariableValues;
 use crate::introspect::IntrospectionResult;
-use crate::long_work::LongWork;
 use crate::plan::{Compiler, FieldKind, FieldPlan, ObjectPlan, Selection, ValuePlan};
 use crate::resolve::{Context, RootResolver};
 use crate::schema::source::Source;
@@ -38,7 +37,6 @@ pub(crate) struct Scope<'r> {
     pub(crate) compiler: &'r Compiler<'r>,
     pub(crate) values: &'r VariableValues,
     pub(crate) introspection: &'r IntrospectionResult,
-    pub(crate) long_work: &'r LongWork,
 }
 
 /// The number of root fields that a resolver computes one after another.
@@ -90,7 +88,7 @@ pub(crate) async fn execute<'r>(
             out.truncate(HEAD.len());
             out.extend_from_slice(b"null");
         }
-        Err(WriteError::Limit(exceeded)) => return error::reject(&[exceeded.into()]),
+        Err(WriteError::Limit(exceeded)) => return error::abort(exceeded.into()),
     }
     if errors.is_empty() {
         out.extend_from_slice(b",\"extensions\":");
@@ -208,7 +206,7 @@ async fn write_fields<'r>(
     out.truncate(start);
     errors.reset(first_error);
     let rewrite = || write(out, errors, budget);
-    scope.long_work.run(true, rewrite).await
+    long_work::run(true, rewrite).await
 }
 
 async fn resolve(scope: Scope<'_>, field: &FieldPlan) -> RootValue {

@@ -49,7 +49,68 @@ pub const SDL: &[(&str, &str)] = sources![
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use apollo_compiler::ast::{Definition, Document};
+
     use super::*;
+
+    /// URNs that are shown as they are stored, and why.
+    const SHOWN: [(&str, &str); 15] = [
+        ("AccessTokenMetadata.actorUrn", "everyone sees users"),
+        ("AccessTokenMetadata.ownerUrn", "everyone sees users"),
+        ("ActionRequest.urn", "the request itself"),
+        (
+            "ActionRequestChange.urn",
+            "changes of hidden entities are not listed",
+        ),
+        ("AssertionRunEvent.assertionUrn", "read from this assertion"),
+        ("AuditLogEntity.urn", "the audit log names every entity"),
+        ("AuditLogEvent.actorUrn", "everyone sees users"),
+        (
+            "CorpUserHomePageSettings.dismissedAnnouncementUrns",
+            "everyone sees posts",
+        ),
+        ("Entity.urn", "the entity itself"),
+        ("EntityWithRelationships.urn", "the entity itself"),
+        ("ExecutionRequestInput.actorUrn", "everyone sees users"),
+        ("PatchEntityResult.urn", "the caller named it"),
+        ("Schema.platformUrn", "everyone sees platforms"),
+        ("SchemaMetadata.platformUrn", "everyone sees platforms"),
+        ("ServiceAccount.urn", "the account itself"),
+    ];
+
+    /// View policies hide what a text names only where the schema says that it is a URN.
+    #[test]
+    fn every_urn_is_a_reference_or_has_a_reason_to_be_shown() {
+        let mut shown = BTreeSet::new();
+        for (file, text) in SDL {
+            let document = Document::parse(*text, *file).unwrap();
+            for definition in &document.definitions {
+                let (name, fields) = match definition {
+                    Definition::ObjectTypeDefinition(it) => (&it.name, &it.fields),
+                    Definition::ObjectTypeExtension(it) => (&it.name, &it.fields),
+                    Definition::InterfaceTypeDefinition(it) => (&it.name, &it.fields),
+                    _ => continue,
+                };
+                for field in fields {
+                    let is_urn = field.name.to_lowercase().contains("urn")
+                        && field.ty.inner_named_type() == "String";
+                    let is_covered = ["urn", "reference", "absent"]
+                        .iter()
+                        .any(|directive| field.directives.has(directive));
+                    if is_urn && !is_covered {
+                        shown.insert(format!("{name}.{}", field.name));
+                    }
+                }
+            }
+        }
+        let expected = SHOWN.map(|(name, _)| name.to_owned()).into();
+        assert_eq!(
+            shown, expected,
+            "add @reference to the field, or the reason why callers may see it to SHOWN"
+        );
+    }
 
     #[test]
     fn every_file_in_the_schema_directory_is_listed() {

@@ -14,7 +14,7 @@ use crate::cookies;
 use crate::error::ErrorResponse;
 use crate::origin;
 use crate::sso;
-use crate::{AppState, BASES};
+use crate::{AppState, BASES, GRAPHQL_PATH};
 
 /// Whether callers must authenticate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl FromRequestParts<AppState> for Authenticated {
         let catalog = state.catalog().seen_by(&caller).await?;
         Ok(Self {
             caller,
-            state: state.with_catalog(catalog),
+            state: state.with_seen(catalog),
         })
     }
 }
@@ -67,8 +67,12 @@ impl FromRequestParts<AppState> for Authenticated {
 /// The route in the audit log: the method, the path without values, and the action of Rest.li.
 /// GraphQL has its own names.
 fn operation(parts: &Parts) -> Cow<'static, str> {
-    let path = parts.extensions.get::<MatchedPath>();
-    let path = path.map_or("", MatchedPath::as_str);
+    let path = match parts.extensions.get::<MatchedPath>() {
+        Some(route) => route.as_str(),
+        // Not routed: see `service`.
+        None if parts.uri.path() == GRAPHQL_PATH => GRAPHQL_PATH,
+        None => "",
+    };
     let path = BASES
         .iter()
         .find_map(|base| path.strip_prefix(base))
@@ -109,7 +113,7 @@ async fn authenticate(
             None => catalog.authenticate(secret).await?,
         };
         if caller.is_some() {
-            rate_limits.check_secret(secret, catalog.now_ms())?;
+            rate_limits.check_secret(secret, catalog)?;
         }
         caller
     } else {
@@ -118,7 +122,7 @@ async fn authenticate(
             .ok_or_else(ErrorResponse::unauthenticated)?;
         let caller = catalog.authenticate_session(&secret).await?;
         if caller.is_some() {
-            rate_limits.check_secret(&secret, catalog.now_ms())?;
+            rate_limits.check_secret(&secret, catalog)?;
             origin::check(parts, client)?;
         }
         caller

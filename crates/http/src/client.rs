@@ -7,11 +7,10 @@
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, Request};
 use axum::http::header::{CACHE_CONTROL, HOST, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use ipnet::IpNet;
 
@@ -88,21 +87,25 @@ impl<S: Sync> FromRequestParts<S> for Client {
 }
 
 /// Determines the client of a request, limits its rate, and adds the headers of every response.
-pub(crate) async fn identify(
-    State(state): State<AppState>,
+pub(crate) async fn identify<F>(
+    state: &AppState,
     mut request: Request,
-    next: Next,
-) -> Response {
+    answer: impl FnOnce(Request) -> F,
+) -> Response
+where
+    F: Future<Output = Response>,
+{
     let peer = request.extensions().get().copied().unwrap_or_default();
     let client = Client::new(peer, request.headers(), &state.settings().trusted_proxies);
     let is_https = client.is_https();
     let path = request.uri().path();
-    let now_ms = state.catalog().now_ms();
-    let admitted = state.rate_limits().check_address(&client, path, now_ms);
+    let admitted = state
+        .rate_limits()
+        .check_address(&client, path, state.catalog());
     let mut response = match admitted {
         Ok(()) => {
             request.extensions_mut().insert(client);
-            next.run(request).await
+            answer(request).await
         }
         Err(error) => error.into_response(),
     };

@@ -7,18 +7,16 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::HttpBody as _;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{Method, StatusCode};
-use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::AppState;
 use crate::error::ErrorResponse;
 
 /// How long a body may take to arrive. Slower senders get 408.
@@ -38,7 +36,9 @@ impl Default for RequestTimeout {
 #[derive(Debug, Clone)]
 pub(crate) struct Deadline {
     timeout: Duration,
-    at: Arc<watch::Sender<Instant>>,
+    started: Instant,
+    /// Microseconds after the start.
+    at: Arc<AtomicU64>,
 }
 
 impl Deadline {
@@ -46,34 +46,43 @@ impl Deadline {
     fn start(timeout: Duration, receiving: Duration) -> Self {
         Self {
             timeout,
-            at: Arc::new(watch::Sender::new(Instant::now() + receiving + timeout)),
+            started: Instant::now(),
+            at: Arc::new(AtomicU64::new(micros(receiving + timeout))),
         }
     }
 
     /// Starts the time again: the body has arrived.
     pub(crate) fn restart(&self) {
-        self.at.send_replace(Instant::now() + self.timeout);
+        let at = micros(self.started.elapsed() + self.timeout);
+        self.at.store(at, Ordering::Relaxed);
     }
 
     async fn passed(&self) {
-        let mut changes = self.at.subscribe();
         loop {
-            let at = *changes.borrow_and_update();
-            tokio::select! {
-                () = tokio::time::sleep_until(at) => return,
-                // `self` holds the sender, so this fails only after a change.
-                _ = changes.changed() => {}
+            let at = self.started + Duration::from_micros(self.at.load(Ordering::Relaxed));
+            let now = Instant::now();
+            if now >= at {
+                return;
             }
+            // A restart may move the deadline forward, but to no less than a timeout from now.
+            tokio::time::sleep_until(at.min(now + self.timeout)).await;
         }
     }
 }
 
-/// Answers a request within its deadline.
-pub(crate) async fn limit(State(state): State<AppState>, request: Request, next: Next) -> Response {
-    within(state.settings().request_timeout, request, next).await
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
-async fn within(limit: RequestTimeout, mut request: Request, next: Next) -> Response {
+/// Answers a request within its deadline.
+pub(crate) async fn within<F>(
+    limit: RequestTimeout,
+    mut request: Request,
+    answer: impl FnOnce(Request) -> F,
+) -> Response
+where
+    F: Future<Output = Response>,
+{
     let RequestTimeout(timeout) = limit;
     let receiving = if request.body().is_end_stream() {
         Duration::ZERO
@@ -83,7 +92,7 @@ async fn within(limit: RequestTimeout, mut request: Request, next: Next) -> Resp
     let deadline = Deadline::start(timeout, receiving);
     request.extensions_mut().insert(deadline.clone());
     let may_write = ![Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
-    let mut response = pin!(next.run(request));
+    let mut response = pin!(answer(request));
     // Most requests never wait and need no timer.
     let immediate = poll_fn(|context| Poll::Ready(response.as_mut().poll(context)));
     if let Poll::Ready(response) = immediate.await {
@@ -117,7 +126,7 @@ mod tests {
     use axum::Router;
     use axum::body::Body;
     use axum::extract::Extension;
-    use axum::middleware::from_fn;
+    use axum::middleware::{Next, from_fn};
     use axum::routing::post;
     use tower::ServiceExt as _;
 
@@ -125,7 +134,9 @@ mod tests {
 
     /// The status of a request and the time that it took.
     async fn send(router: Router, body: Body) -> (StatusCode, Duration) {
-        let router = router.layer(from_fn(|request, next| within(LIMIT, request, next)));
+        let router = router.layer(from_fn(|request, next: Next| {
+            within(LIMIT, request, |request| next.run(request))
+        }));
         let request = Request::post("/").body(body).unwrap();
         let started = Instant::now();
         let response = router.oneshot(request).await.unwrap();

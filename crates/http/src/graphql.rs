@@ -1,28 +1,30 @@
 //! `POST /api/graphql`.
 
+mod media_type;
 mod variables;
 
 use std::borrow::Cow;
 
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
-use docent_graphql::{Context, Request};
+use axum::extract::Request;
+use axum::http::Method;
+use axum::response::Response;
+use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
+use docent_graphql::{Context, PreparedRequest};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::conditions;
 use crate::error::ErrorResponse;
+use crate::{AppState, GRAPHQL_PATH};
+use media_type::MediaType;
 use variables::DeclaredVariables;
 
-/// Parsing this much takes about a millisecond.
-const LONG_BODY_BYTES: usize = 256 * 1024;
-
-const CONTENT_TYPE: &str = "application/json;charset=utf-8";
+/// Variables of this size take at most some tens of kilobytes when parsed: too little to count.
+const SMALL_VARIABLES_BYTES: usize = 1024;
 
 /// Unknown members are ignored, as clients expect.
 #[derive(Deserialize)]
@@ -36,65 +38,70 @@ struct Body<'a> {
     variables: Option<&'a RawValue>,
 }
 
-/// Executes one operation. Errors of the operation are in the reply, with status 200; a body that
-/// is not a GraphQL request gets 400.
+/// Whether [`execute`] answers a request, whatever it contains.
+pub(crate) fn is_request(request: &Request) -> bool {
+    request.method() == Method::POST && request.uri().path() == GRAPHQL_PATH
+}
+
+/// Executes one operation. Errors of the operation are in the reply, with a status that depends on
+/// its media type; a body that is not a GraphQL request gets 400.
 pub(crate) async fn execute(
-    Authenticated { state, caller }: Authenticated,
+    Authenticated { mut state, caller }: Authenticated,
     condition: conditions::UnsupportedCondition,
+    media_type: MediaType,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
-    let is_long = bytes.len() > LONG_BODY_BYTES;
-    let long_work = state.engine().long_work();
-    let body = long_work.run(is_long, || parse(&bytes)).await?;
+    let is_long = bytes.len() > LONG_TEXT_BYTES;
+    let body = long_work::run(is_long, || parse(&bytes)).await?;
     let query = body.query.ok_or_else(|| {
         ErrorResponse::bad_request(
             "The body has no 'query'. Send {\"query\": \"…\", \"variables\": {…}}.",
         )
     })?;
-    let mut request = Request {
-        query: &query,
-        operation_name: body.operation_name.as_deref(),
-        variables: Map::new(),
-    };
-    let _reserved = match body.variables {
+    let operation_name = body.operation_name.as_deref();
+    let request = state.engine().prepare(&query, operation_name).await;
+    let (variables, _reserved) = match body.variables {
+        None => (Map::new(), None),
+        Some(all) if all.get().len() <= SMALL_VARIABLES_BYTES => (parse_all(all)?, None),
         Some(all) => {
             let (variables, reserved) = read_variables(&state, &request, all, bytes.len()).await?;
-            request.variables = variables;
-            Some(reserved)
+            (variables, Some(reserved))
         }
-        None => None,
     };
     let rejected = condition
         .reject("patchEntity takes preconditions in the headers of its input, REST endpoints as HTTP headers.");
     if let Err(error) = rejected
-        && state.engine().is_mutation(&request).await
+        && request.is_mutation()
     {
         return Err(error);
     }
-    let context = Context::new(state.catalog().clone(), caller);
-    let reply = state.engine().execute(&context, request).await;
-    Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], reply).into_response())
+    let context = Context::new(state.take_catalog(), caller);
+    let engine = state.engine();
+    let reply = engine.execute_prepared(&context, request, variables).await;
+    Ok(media_type.respond(reply))
 }
 
 /// Parses the variables that the operation declares, and reserves memory for them.
 async fn read_variables(
     state: &AppState,
-    request: &Request<'_>,
+    request: &PreparedRequest<'_>,
     all: &RawValue,
     body_bytes: usize,
 ) -> Result<(Map<String, Value>, OwnedSemaphorePermit), ErrorResponse> {
-    let names = state.engine().variable_names(request).await;
-    let names = names.iter().map(String::as_str).collect();
+    let names = request.variable_names().collect();
     let find = || DeclaredVariables::find(all, &names);
-    let long_work = state.engine().long_work();
-    let is_long = all.get().len() > LONG_BODY_BYTES;
-    let declared = long_work.run(is_long, find).await;
+    let is_long = all.get().len() > LONG_TEXT_BYTES;
+    let declared = long_work::run(is_long, find).await;
     let declared = declared.map_err(|error| unfit(&error))?;
     let parsed_bytes = declared.parsed_bytes();
     variables::check(parsed_bytes, body_bytes)?;
-    let reserved = state.body_budget().reserve(parsed_bytes).await?;
-    let parsed = long_work.run(is_long, || declared.parse()).await;
+    let reserved = state.body_budget().reserve_parsed(parsed_bytes).await?;
+    let parsed = long_work::run(is_long, || declared.parse()).await;
     Ok((parsed.map_err(|error| unfit(&error))?, reserved))
+}
+
+fn parse_all(all: &RawValue) -> Result<Map<String, Value>, ErrorResponse> {
+    serde_json::from_str(all.get()).map_err(|error| unfit(&error))
 }
 
 fn parse(bytes: &[u8]) -> Result<Body<'_>, ErrorResponse> {

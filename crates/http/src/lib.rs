@@ -12,21 +12,25 @@
 //! - [`sign_in`]: sign-in and sign-out
 //! - [`accounts`]: sign-up and passwords
 //! - [`sso`]: sign-in at identity providers, and tokens of trusted issuers
+//! - [`accept`]: what clients accept
 //! - [`cookies`]: the cookies of signed-in browsers
 //! - [`auth`]: authenticates requests
 //! - [`client`]: the address of the client, and the headers of every response
+//! - [`mod@service`]: what happens to every request before it is routed
 //! - [`deadline`]: limits the time of a request
 //! - [`origin`]: rejects cross-site requests
 //! - [`rate_limits`]: limits the rate of requests
+//! - [`parsed_size`]: estimates the memory of parsed JSON
 //! - [`reply_budget`]: limits the size of replies
 //! - [`page`]: the web page, without authentication
 //! - [`server`]: connections, timeouts, graceful shutdown
 //! - [`trailing_slash`]: removes the slash at the end of a path
 //!
-//! To add a route, write a handler in the module of its resource and register it in [`router`]. A
+//! To add a route, write a handler in the module of its resource and register it in [`routes`]. A
 //! handler with an [`auth::Authenticated`] argument requires authentication; `tests/http/tokens.rs`
 //! lists every route and fails for unprotected ones.
 
+mod accept;
 mod accounts;
 pub mod auth;
 mod body;
@@ -40,11 +44,13 @@ mod graphql;
 mod openapi;
 mod origin;
 mod page;
+mod parsed_size;
 mod query;
 mod rate_limits;
 mod reply_budget;
 mod restli;
 pub mod server;
+mod service;
 mod sign_in;
 mod sso;
 mod status;
@@ -55,17 +61,16 @@ mod wire;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use docent_catalog::Catalog;
 use docent_catalog::rate::RateLimit;
 use docent_graphql::Engine;
 use ipnet::IpNet;
-use tower::ServiceExt as _;
 
 pub use auth::AuthMode;
 pub use deadline::RequestTimeout;
 use rate_limits::RateLimits;
+pub use service::HttpService;
 pub use sso::IdentityProviders;
 
 /// How requests are accepted.
@@ -89,11 +94,13 @@ pub struct HttpSettings {
 #[derive(Debug, Clone)]
 pub struct AppState {
     inner: Arc<Parts>,
-    catalog: Catalog,
+    /// The catalog as the caller sees it, once the caller is known.
+    seen: Option<Catalog>,
 }
 
 #[derive(Debug)]
 struct Parts {
+    catalog: Catalog,
     engine: Engine,
     settings: HttpSettings,
     body_budget: body::BodyBudget,
@@ -104,6 +111,7 @@ impl AppState {
     pub fn new(catalog: Catalog, engine: Engine, settings: HttpSettings) -> Self {
         Self {
             inner: Arc::new(Parts {
+                catalog,
                 engine,
                 rate_limits: RateLimits::new(
                     settings.address_rate_limit,
@@ -112,21 +120,27 @@ impl AppState {
                 settings,
                 body_budget: body::BodyBudget::default(),
             }),
-            catalog,
+            seen: None,
         }
     }
 
-    /// The same state with another catalog.
-    fn with_catalog(&self, catalog: Catalog) -> Self {
+    /// The same state with the catalog as a caller sees it.
+    fn with_seen(&self, seen: Catalog) -> Self {
         Self {
             inner: Arc::clone(&self.inner),
-            catalog,
+            seen: Some(seen),
         }
     }
 
     /// The catalog; as the caller sees it in the state of [`auth::Authenticated`].
     pub(crate) fn catalog(&self) -> &Catalog {
-        &self.catalog
+        self.seen.as_ref().unwrap_or(&self.inner.catalog)
+    }
+
+    /// [`Self::catalog`], taken out of this state.
+    pub(crate) fn take_catalog(&mut self) -> Catalog {
+        let seen = self.seen.take();
+        seen.unwrap_or_else(|| self.inner.catalog.clone())
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -150,8 +164,11 @@ impl AppState {
 /// by default.
 const BASES: [&str; 2] = ["/api/gms", "/gms"];
 
+/// Where clients send GraphQL requests.
+const GRAPHQL_PATH: &str = "/api/graphql";
+
 /// All routes, with the API routes repeated under each of [`BASES`].
-pub fn router(state: AppState) -> Router {
+pub fn service(state: AppState) -> HttpService {
     let whole = routes(&state).merge(page::routes());
     let whole = BASES
         .into_iter()
@@ -160,11 +177,7 @@ pub fn router(state: AppState) -> Router {
         .fallback(page::not_found)
         .method_not_allowed_fallback(error::method_not_allowed)
         .with_state(state.clone());
-    // Outside of the router, because a layer of the router itself runs after routing.
-    Router::new()
-        .fallback_service(whole.map_request(trailing_slash::remove))
-        .layer(from_fn_with_state(state.clone(), deadline::limit))
-        .layer(from_fn_with_state(state, client::identify))
+    HttpService::new(state, whole)
 }
 
 /// Routes have no trailing slash: [`trailing_slash`] removes it from requests.

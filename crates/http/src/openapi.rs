@@ -6,7 +6,7 @@
 //! - [`document`]: the OpenAPI document and the page that shows it
 //!
 //! To add an endpoint, write a handler in the module of its resource, register it in
-//! [`crate::router`], and describe it in [`document`].
+//! [`crate::routes`], and describe it in [`document`].
 
 mod address;
 pub(crate) mod audit;

@@ -17,6 +17,7 @@ use axum::routing::get;
 use docent_page::File;
 
 use crate::AppState;
+use crate::accept::weight;
 use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
 
@@ -116,14 +117,7 @@ fn is_api_path(path: &str) -> bool {
 
 /// Whether the client is a browser window. Programs that accept `*/*` do not expect HTML.
 fn accepts_html(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(ACCEPT).iter();
-    let mut kinds = accepted
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','));
-    kinds.any(|kind| {
-        let name = kind.split(';').next().unwrap_or_default();
-        name.trim().eq_ignore_ascii_case("text/html")
-    })
+    weight(headers, ACCEPT, "text/html").is_some()
 }
 
 async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Result<Response, ErrorResponse> {
@@ -176,18 +170,7 @@ fn response(file: &'static File, request: &HeaderMap) -> Response {
 /// Whether the client accepts an encoding. Weights other than zero are ignored: the smallest
 /// response wins.
 fn accepts_encoding(headers: &HeaderMap, encoding: &str) -> bool {
-    let mut listed = headers
-        .get_all(ACCEPT_ENCODING)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','));
-    let found = listed.find_map(|item| {
-        let mut parts = item.split(';').map(str::trim);
-        let is_it = parts.next()?.eq_ignore_ascii_case(encoding);
-        let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse::<f32>().ok());
-        is_it.then_some(weight.is_none_or(|weight| weight > 0.0))
-    });
-    found.unwrap_or(false)
+    weight(headers, ACCEPT_ENCODING, encoding).is_some_and(|weight| weight > 0.0)
 }
 
 #[cfg(test)]

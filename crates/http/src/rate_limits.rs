@@ -1,5 +1,6 @@
 //! Limits the rate of requests, per address and per token or session.
 
+use docent_catalog::Catalog;
 use docent_catalog::rate::{RateLimit, RateLimiter, network};
 use docent_model::EpochMillis;
 
@@ -27,13 +28,13 @@ impl RateLimits {
         &self,
         client: &Client,
         path: &str,
-        now_ms: EpochMillis,
+        catalog: &Catalog,
     ) -> Result<(), ErrorResponse> {
         let Some(limiter) = self.per_address.as_ref().filter(|_| !is_health(path)) else {
             return Ok(());
         };
         limiter
-            .take(&client.address().map(network), now_ms)
+            .take(&client.address().map(network), catalog.now_ms())
             .map_err(|wait_ms| rejected("from this address", "--address-rate-limit", wait_ms))
     }
 
@@ -41,13 +42,13 @@ impl RateLimits {
     pub(crate) fn check_secret(
         &self,
         secret: &str,
-        now_ms: EpochMillis,
+        catalog: &Catalog,
     ) -> Result<(), ErrorResponse> {
         let Some(limiter) = &self.per_secret else {
             return Ok(());
         };
         limiter
-            .take(&secret, now_ms)
+            .take(&secret, catalog.now_ms())
             .map_err(|wait_ms| rejected("with this token", "--token-rate-limit", wait_ms))
     }
 }

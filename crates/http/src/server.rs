@@ -12,8 +12,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use axum::body::Body;
 use axum::http::Request;
+use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -21,7 +22,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tower::ServiceExt as _;
+use tower::Service;
 
 use connections::ConnectionSlot;
 pub use connections::{ConnectionLimits, Connections};
@@ -46,6 +47,23 @@ const SHUTDOWN_TIMEOUTS: ShutdownTimeouts = ShutdownTimeouts {
     connections: Duration::from_secs(10),
     requests: Duration::from_mins(5),
 };
+
+/// What answers requests. Always ready.
+pub trait Routes:
+    Service<Request<Body>, Response = Response, Error = Infallible, Future: Send + 'static>
+    + Clone
+    + Send
+    + 'static
+{
+}
+
+impl<S> Routes for S where
+    S: Service<Request<Body>, Response = Response, Error = Infallible, Future: Send + 'static>
+        + Clone
+        + Send
+        + 'static
+{
+}
 
 /// The other end of the connection. Behind a proxy that is the proxy: handlers use
 /// [`crate::client::Client`].
@@ -96,7 +114,7 @@ enum Phase {
 pub async fn serve(
     listener: TcpListener,
     connections: Connections,
-    router: Router,
+    routes: impl Routes,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let server = Server {
@@ -105,7 +123,7 @@ pub async fn serve(
         connections,
         certificate: None,
     };
-    server.serve(listener, router, stop).await
+    server.serve(listener, routes, stop).await
 }
 
 /// Like [`serve`], over TLS.
@@ -113,7 +131,7 @@ pub async fn serve_tls(
     listener: TcpListener,
     connections: Connections,
     certificate: Arc<Certificate>,
-    router: Router,
+    routes: impl Routes,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let server = Server {
@@ -122,7 +140,7 @@ pub async fn serve_tls(
         connections,
         certificate: Some(certificate),
     };
-    server.serve(listener, router, stop).await
+    server.serve(listener, routes, stop).await
 }
 
 /// How a listener is served.
@@ -138,7 +156,7 @@ impl Server {
     async fn serve(
         self,
         listener: TcpListener,
-        router: Router,
+        routes: impl Routes,
         stop: impl Future<Output = ()>,
     ) -> io::Result<()> {
         let Self {
@@ -174,7 +192,7 @@ impl Server {
                     continue;
                 }
             };
-            let (router, mut stopped) = (router.clone(), stopped.clone());
+            let (routes, mut stopped) = (routes.clone(), stopped.clone());
             let in_flight = Arc::clone(&in_flight);
             let certificate = certificate.clone();
             tokio::spawn(async move {
@@ -186,14 +204,14 @@ impl Server {
                 }
                 let stream = PacedStream::new(stream, pace);
                 let Some(certificate) = certificate else {
-                    return serve_connection(stream, peer, router, in_flight, &mut stopped).await;
+                    return serve_connection(stream, peer, routes, in_flight, &mut stopped).await;
                 };
                 let accepted = tokio::select! {
                     accepted = certificate.accept(stream) => accepted,
                     () = reached(&mut stopped, Phase::Draining) => None,
                 };
                 if let Some(stream) = accepted {
-                    serve_connection(stream, peer.over_tls(), router, in_flight, &mut stopped)
+                    serve_connection(stream, peer.over_tls(), routes, in_flight, &mut stopped)
                         .await;
                 }
             });
@@ -230,7 +248,7 @@ impl Server {
 async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: Peer,
-    router: Router,
+    routes: impl Routes,
     in_flight: Arc<InFlight>,
     stopped: &mut watch::Receiver<Phase>,
 ) {
@@ -239,13 +257,11 @@ async fn serve_connection(
         let progress = Arc::clone(&progress);
         service_fn(move |request: Request<Incoming>| {
             let pending = PendingRequest::begin(&progress);
-            let mut request = request.map(|body| progress.track(body));
+            let mut request = request.map(|body| Body::new(progress.track(body)));
             request.extensions_mut().insert(peer);
-            let response = router.clone().oneshot(request);
-            async move {
-                let response: Result<_, Infallible> = response.await;
-                response.map(|response| pending.finish(response))
-            }
+            // Routes are always ready.
+            let response = routes.clone().call(request);
+            async move { Ok::<_, Infallible>(pending.finish(response.await?)) }
         })
     };
     let connection = http1::Builder::new()
@@ -281,7 +297,7 @@ async fn reached(stopped: &mut watch::Receiver<Phase>, phase: Phase) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::body::Body;
+    use axum::Router;
     use axum::http::StatusCode;
     use axum::routing::{get, post};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

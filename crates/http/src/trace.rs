@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::AppState;
 use crate::auth::{Authenticated, KnownCaller};
-use crate::body::WholeBody;
+use crate::body::JsonBody;
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
 use crate::wire::{parse, parse_aspect, parse_urn, reply};
@@ -82,9 +82,9 @@ pub(crate) async fn write_status(
     Authenticated { state, .. }: Authenticated,
     Path(trace): Path<String>,
     parameters: Parameters,
-    WholeBody(bytes): WholeBody,
+    JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
-    let requested: BTreeMap<String, Vec<String>> = parse(&bytes)?;
+    let requested: BTreeMap<String, Vec<String>> = parse(&bytes).await?;
     if !is_id(&trace) {
         return Err(ErrorResponse::bad_request(format!(
             "'{trace}' is not a trace id: send the 32 hexadecimal digits after the first '-' of a traceparent header"

@@ -3,12 +3,16 @@
 //! Nothing here belongs to one of the two APIs: their own conventions stay in [`crate::restli`] and
 //! [`crate::openapi`].
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use docent_catalog::{Catalog, Error, ErrorSubject};
+use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
+use docent_catalog::{Catalog, Error, ErrorSubject, MAX_PROPOSALS};
 use docent_model::{AspectName, Registry, SystemMetadata, Urn};
 use percent_encoding::percent_decode_str;
-use serde::de::IgnoredAny;
+use serde::de::{self, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -20,7 +24,12 @@ use crate::error::ErrorResponse;
 const MAX_LOCATED_BYTES: usize = 1024 * 1024;
 
 /// Parses a JSON body. The error says where the JSON ends, or which member does not fit.
-pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ErrorResponse> {
+pub(crate) async fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ErrorResponse> {
+    let is_long = bytes.len() > LONG_TEXT_BYTES;
+    long_work::run(is_long, || parse_now(bytes)).await
+}
+
+fn parse_now<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ErrorResponse> {
     serde_json::from_slice(bytes).map_err(|error| {
         if let Err(syntax) = serde_json::from_slice::<IgnoredAny>(bytes) {
             return ErrorResponse::bad_request(format!("The body is not JSON: {syntax}."));
@@ -33,21 +42,55 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ErrorR
 }
 
 /// [`parse`], with an example of a valid body in the error.
-pub(crate) fn parse_like<'a, T: Deserialize<'a>>(
+pub(crate) async fn parse_like<'a, T: Deserialize<'a>>(
     bytes: &'a [u8],
     example: &str,
 ) -> Result<T, ErrorResponse> {
-    parse(bytes).map_err(|error| error.followed_by(&format!("Send {example}.")))
+    let parsed = parse(bytes).await;
+    parsed.map_err(|error| error.followed_by(&format!("Send {example}.")))
 }
 
 /// [`parse`] for a body that may be empty.
-pub(crate) fn parse_optional<'a, T: Deserialize<'a> + Default>(
+pub(crate) async fn parse_optional<'a, T: Deserialize<'a> + Default>(
     bytes: &'a [u8],
 ) -> Result<T, ErrorResponse> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(T::default());
     }
-    parse(bytes)
+    parse(bytes).await
+}
+
+/// A list in a request body. Rejects a longer one than the catalog applies before it takes memory.
+#[derive(Debug)]
+pub(crate) struct Items<T>(pub(crate) Vec<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Items<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(ItemsVisitor(PhantomData))
+    }
+}
+
+struct ItemsVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ItemsVisitor<T> {
+    type Value = Items<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Items<T>, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = elements.next_element()? {
+            if items.len() == MAX_PROPOSALS {
+                return Err(de::Error::custom(format_args!(
+                    "a list may have at most {MAX_PROPOSALS} items: send it in parts"
+                )));
+            }
+            items.push(item);
+        }
+        Ok(Items(items))
+    }
 }
 
 /// The item and the member that do not fit, as a prefix for an error. Parses a second time, so it

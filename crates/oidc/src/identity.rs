@@ -38,8 +38,11 @@ impl Identity {
                 names.user
             ))
         })?;
-        let is_unverified = claims.get("email_verified") == Some(&Value::Bool(false));
-        if names.user == "email" && is_unverified {
+        // Some providers send a text, and some do not send the claim at all.
+        let is_verified = claims
+            .get("email_verified")
+            .is_none_or(|value| *value == Value::Bool(true) || value == "true");
+        if names.user == "email" && !is_verified {
             return Err(OidcError::NoUser(
                 "the provider has not verified the address of the user".to_owned(),
             ));
@@ -137,14 +140,23 @@ mod tests {
 
     #[test]
     fn an_unverified_address_is_no_user_name() {
-        let claims = json!({"email": "ada@example.com", "email_verified": false, "sub": "1"});
-        assert!(identity(claims.clone(), "email", None).is_err());
-        assert!(identity(claims, "sub", None).is_ok());
-        let verified = json!({"email": "ada@example.com", "email_verified": true});
-        assert_eq!(
-            identity(verified, "email", None).unwrap().user,
-            "ada@example.com"
-        );
+        let with = |verified: Value| json!({"email": "ada@example.com", "email_verified": verified, "sub": "1"});
+        for unverified in [
+            json!(false),
+            json!("false"),
+            json!("no"),
+            json!(0),
+            json!(null),
+        ] {
+            let claims = with(unverified);
+            assert!(identity(claims.clone(), "email", None).is_err(), "{claims}");
+            assert!(identity(claims, "sub", None).is_ok());
+        }
+        let without = json!({"email": "ada@example.com"});
+        for verified in [with(json!(true)), with(json!("true")), without] {
+            let ada = identity(verified, "email", None).unwrap();
+            assert_eq!(ada.user, "ada@example.com");
+        }
     }
 
     #[test]

@@ -83,13 +83,7 @@ pub(crate) fn coverage(
     let mut domains: HashMap<String, DescriptionCounts> = HashMap::new();
     for reader in searcher.segment_readers() {
         let documents = all.matches(searcher, reader, cache, &prepared)?.documents;
-        let segment = SegmentSearcher {
-            searcher,
-            reader,
-            cache,
-            budget,
-            scored: false,
-        };
+        let segment = SegmentSearcher::unscored(searcher, reader, cache, budget);
         let counts = SegmentCounts {
             described: described(&segment, cache, fields.term(HAS_DESCRIPTION, "true"))?,
             columns: number_column(reader, COLUMNS)?,

@@ -6,6 +6,7 @@ mod entity_document;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use docent_model::aspects::Ownership;
 use docent_model::searchable::{SearchField, SearchValue, search_values_in_json};
 use docent_model::{AspectName, Urn};
 use docent_store::StoredAspect;
@@ -14,10 +15,11 @@ use serde_json::Value;
 use crate::analysis::fold;
 use crate::field::{
     BROWSE_PATH, BROWSE_PATH_SEPARATOR, ENTITY_TYPE, ENVIRONMENT, ENVIRONMENT_ALIAS,
-    HAS_DESCRIPTION, IndexForm, NAME, REMOVED, TextClass, class_of, class_of_name,
+    HAS_DESCRIPTION, IndexForm, NAME, OWNER_OF_TYPE, REMOVED, TextClass, class_of, class_of_name,
+    owner_of_type,
 };
 use crate::label;
-use crate::schema::{Fields, LAST_PART_MARK, cut, write_exists, write_term};
+use crate::schema::{Fields, LAST_PART_MARK, cut, may_be_cut, write_exists, write_term};
 use crate::whole_name::prefix_of;
 use column_counts::ColumnCounts;
 pub(crate) use column_counts::{COLUMNS, DESCRIBED_COLUMNS};
@@ -49,6 +51,8 @@ pub(crate) struct Entity<'r> {
     present: Vec<&'static str>,
     /// Names to filter by, each with its field.
     names: Vec<(&'static str, Cow<'r, str>)>,
+    /// The values of [`OWNER_OF_TYPE`].
+    owners: Vec<String>,
     removed: bool,
     described: bool,
     uses: i64,
@@ -143,6 +147,7 @@ impl<'r> Entity<'r> {
                     let uses = whole().get("queryCountLast30Days").and_then(Value::as_i64);
                     entity.uses = uses.unwrap_or_default();
                 }
+                _ if aspect == AspectName::OWNERSHIP => entity.add_owners(text),
                 _ => {}
             }
         }
@@ -233,6 +238,17 @@ impl<'r> Entity<'r> {
                 }
             }
             self.present.push(LINKS);
+        }
+    }
+
+    fn add_owners(&mut self, ownership: &str) {
+        let ownership: Option<Ownership> = serde_json::from_str(ownership).ok();
+        for owner in ownership.into_iter().flat_map(|it| it.owners) {
+            let pair = owner_of_type(owner.owner.as_str(), &owner.kind_urn());
+            // Policies decide by them, so a part is not enough.
+            if !may_be_cut(&pair) {
+                self.owners.push(pair);
+            }
         }
     }
 
@@ -342,6 +358,9 @@ impl<'r> Entity<'r> {
         ]);
         for (field, name) in &self.names {
             document.write_text(fields.terms, |term| write_term(term, field, name));
+        }
+        for pair in &self.owners {
+            document.write_text(fields.terms, |term| write_term(term, OWNER_OF_TYPE, pair));
         }
         for field in &self.present {
             document.write_text(fields.terms, |text| write_exists(text, field));

@@ -13,6 +13,8 @@ pub const ENTITY_TYPE: &str = "_entityType";
 pub const REMOVED: &str = "removed";
 pub(crate) const HAS_DESCRIPTION: &str = "hasDescription";
 pub(crate) const NAME: &str = "name";
+/// Pairs of an owner and an ownership type, in the form of [`owner_of_type`].
+pub const OWNER_OF_TYPE: &str = "_ownerOfType";
 /// Some entity types have their environment in one of these fields, some in the other. The index
 /// has it in the first.
 pub(crate) const ENVIRONMENT: &str = "origin";
@@ -21,6 +23,11 @@ pub(crate) const ENVIRONMENT_ALIAS: &str = "env";
 pub const BROWSE_PATH: &str = "browsePathV2";
 /// Precedes each step of a path.
 pub const BROWSE_PATH_SEPARATOR: char = '␟';
+
+/// The value of [`OWNER_OF_TYPE`] for the URNs of an owner and an ownership type.
+pub fn owner_of_type(owner: &str, ownership_type: &str) -> String {
+    format!("{owner} {ownership_type}")
+}
 
 /// Names by which clients refer to fields of other names.
 const ALIASES: [(&str, &str); 7] = [

@@ -34,7 +34,7 @@ use crate::schema::{
 use crate::view::{View, ViewLookup};
 use crate::walk::DictionaryWalk;
 
-/// The limit of values in one condition.
+/// The limit of values in one condition of a request.
 const MAX_VALUES: usize = 20_000;
 /// More values are compared with all lists instead of being looked up by their words, which takes a
 /// phrase query for each.
@@ -72,8 +72,21 @@ impl<'s> Filters<'s> {
         DictionaryWalk::over_all(self.searcher, self.budget)
     }
 
-    /// The documents that pass a filter; `None` if all do.
+    /// The documents that pass the filter of a request; `None` if all do.
     pub(crate) fn query(&self, filter: &Filter) -> Result<Option<Box<dyn Query>>, SearchError> {
+        for criterion in filter.any.iter().flatten() {
+            if criterion.values.len() > MAX_VALUES {
+                return Err(SearchError::Invalid(format!(
+                    "the filter on {} has {} values; at most {MAX_VALUES} are allowed",
+                    criterion.field,
+                    criterion.values.len()
+                )));
+            }
+        }
+        self.unlimited_query(filter)
+    }
+
+    fn unlimited_query(&self, filter: &Filter) -> Result<Option<Box<dyn Query>>, SearchError> {
         let mut alternatives: Vec<Box<dyn Query>> = Vec::new();
         for criteria in &filter.any {
             if criteria.is_empty() {
@@ -100,7 +113,8 @@ impl<'s> Filters<'s> {
         })
     }
 
-    /// The view of a caller who sees what passes a filter; `None` for everything.
+    /// The view of a caller who sees what passes a filter; `None` for everything. The caller did
+    /// not write the filter, so it may be long.
     pub(crate) fn view_of(
         &self,
         filter: Option<&Arc<Filter>>,
@@ -109,17 +123,10 @@ impl<'s> Filters<'s> {
             return Ok(None);
         };
         let view = |query| Rc::new(View::new(Arc::clone(filter), query));
-        Ok(self.query(filter)?.map(view))
+        Ok(self.unlimited_query(filter)?.map(view))
     }
 
     pub(crate) fn criterion(&self, criterion: &Criterion) -> Result<Box<dyn Query>, SearchError> {
-        if criterion.values.len() > MAX_VALUES {
-            return Err(SearchError::Invalid(format!(
-                "the filter on {} has {} values; at most {MAX_VALUES} are allowed",
-                criterion.field,
-                criterion.values.len()
-            )));
-        }
         let field = canonical(&criterion.field);
         let field = field.as_str();
         let values = values_of(field, criterion);

@@ -52,7 +52,9 @@ mod whole_name;
 pub use budget::SearchLimits;
 pub use coverage::{Coverage, DescriptionCounts};
 pub use error::SearchError;
-pub use field::{BROWSE_PATH, BROWSE_PATH_SEPARATOR, ENTITY_TYPE, REMOVED};
+pub use field::{
+    BROWSE_PATH, BROWSE_PATH_SEPARATOR, ENTITY_TYPE, OWNER_OF_TYPE, REMOVED, owner_of_type,
+};
 pub use live::IndexMaintainer;
 pub use request::{
     Criterion, Facets, Filter, MAX_COUNT, MAX_FACET_VALUES, MAX_QUERY_BYTES, MAX_RESULT_WINDOW,

@@ -173,7 +173,23 @@ pub(crate) struct SegmentSearcher<'s> {
     pub(crate) scored: bool,
 }
 
-impl SegmentSearcher<'_> {
+impl<'s> SegmentSearcher<'s> {
+    /// For sets of documents.
+    pub(crate) fn unscored(
+        searcher: &'s Searcher,
+        reader: &'s SegmentReader,
+        cache: &'s SegmentCache,
+        budget: &'s SearchBudget,
+    ) -> Self {
+        Self {
+            searcher,
+            reader,
+            cache,
+            budget,
+            scored: false,
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.reader.max_doc() as usize
     }

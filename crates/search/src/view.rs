@@ -117,13 +117,8 @@ impl ViewLookup<'_> {
             let mut document = postings.doc();
             while document != TERMINATED {
                 if reader.alive_bitset().is_none_or(|it| it.is_alive(document)) {
-                    let segment = SegmentSearcher {
-                        searcher: self.searcher,
-                        reader,
-                        cache: self.cache,
-                        budget: self.budget,
-                        scored: false,
-                    };
+                    let segment =
+                        SegmentSearcher::unscored(self.searcher, reader, self.cache, self.budget);
                     return Ok(Some(self.view.documents(&segment)?.contains(document)));
                 }
                 document = postings.advance();

@@ -233,6 +233,7 @@ impl StoreReader for PostgresStore {
         urns: &[Urn],
         outgoing: bool,
         relationships: &[&str],
+        excluded_types: &[&str],
         start: usize,
         limit: usize,
     ) -> Result<Vec<ListPage<RelatedEntity>>, StoreError> {
@@ -241,6 +242,7 @@ impl StoreReader for PostgresStore {
             urns,
             outgoing,
             relationships,
+            excluded_types,
             start,
             limit,
         )
@@ -300,8 +302,9 @@ impl StoreReader for PostgresStore {
         &self,
         aspect: AspectName,
         urn_like: Option<&str>,
+        excluded_types: &[&str],
     ) -> Result<u64, StoreError> {
-        Ok(read::aspects_count(&self.connections, aspect, urn_like).await?)
+        Ok(read::aspects_count(&self.connections, aspect, urn_like, excluded_types).await?)
     }
 
     async fn log_read(

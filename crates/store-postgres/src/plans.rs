@@ -19,7 +19,7 @@ const VERSION: &str = "15";
 
 /// Every statement of a request, which must be as fast in a large catalog as in a small one.
 /// Statements of maintenance commands ([`COMMANDS`]) scan everything anyway.
-const HOT: [(&str, &str); 70] = [
+const HOT: [(&str, &str); 71] = [
     ("an aspect", read::LATEST),
     ("aspects", read::LATEST_OF),
     (
@@ -33,6 +33,7 @@ const HOT: [(&str, &str); 70] = [
     ("aspects and entities", read::MIXED),
     ("a range of entities", read::ENTITY_RANGE),
     ("a list of URNs", read::URNS),
+    ("a list of texts", read::TEXTS),
     ("a count by pattern", read::COUNT_LIKE),
     ("placements", trees::PLACEMENTS),
     ("ancestors", trees::ANCESTORS),

@@ -149,12 +149,17 @@ pub(crate) const ENTITY_RANGE: &str = "SELECT a.urn, a.aspect, a.metadata FROM m
 pub(crate) const URNS: &str = "SELECT urn FROM metadata_aspect_v2 \
      WHERE urn > $1 AND urn < $2 AND aspect = $3 AND version = 0 ORDER BY urn LIMIT $4";
 
-pub(crate) const COUNT: &str =
-    "SELECT count(*) FROM metadata_aspect_v2 WHERE aspect = $1 AND version = 0";
+/// The latest texts of an aspect, of entities of a type.
+pub(crate) const TEXTS: &str = "SELECT urn, metadata FROM metadata_aspect_v2 \
+     WHERE urn > $1 AND urn < $2 AND aspect = $3 AND version = 0 ORDER BY urn LIMIT $4";
+
+pub(crate) const COUNT: &str = "SELECT count(*) FROM metadata_aspect_v2 WHERE aspect = $1 AND version = 0 \
+     AND NOT urn ^@ ANY ($2::text[])";
 
 /// The text before the first wildcard limits the range of the index.
 pub(crate) const COUNT_LIKE: &str = "SELECT count(*) FROM metadata_aspect_v2 \
-     WHERE aspect = $1 AND version = 0 AND urn >= $2 AND urn < $3 AND urn LIKE $4";
+     WHERE aspect = $1 AND version = 0 AND urn >= $2 AND urn < $3 AND urn LIKE $4 \
+     AND NOT urn ^@ ANY ($5::text[])";
 
 /// Keys as the two arrays of a statement.
 pub(crate) fn key_arrays<'k>(
@@ -491,22 +496,46 @@ pub(crate) async fn urns(
     rows.iter().map(|row| urn_at(row, 0, ASPECTS)).collect()
 }
 
-/// How many entities have an aspect.
+/// The latest texts of an aspect, of entities of a type, in a transaction.
+pub(crate) async fn texts(
+    lease: &Lease,
+    entity_type: &str,
+    aspect: AspectName,
+    after: Option<&Urn>,
+    limit: usize,
+) -> Result<Vec<(Urn, String)>, EngineError> {
+    let (after, end) = range_of_type(entity_type, after);
+    let rows = lease
+        .query(TEXTS, &[&after, &end, &aspect.as_str(), &as_limit(limit)])
+        .await?;
+    let text = |row: &Row| Ok((urn_at(row, 0, ASPECTS)?, row.try_get(1)?));
+    rows.iter().map(text).collect()
+}
+
+/// What the URNs of these types begin with.
+pub(crate) fn urn_prefixes(entity_types: &[&str]) -> Vec<String> {
+    let ranges = entity_types.iter().map(|it| urn_range(it));
+    ranges.map(|(first, _)| first).collect()
+}
+
+/// How many entities have an aspect, except for those of some types.
 pub(crate) async fn aspects_count(
     connections: &Connections,
     aspect: AspectName,
     urn_like: Option<&str>,
+    excluded_types: &[&str],
 ) -> Result<u64, EngineError> {
     let aspect = aspect.as_str();
+    let excluded = urn_prefixes(excluded_types);
     let rows = match urn_like {
-        None => connections.query(COUNT, &[&aspect]).await?,
+        None => connections.query(COUNT, &[&aspect, &excluded]).await?,
         Some(like) => {
             let first: String = like.split(['%', '_']).take(1).collect();
             let end = format!("{first}\u{10FFFF}");
             // For callers a backslash is no escape character.
             let like = like.replace('\\', "\\\\");
             connections
-                .query(COUNT_LIKE, &[&aspect, &first, &end, &like])
+                .query(COUNT_LIKE, &[&aspect, &first, &end, &like, &excluded])
                 .await?
         }
     };

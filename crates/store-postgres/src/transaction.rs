@@ -16,8 +16,8 @@
 //!   rows, for entities without a key aspect: writers of an entity are serialized;
 //! - the row of the key aspect of each entity that was only found to exist, in the mode of a
 //!   foreign key: it cannot be deleted;
-//! - a whole tree of domains, for work that reads or changes placements. A tree is locked before
-//!   rows: a transaction that holds a row never waits for a tree.
+//! - a whole tree of domains, for work that reads or changes placements, or another name. Those are
+//!   locked before rows: a transaction that holds a row never waits for them.
 //!
 //! Row locks are stored in the rows, in any number; advisory locks share a small table. The
 //! isolation level is "read committed", where each statement sees what was committed before it.
@@ -470,6 +470,26 @@ impl Transaction for PostgresTransaction<'_> {
             .query_locked(destination, Strength::Deletion, Vec::is_empty, query)
             .await;
         self.check(related)
+    }
+
+    async fn texts_list(
+        &mut self,
+        entity_type: &str,
+        aspect: AspectName,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<(Urn, String)>, StoreError> {
+        let texts = async {
+            self.flush().await?;
+            read::texts(self.lease, entity_type, aspect, after, limit).await
+        }
+        .await;
+        self.check(texts)
+    }
+
+    async fn lock(&mut self, name: &str) -> Result<(), StoreError> {
+        let locked = self.lock_tree(name).await;
+        self.check(locked)
     }
 
     async fn write(&mut self, writes: &[AspectWrite]) -> Result<(), StoreError> {

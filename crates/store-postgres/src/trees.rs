@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 
 use crate::error::EngineError;
 use crate::pool::{Connections, Lease};
-use crate::read::index_at;
+use crate::read::{index_at, urn_prefixes};
 use crate::values::{as_limit, aspect_name, parent_text, storable, urn_at, usize_at};
 
 const EDGE: &str = "edge";
@@ -31,7 +31,8 @@ pub(crate) const ANCESTORS: &str = "WITH RECURSIVE chain (ordinal, step, parent,
          WHERE c.step < $2 AND p.parent <> '' AND p.parent::text <> ALL (c.path) \
      ) SELECT ordinal, parent FROM chain ORDER BY ordinal, step";
 
-/// A page of edges and their total for each entity, in either direction.
+/// A page of edges and their total for each entity, in either direction. `$5` are the prefixes of
+/// excluded URNs.
 macro_rules! edges {
     ($near:literal, $far:literal) => {
         concat!(
@@ -39,12 +40,16 @@ macro_rules! edges {
              FROM unnest($1::text[]) WITH ORDINALITY AS k (urn, ordinal) \
              CROSS JOIN LATERAL (SELECT count(*) AS total FROM edge WHERE ",
             $near,
-            " = k.urn AND ($2::text[] IS NULL OR relationship = ANY ($2))) AS t \
+            " = k.urn AND ($2::text[] IS NULL OR relationship = ANY ($2)) AND NOT ",
+            $far,
+            " ^@ ANY ($5::text[])) AS t \
              LEFT JOIN LATERAL (SELECT relationship, ",
             $far,
             " AS far, aspect FROM edge WHERE ",
             $near,
-            " = k.urn AND ($2::text[] IS NULL OR relationship = ANY ($2)) ORDER BY relationship, ",
+            " = k.urn AND ($2::text[] IS NULL OR relationship = ANY ($2)) AND NOT ",
+            $far,
+            " ^@ ANY ($5::text[]) ORDER BY relationship, ",
             $far,
             ", aspect LIMIT $3 OFFSET $4) AS e ON true \
              ORDER BY k.ordinal, e.relationship, e.far, e.aspect"
@@ -119,6 +124,7 @@ pub(crate) async fn edges(
     urns: &[Urn],
     outgoing: bool,
     relationships: &[&str],
+    excluded_types: &[&str],
     start: usize,
     limit: usize,
 ) -> Result<Vec<ListPage<RelatedEntity>>, EngineError> {
@@ -134,8 +140,9 @@ pub(crate) async fn edges(
     let texts: Vec<&str> = urns.iter().map(Urn::as_str).collect();
     let relationships = (!relationships.is_empty()).then_some(relationships);
     let (limit, start) = (as_limit(limit), as_limit(start));
+    let excluded = urn_prefixes(excluded_types);
     let rows = connections
-        .query(sql, &[&texts, &relationships, &limit, &start])
+        .query(sql, &[&texts, &relationships, &limit, &start, &excluded])
         .await?;
     for row in &rows {
         let page = &mut pages[index_at(row)?];

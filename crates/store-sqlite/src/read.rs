@@ -255,33 +255,26 @@ pub(crate) fn aspect_names(
     Ok(names)
 }
 
-/// Counts the entities that have an aspect.
+/// Counts the entities that have an aspect, except for those of some types.
 pub(crate) fn aspects_count(
     connection: &Connection,
     aspect: AspectName,
     urn_like: Option<&str>,
+    excluded_types: &[String],
 ) -> Result<u64, EngineError> {
-    const ALL: &str = "SELECT count(*) FROM metadata_aspect_v2 WHERE aspect=?1 AND version=0";
-    Ok(match urn_like.map(glob) {
-        None => connection
-            .prepare_cached(ALL)?
-            .query_row([aspect.as_str()], count_at)?,
-        Some(pattern) => {
-            // The prefix before the first wildcard limits the scanned index range.
-            let first: String = pattern.split(['*', '?', '[']).take(1).collect();
-            connection
-                .prepare_cached(&format!("{ALL} AND urn>=?2 AND urn GLOB ?3 AND urn<?4"))?
-                .query_row(
-                    (
-                        aspect.as_str(),
-                        &first,
-                        &pattern,
-                        format!("{first}\u{10FFFF}"),
-                    ),
-                    count_at,
-                )?
-        }
-    })
+    let mut sql = "SELECT count(*) FROM metadata_aspect_v2 WHERE aspect=? AND version=0".to_owned();
+    let mut parameters = vec![aspect.as_str().to_owned()];
+    if let Some(pattern) = urn_like.map(glob) {
+        // The prefix before the first wildcard limits the scanned index range.
+        let first: String = pattern.split(['*', '?', '[']).take(1).collect();
+        sql += " AND urn>=? AND urn<? AND urn GLOB ?";
+        let end = format!("{first}\u{10FFFF}");
+        parameters.extend([first, end, pattern]);
+    }
+    sql += &exclusion("urn", excluded_types);
+    parameters.extend(excluded_ranges(excluded_types));
+    let mut statement = connection.prepare_cached(&sql)?;
+    Ok(statement.query_row(params_from_iter(parameters), count_at)?)
 }
 
 /// Converts a LIKE pattern to GLOB: SQLite's LIKE ignores case.
@@ -333,11 +326,22 @@ pub(crate) fn edges_into(
     Ok(related)
 }
 
+/// The condition that a URN is of none of the types, with the parameters of [`excluded_ranges`].
+fn exclusion(column: &str, excluded_types: &[String]) -> String {
+    format!(" AND NOT ({column}>=? AND {column}<?)").repeat(excluded_types.len())
+}
+
+fn excluded_ranges(excluded_types: &[String]) -> impl Iterator<Item = String> {
+    let ranges = excluded_types.iter().map(|it| urn_range(it));
+    ranges.flat_map(|(first, end)| [first, end])
+}
+
 pub(crate) fn edges(
     connection: &Connection,
     urn: &Urn,
     outgoing: bool,
     relationships: &[&str],
+    excluded_types: &[String],
     start: usize,
     limit: usize,
 ) -> Result<ListPage<RelatedEntity>, EngineError> {
@@ -354,10 +358,13 @@ pub(crate) fn edges(
             vec!["?"; relationships.len()].join(",")
         )
     };
-    let condition = format!("FROM edge WHERE {near}=?{filter}");
+    let exclusion = exclusion(far, excluded_types);
+    let condition = format!("FROM edge WHERE {near}=?{filter}{exclusion}");
+    let excluded: Vec<String> = excluded_ranges(excluded_types).collect();
     let parameters = || {
         std::iter::once(urn.as_str())
             .chain(relationships.iter().copied())
+            .chain(excluded.iter().map(String::as_str))
             .map(ToSqlOutput::from)
     };
     let total = connection

@@ -167,6 +167,7 @@ impl StoreReader for SqliteStore {
         urns: &[Urn],
         outgoing: bool,
         relationships: &[&str],
+        excluded_types: &[&str],
         start: usize,
         limit: usize,
     ) -> Result<Vec<ListPage<RelatedEntity>>, StoreError> {
@@ -174,11 +175,14 @@ impl StoreReader for SqliteStore {
         let long = !outgoing || urns.len() > IN_PLACE_ROWS / ROWS_PER_ENTITY;
         let urns = urns.to_vec();
         let relationships: Vec<String> = relationships.iter().map(ToString::to_string).collect();
+        let excluded: Vec<String> = excluded_types.iter().map(ToString::to_string).collect();
         self.read_snapshot(long, move |connection| {
             let relationships: Vec<&str> = relationships.iter().map(String::as_str).collect();
-            urns.iter()
-                .map(|urn| read::edges(connection, urn, outgoing, &relationships, start, limit))
-                .collect()
+            let list = |urn: &Urn| {
+                let names = &relationships;
+                read::edges(connection, urn, outgoing, names, &excluded, start, limit)
+            };
+            urns.iter().map(list).collect()
         })
         .await
     }
@@ -258,10 +262,12 @@ impl StoreReader for SqliteStore {
         &self,
         aspect: AspectName,
         urn_like: Option<&str>,
+        excluded_types: &[&str],
     ) -> Result<u64, StoreError> {
         let urn_like = urn_like.map(str::to_owned);
+        let excluded: Vec<String> = excluded_types.iter().map(ToString::to_string).collect();
         self.read_snapshot(true, move |connection| {
-            read::aspects_count(connection, aspect, urn_like.as_deref())
+            read::aspects_count(connection, aspect, urn_like.as_deref(), &excluded)
         })
         .await
     }

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use docent_model::{AspectName, EpochMillis, Urn};
+use docent_store::fields::urn_range;
 use docent_store::{
     AspectKey, AspectWrite, AuditRecord, Effect, LogicalVersion, PointRange, RelatedEntity,
     RowVersion, StoreError, StoredAspect, TimeseriesRow, Transaction,
@@ -9,6 +10,7 @@ use docent_store::{
 use rusqlite::{Connection, params};
 
 use crate::error::EngineError;
+use crate::read::{ASPECTS, as_limit, urn_at};
 use crate::{audit_log, derived, placements, points, read};
 
 macro_rules! insert_row {
@@ -121,6 +123,22 @@ impl Transaction for SqliteTransaction<'_> {
         )?)
     }
 
+    async fn texts_list(
+        &mut self,
+        entity_type: &str,
+        aspect: AspectName,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<(Urn, String)>, StoreError> {
+        let texts = texts(self.connection, entity_type, aspect, after, limit);
+        Ok(texts?)
+    }
+
+    async fn lock(&mut self, _: &str) -> Result<(), StoreError> {
+        // There is one writer.
+        Ok(())
+    }
+
     async fn write(&mut self, writes: &[AspectWrite]) -> Result<(), StoreError> {
         for write in writes {
             if let Err(error) = execute(self.connection, write) {
@@ -137,6 +155,28 @@ impl Transaction for SqliteTransaction<'_> {
             error.into()
         })
     }
+}
+
+/// The latest texts of an aspect, of entities of a type.
+fn texts(
+    connection: &Connection,
+    entity_type: &str,
+    aspect: AspectName,
+    after: Option<&Urn>,
+    limit: usize,
+) -> Result<Vec<(Urn, String)>, EngineError> {
+    let (first, end) = urn_range(entity_type);
+    let after = after.map_or(first.as_str(), Urn::as_str).max(&first);
+    let mut statement = connection.prepare_cached(
+        "SELECT urn, metadata FROM metadata_aspect_v2 \
+         WHERE urn>?1 AND urn<?2 AND aspect=?3 AND version=0 ORDER BY urn LIMIT ?4",
+    )?;
+    let mut rows = statement.query(params![after, end, aspect.as_str(), as_limit(limit)])?;
+    let mut texts = Vec::new();
+    while let Some(row) = rows.next()? {
+        texts.push((urn_at(row, 0, ASPECTS, "urn")?, row.get(1)?));
+    }
+    Ok(texts)
 }
 
 fn execute(connection: &Connection, write: &AspectWrite) -> Result<(), EngineError> {

@@ -133,12 +133,13 @@ pub trait StoreReader: Send + Sync {
 
     /// Lists the targets of each URN's edges (`outgoing`) or the sources of edges to it, ordered by
     /// relationship and URN. Each URN has its own page, all from one snapshot. No relationships
-    /// means all of them.
+    /// means all of them. Entities of the excluded types are neither listed nor counted.
     async fn edges_list(
         &self,
         urns: &[Urn],
         outgoing: bool,
         relationships: &[&str],
+        excluded_types: &[&str],
         start: usize,
         limit: usize,
     ) -> Result<Vec<ListPage<RelatedEntity>>, StoreError>;
@@ -188,12 +189,14 @@ pub trait StoreReader: Send + Sync {
     /// Counts the time series points of this run.
     async fn run_points_count(&self, run: &str) -> Result<u64, StoreError>;
 
-    /// Counts the entities that have the aspect. In `urn_like`, `%` matches any text and `_` any
-    /// character. Takes time linear in the number of entities.
+    /// Counts the entities that have the aspect, except for those of the excluded types. In
+    /// `urn_like`, `%` matches any text and `_` any character. Takes time linear in the number of
+    /// entities.
     async fn aspects_count(
         &self,
         aspect: AspectName,
         urn_like: Option<&str>,
+        excluded_types: &[&str],
     ) -> Result<u64, StoreError>;
 
     /// Reads the change log after a position, in commit order.

@@ -119,6 +119,7 @@ cases! { $
     edges {
         edges_are_listed_from_both_ends,
         each_entity_has_its_own_page_of_edges,
+        excluded_types_are_neither_listed_nor_counted,
         edges_are_filtered_by_relationship_and_pages_count_all,
         a_write_replaces_only_the_edges_of_its_aspect,
         deleting_an_aspect_deletes_its_edges,
@@ -148,6 +149,8 @@ cases! { $
         a_list_of_writes_is_committed_atomically,
         reads_during_writes_see_whole_commits,
         transactions_count_the_rows_of_an_entity,
+        transactions_list_the_texts_of_an_aspect,
+        transactions_that_take_the_same_lock_run_one_after_the_other,
     }
     timeseries {
         points_are_listed_newest_first_up_to_the_limit,

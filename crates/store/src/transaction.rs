@@ -89,6 +89,22 @@ pub trait Transaction: Send {
         limit: usize,
     ) -> Result<Vec<RelatedEntity>, StoreError>;
 
+    /// Lists the latest texts of an aspect, of up to `limit` entities of a type in the order of
+    /// URNs, from behind `after`. Others may change them until the commit, unless the transaction
+    /// holds a lock that all of them take.
+    async fn texts_list(
+        &mut self,
+        entity_type: &str,
+        aspect: AspectName,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<(Urn, String)>, StoreError>;
+
+    /// Takes the lock of this name until the commit: transactions that take it run one after the
+    /// other. A transaction that takes it first waits for it; one that has read before may be
+    /// retried.
+    async fn lock(&mut self, name: &str) -> Result<(), StoreError>;
+
     /// Executes the writes, with history, derived rows and log.
     async fn write(&mut self, writes: &[AspectWrite]) -> Result<(), StoreError>;
 

@@ -40,11 +40,12 @@ pub trait Intercept: Debug + Send + Sync {
         urns: &[Urn],
         outgoing: bool,
         relationships: &[&str],
+        excluded_types: &[&str],
         start: usize,
         limit: usize,
     ) -> Result<Vec<ListPage<RelatedEntity>>, StoreError> {
         let inner = self.inner();
-        let list = inner.edges_list(urns, outgoing, relationships, start, limit);
+        let list = inner.edges_list(urns, outgoing, relationships, excluded_types, start, limit);
         list.await
     }
 
@@ -58,6 +59,10 @@ pub trait Intercept: Debug + Send + Sync {
 
     async fn log_newest(&self) -> Result<Option<LogEntry>, StoreError> {
         self.inner().log_newest().await
+    }
+
+    async fn run_transaction(&self, body: Box<dyn TransactionBody>) -> Result<(), StoreError> {
+        self.inner().run_transaction(body).await
     }
 }
 
@@ -140,11 +145,12 @@ impl<I: Intercept> StoreReader for InterceptedStore<I> {
         urns: &[Urn],
         outgoing: bool,
         relationships: &[&str],
+        excluded_types: &[&str],
         start: usize,
         limit: usize,
     ) -> Result<Vec<ListPage<RelatedEntity>>, StoreError> {
         self.0
-            .edges_list(urns, outgoing, relationships, start, limit)
+            .edges_list(urns, outgoing, relationships, excluded_types, start, limit)
             .await
     }
 
@@ -210,8 +216,10 @@ impl<I: Intercept> StoreReader for InterceptedStore<I> {
         &self,
         aspect: AspectName,
         urn_like: Option<&str>,
+        excluded_types: &[&str],
     ) -> Result<u64, StoreError> {
-        self.0.inner().aspects_count(aspect, urn_like).await
+        let inner = self.0.inner();
+        inner.aspects_count(aspect, urn_like, excluded_types).await
     }
 
     async fn log_read(
@@ -272,7 +280,7 @@ impl<I: Intercept> StoreWriter for InterceptedStore<I> {
     }
 
     async fn run_transaction(&self, body: Box<dyn TransactionBody>) -> Result<(), StoreError> {
-        self.0.inner().run_transaction(body).await
+        self.0.run_transaction(body).await
     }
 }
 

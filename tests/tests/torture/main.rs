@@ -1,8 +1,10 @@
-//! What goes wrong on real machines: disks that are full or broken, files that are damaged.
+//! What goes wrong on real machines: disks that are full or broken, files that are damaged, rude
+//! clients and invalid requests.
 
 mod disk;
 mod files;
 mod load;
+mod openapi;
 
 use anyhow::ensure;
 use docent_e2e::load::proposal;

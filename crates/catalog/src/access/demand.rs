@@ -3,7 +3,7 @@
 //! One of them suffices. Use cases that mean less than the aspect they write (the description of a
 //! column is one of many things in `editableSchemaMetadata`) name their own.
 
-use docent_model::{AspectName, Registry, Urn};
+use docent_model::{AspectName, Urn};
 
 use crate::privilege::{self as p, Privilege};
 use crate::proposal::Change;
@@ -11,7 +11,7 @@ use crate::proposal::Change;
 /// The privileges that allow a change of an entity.
 pub(crate) fn of_change(urn: &Urn, change: &Change) -> Vec<Privilege> {
     let mut privileges = Vec::new();
-    if !is_managed(urn.entity_type(), change.aspect()) && !is_group_deletion(urn, change) {
+    if !is_managed(urn.entity_type(), change.aspect()) && !is_managed_deletion(urn, change) {
         privileges.extend(of_kind(urn, change));
     }
     privileges.extend(managers(urn.entity_type()));
@@ -19,6 +19,14 @@ pub(crate) fn of_change(urn: &Urn, change: &Change) -> Vec<Privilege> {
         privileges.push(p::EDIT_USER_PROFILE);
     }
     privileges
+}
+
+/// Whether a change may give its entity another place.
+pub(crate) fn is_move(change: &Change) -> bool {
+    match change {
+        Change::Clear | Change::RollbackRun { .. } => true,
+        change => change.aspect().is_some_and(may_move),
+    }
 }
 
 /// Whether a change of the aspect may give its entity another place, which policies refer to.
@@ -38,8 +46,14 @@ pub(crate) fn may_move(aspect: AspectName) -> bool {
 /// ([`crate::proposal::Requirement::AccountStatusUnchanged`]).
 pub(crate) fn is_managed(entity_type: &str, aspect: Option<AspectName>) -> bool {
     match entity_type {
-        "dataHubPolicy" | "dataHubRole" | "globalSettings" => true,
-        "corpuser" | "corpGroup" => {
+        "dataHubConnection" | "dataHubPolicy" | "dataHubRole" | "dataHubSecret"
+        | "globalSettings" => true,
+        // Owners of a group choose its members, and a removed group is not listed.
+        "corpGroup" => matches!(
+            aspect.map(AspectName::as_str),
+            Some("ownership" | "roleMembership" | "status")
+        ),
+        "corpuser" => {
             is_profile(aspect)
                 || matches!(
                     aspect.map(AspectName::as_str),
@@ -62,14 +76,17 @@ pub(crate) fn use_case_of(urn: &Urn, aspect: Option<AspectName>) -> Option<&'sta
     }
 }
 
-/// Whether the change takes rights from the members of a group.
-fn is_group_deletion(urn: &Urn, change: &Change) -> bool {
-    urn.entity_type() == "corpGroup"
-        && match change {
-            Change::DeleteEntity => true,
-            Change::DeleteAspect { aspect } => Registry::get().is_key_aspect(urn, *aspect),
-            _ => false,
-        }
+/// Whether the change takes rights from the members of a group, or deletes what its managers alone
+/// see. Editors report their ingestion, but delete nobody's.
+fn is_managed_deletion(urn: &Urn, change: &Change) -> bool {
+    let types = [
+        "corpGroup",
+        "dataHubExecutionRequest",
+        "dataHubIngestionSource",
+    ];
+    let deletes =
+        matches!(change, Change::Clear | Change::RollbackRun { .. }) || change.deletes_entity(urn);
+    deletes && types.contains(&urn.entity_type())
 }
 
 /// Whether people write the aspect about themselves.
@@ -82,13 +99,10 @@ pub(crate) fn is_profile(aspect: Option<AspectName>) -> bool {
 
 fn of_kind(urn: &Urn, change: &Change) -> Vec<Privilege> {
     match change {
-        Change::DeleteEntity | Change::RollbackRun { hard: true, .. } => vec![p::DELETE_ENTITY],
-        Change::DeleteAspect { aspect } if Registry::get().is_key_aspect(urn, *aspect) => {
-            vec![p::DELETE_ENTITY]
-        }
-        Change::Clear | Change::DeletePoints { .. } | Change::RollbackRun { .. } => {
-            vec![p::EDIT_ENTITY, p::DELETE_ENTITY]
-        }
+        // A rollback deletes what its run created.
+        Change::RollbackRun { .. } => vec![p::DELETE_ENTITY],
+        change if change.deletes_entity(urn) => vec![p::DELETE_ENTITY],
+        Change::Clear | Change::DeletePoints { .. } => vec![p::EDIT_ENTITY, p::DELETE_ENTITY],
         change => {
             let own = change.aspect().and_then(of_aspect);
             own.into_iter().chain([p::EDIT_ENTITY]).collect()
@@ -143,7 +157,8 @@ pub fn managers(entity_type: &str) -> &'static [Privilege] {
         "test" => &[p::MANAGE_TESTS],
         "dataHubIngestionSource" | "dataHubExecutionRequest" => &[p::MANAGE_INGESTION],
         "dataHubSecret" => &[p::MANAGE_SECRETS],
-        "dataHubConnection" => &[p::MANAGE_CONNECTIONS],
+        // DataHub's default policies grant the first to nobody.
+        "dataHubConnection" => &[p::MANAGE_CONNECTIONS, p::MANAGE_INGESTION],
         "dataHubView" => &[p::MANAGE_GLOBAL_VIEWS],
         "globalSettings" => &[p::MANAGE_GLOBAL_SETTINGS],
         "corpuser" => &[

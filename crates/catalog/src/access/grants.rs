@@ -1,18 +1,13 @@
-//! Removes deleted entities from policies, so that no grant is left for a later entity of the same
-//! name.
+//! What policies say about entities that are deleted: nothing may be left for a later entity of the
+//! same name.
 
-use docent_model::{AspectName, Urn};
-use docent_store::{AspectKey, ReadRequest};
+use std::collections::HashSet;
+
+use docent_model::Urn;
 use serde_json::Value;
 
-use crate::proposal::Proposal;
-use crate::{Caller, Catalog, Error};
-
-/// How many policies one call reads.
-const PAGE: usize = 500;
-
 /// Whether policies may refer to an entity, as an actor or as a part of the catalog.
-pub(crate) fn is_grantable(urn: &Urn) -> bool {
+fn is_grantable(urn: &Urn) -> bool {
     matches!(
         urn.entity_type(),
         "corpuser"
@@ -27,83 +22,112 @@ pub(crate) fn is_grantable(urn: &Urn) -> bool {
     )
 }
 
-impl Catalog {
-    /// Removes entities that were deleted from all policies. A criterion without values matches
-    /// nothing, so a policy never covers more than before.
-    pub(crate) async fn remove_grants_to(
-        &self,
-        caller: &Caller,
-        deleted: &[Urn],
-    ) -> Result<(), Error> {
-        if deleted.is_empty() {
-            return Ok(());
+/// Deleted entities, to be removed from policies.
+#[derive(Debug, Default)]
+pub(crate) struct DeletedGrantees(HashSet<String>);
+
+/// So many texts are searched for in a policy before it is parsed.
+const MAX_SEARCHED: usize = 10;
+
+impl DeletedGrantees {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds an entity, if policies may refer to it.
+    pub(crate) fn add(&mut self, urn: &Urn) {
+        if is_grantable(urn) {
+            self.0.insert(urn.as_str().to_owned());
         }
-        let mut after: Option<Urn> = None;
-        loop {
-            let urns = self
-                .store()
-                .urns_list(
-                    "dataHubPolicy",
-                    AspectName::POLICY_INFO,
-                    after.as_ref(),
-                    PAGE,
-                )
-                .await?;
-            let keys: Vec<AspectKey> = urns
-                .iter()
-                .map(|urn| AspectKey::new(urn, AspectName::POLICY_INFO))
-                .collect();
-            let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
-            // A text with escapes may contain a URN in another form; the edit decides.
-            let refers = |text: &str| {
-                text.contains('\\') || deleted.iter().any(|urn| text.contains(urn.as_str()))
-            };
-            let edits: Vec<Proposal> = urns
-                .iter()
-                .zip(&rows)
-                .filter(|(_, row)| row.as_ref().is_some_and(|row| refers(&row.metadata)))
-                .map(|(urn, _)| without(urn, deleted))
-                .collect();
-            if !edits.is_empty() {
-                Box::pin(self.apply(&caller.as_system(), edits)).await?;
-            }
-            if urns.len() < PAGE {
-                return Ok(());
-            }
-            after = urns.into_iter().last();
+    }
+
+    /// Whether a stored policy may name one of them. Cheaper than parsing it.
+    pub(crate) fn may_be_in(&self, policy: &str) -> bool {
+        // A text with escapes may contain a URN in another form.
+        self.0.len() > MAX_SEARCHED
+            || policy.contains('\\')
+            || self.0.iter().any(|urn| policy.contains(urn))
+    }
+
+    /// Removes them from the actors and from positive criteria of a policy. Returns whether it
+    /// named one. A criterion without values matches nothing, so the policy never covers more than
+    /// before. In a criterion that excludes entities a deleted one has no effect, and removing the
+    /// last would include everything.
+    pub(crate) fn remove_from(&self, policy: &mut Value) -> bool {
+        let mut is_changed = false;
+        for member in ["users", "groups", "roles", "resourceOwnersTypes"] {
+            is_changed |= self.remove_at(policy, &format!("/actors/{member}"));
         }
+        is_changed |= self.remove_at(policy, "/resources/resources");
+        for filter in ["filter", "privilegeConstraints"] {
+            let criteria = policy.pointer_mut(&format!("/resources/{filter}/criteria"));
+            let criteria = criteria.and_then(Value::as_array_mut);
+            for criterion in criteria.into_iter().flatten() {
+                if criterion["condition"] != "NOT_EQUALS" {
+                    is_changed |= self.remove_at(criterion, "/values");
+                }
+            }
+        }
+        is_changed
+    }
+
+    fn remove_at(&self, value: &mut Value, pointer: &str) -> bool {
+        let Some(Value::Array(list)) = value.pointer_mut(pointer) else {
+            return false;
+        };
+        let before = list.len();
+        list.retain(|item| !item.as_str().is_some_and(|text| self.0.contains(text)));
+        list.len() < before
     }
 }
 
-/// Removes the entities from the actors and from positive criteria. In a criterion that excludes
-/// entities a deleted one has no effect, and removing the last would include everything.
-fn without(policy: &Urn, deleted: &[Urn]) -> Proposal {
-    let deleted = deleted.to_vec();
-    Proposal::edit_present::<Value, _>(policy.clone(), AspectName::POLICY_INFO, {
-        move |mut policy, _| {
-            let is_left = |item: &Value| !deleted.iter().any(|urn| item == urn.as_str());
-            for member in ["users", "groups", "roles", "resourceOwnersTypes"] {
-                if let Some(Value::Array(list)) = policy.pointer_mut(&format!("/actors/{member}")) {
-                    list.retain(is_left);
-                }
-            }
-            if let Some(Value::Array(list)) = policy.pointer_mut("/resources/resources") {
-                list.retain(is_left);
-            }
-            for filter in ["filter", "privilegeConstraints"] {
-                let criteria = policy.pointer_mut(&format!("/resources/{filter}/criteria"));
-                let Some(Value::Array(criteria)) = criteria else {
-                    continue;
-                };
-                for criterion in criteria {
-                    if criterion["condition"] != "NOT_EQUALS"
-                        && let Value::Array(values) = &mut criterion["values"]
-                    {
-                        values.retain(is_left);
-                    }
-                }
-            }
-            Ok(policy)
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn deleted(urn: &str) -> DeletedGrantees {
+        let mut deleted = DeletedGrantees::default();
+        deleted.add(&Urn::parse(urn).unwrap());
+        deleted
+    }
+
+    #[test]
+    fn a_deleted_entity_is_removed_wherever_it_grants_something() {
+        let urn = "urn:li:tag:a";
+        let criterion = |condition: &str| json!({"field": "TAG", "values": [urn, "urn:li:tag:b"], "condition": condition});
+        let mut policy = json!({
+            "actors": {"users": ["urn:li:corpuser:u"], "groups": null},
+            "resources": {
+                "resources": [urn],
+                "filter": {"criteria": [criterion("EQUALS"), criterion("NOT_EQUALS")]},
+                "privilegeConstraints": {"criteria": [criterion("STARTS_WITH"), 7]},
+            },
+        });
+        let before = policy.clone();
+        assert!(!deleted("urn:li:tag:c").remove_from(&mut policy));
+        assert!(!deleted("urn:li:dataset:x").remove_from(&mut policy));
+        assert_eq!(policy, before);
+        assert!(deleted(urn).remove_from(&mut policy));
+        let mut expected = before;
+        expected["resources"]["resources"] = json!([]);
+        for pointer in ["filter/criteria/0", "privilegeConstraints/criteria/0"] {
+            let values = expected.pointer_mut(&format!("/resources/{pointer}/values"));
+            *values.unwrap() = json!(["urn:li:tag:b"]);
         }
-    })
+        assert_eq!(policy, expected);
+    }
+
+    #[test]
+    fn policies_that_cannot_name_a_deleted_entity_are_not_parsed() {
+        let mut deleted = deleted("urn:li:tag:a/b");
+        assert!(deleted.may_be_in(r#"{"x": "urn:li:tag:a/b"}"#));
+        assert!(deleted.may_be_in(r#"{"x": "urn:li:tag:a\/b"}"#));
+        assert!(!deleted.may_be_in(r#"{"x": "urn:li:tag:other"}"#));
+        for number in 0..MAX_SEARCHED {
+            deleted.add(&Urn::parse(&format!("urn:li:tag:t{number}")).unwrap());
+        }
+        assert!(deleted.may_be_in("{}"));
+    }
 }

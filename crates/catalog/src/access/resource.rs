@@ -100,6 +100,13 @@ impl Resource {
         resource
     }
 
+    /// An entity of which only the type is known.
+    pub(crate) fn of_type(entity_type: &str) -> Self {
+        let mut resource = Self::default();
+        resource.push(Field::Type, entity_type);
+        resource
+    }
+
     pub(crate) fn push(&mut self, field: Field, value: &str) {
         self.values[field as usize].push(value.to_owned());
     }

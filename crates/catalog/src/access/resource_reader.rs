@@ -164,6 +164,31 @@ pub(crate) async fn read_resource(
     Ok(resource)
 }
 
+/// What decides about a place for domains: the parent, or what all domains at the root share. A
+/// domain is inside itself, so the right on it says nothing about where it may be.
+pub(crate) async fn read_place(
+    source: &mut impl AspectSource,
+    parent: Option<&Urn>,
+    fields: Fields,
+) -> Result<Resource, Error> {
+    match parent {
+        Some(parent) => read_resource(source, parent, fields).await,
+        None => Ok(Resource::of_type("domain")),
+    }
+}
+
+/// The entity right above another one in its hierarchy.
+pub(crate) async fn read_parent(
+    source: &mut impl AspectSource,
+    urn: &Urn,
+) -> Result<Option<Urn>, Error> {
+    let Some(key) = parent_key(urn) else {
+        return Ok(None);
+    };
+    let rows = source.rows(vec![key.clone()]).await?;
+    Ok(rows.first().and_then(|row| parent_in(key.aspect, row)))
+}
+
 /// Adds the domains and all domains above them.
 async fn add_domains(
     source: &mut impl AspectSource,
@@ -208,10 +233,7 @@ async fn with_ancestors(
             break;
         }
         let rows = source.rows(keys.clone()).await?;
-        let parent = |(key, row): (&AspectKey, &AspectRow)| {
-            let value: Value = aspect_value(row)?;
-            urn_in(&value[parent_member(key.aspect)])
-        };
+        let parent = |(key, row): (&AspectKey, &AspectRow)| parent_in(key.aspect, row);
         level = keys.iter().zip(&rows).filter_map(parent).collect();
     }
     Ok(found)
@@ -227,6 +249,11 @@ fn parent_key(urn: &Urn) -> Option<AspectKey> {
         _ => return None,
     };
     Some(AspectKey::new(urn, aspect))
+}
+
+fn parent_in(aspect: AspectName, row: &AspectRow) -> Option<Urn> {
+    let value: Value = aspect_value(row)?;
+    urn_in(&value[parent_member(aspect)])
 }
 
 fn parent_member(aspect: AspectName) -> &'static str {

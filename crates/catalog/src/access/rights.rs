@@ -5,7 +5,9 @@
 //! and not at all of them.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use docent_search::Filter;
 
 use super::policy::{Actors, Condition, Policy};
 use super::resource::{Field, Fields, Resource};
@@ -33,6 +35,9 @@ pub(crate) struct Rights {
     others: Vec<usize>,
     /// The fields that the policies with a privilege compare.
     fields: HashMap<String, Fields>,
+    /// What searches find, by the entity types that they leave out, which the scope of the token
+    /// decides.
+    search_filters: Mutex<HashMap<Vec<&'static str>, Arc<Filter>>>,
 }
 
 /// Whether the rights alone decide.
@@ -55,6 +60,7 @@ impl Rights {
             by_value: Default::default(),
             others: Vec::new(),
             fields: HashMap::new(),
+            search_filters: Mutex::default(),
         };
         for (index, policy) in policies.iter().enumerate() {
             rights.add(index, policy);
@@ -184,6 +190,25 @@ impl Rights {
         policies
             .map(|policy| (policy, self.identity.is_among(&policy.actors)))
             .filter(|(policy, is_actor)| *is_actor || policy.actors.resource_owners)
+    }
+
+    /// What searches find that leave out these types. It follows from the policies alone, so it is
+    /// built once.
+    pub(crate) fn search_filter(
+        &self,
+        excluded_types: &[&'static str],
+        build: impl FnOnce() -> Filter,
+    ) -> Arc<Filter> {
+        let mut filters = self
+            .search_filters
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let filter = filters.entry(excluded_types.to_vec());
+        Arc::clone(filter.or_insert_with(|| Arc::new(build())))
+    }
+
+    pub(crate) fn user(&self) -> &str {
+        &self.identity.user
     }
 
     /// The user and the groups of the caller, who may be owners.

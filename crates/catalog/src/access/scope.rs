@@ -1,9 +1,9 @@
 //! The rights of a caller: those of the user, narrowed by the scope of the token.
 //!
-//! A change must be allowed by the policies and lie within the scope. Reading is not narrowed,
-//! except for lists that need a privilege for changes, such as that of policies. A token that is
-//! read-only fails in [`Catalog::apply`](crate::Catalog), through which every change
-//! goes.
+//! A change must be allowed by the policies and lie within the scope. So must reading what needs a
+//! privilege of the platform, such as policies and the audit log; reading metadata is not narrowed.
+//! A token that is read-only fails in [`Catalog::apply`](crate::Catalog), through which every
+//! change goes.
 
 use std::sync::Arc;
 
@@ -118,15 +118,15 @@ impl CallerRights {
     fn is_named(&self, privileges: &[Privilege]) -> bool {
         let named = self.scope.as_ref().and_then(|it| it.privileges.as_ref());
         named.is_none_or(|named| {
-            privileges
-                .iter()
-                .any(|it| it.is_for_reading() || named.iter().any(|name| name == it.name()))
+            privileges.iter().any(|it| {
+                it.is_for_reading_metadata() || named.iter().any(|name| name == it.name())
+            })
         })
     }
 
-    /// The domain to which the scope limits changes that need one of the privileges.
+    /// The domain to which the scope limits what needs one of the privileges.
     fn domain(&self, privileges: &[Privilege]) -> Option<&Urn> {
-        if privileges.iter().all(|it| it.is_for_reading()) {
+        if privileges.iter().all(|it| it.is_for_reading_metadata()) {
             return None;
         }
         self.scope.as_ref()?.domain.as_ref()

@@ -1,22 +1,25 @@
 //! Accepts, rejects and withdraws requests.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::{AspectKey, AspectRow, ReadRequest};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::demands::{self, Demands, Unmet};
+use super::demands;
 use super::merge::{Conflict, merge};
 use super::{
     ActionRequest, Decision, ENTITY, MAX_LISTED, Outcome, ProposedChange, Summary, Verdict,
     id_before, text,
 };
-use crate::access::denied;
+use crate::access::{Grant, denied};
 use crate::domains::name_taken;
 use crate::limits::check_note;
+use crate::privilege::PROPOSE_CHANGES;
 use crate::proposal::{Change, Privileges, Proposal, Requirement, unreadable};
+use crate::request_demands::Demands;
 use crate::stored::aspect_value;
 use crate::{Caller, Catalog, ConflictReason, Error, ErrorSubject};
 
@@ -98,8 +101,8 @@ impl Catalog {
             Verdict::Reject if request.proposer == *caller.actor() => Outcome::Withdrawn,
             Verdict::Reject => Outcome::Rejected,
         };
-        if result == Outcome::Rejected {
-            self.authorize_rejection(caller, &request).await?;
+        if result == Outcome::Withdrawn {
+            self.check_withdrawal(caller, &request).await?;
         }
         let decision = Decision {
             result,
@@ -116,24 +119,24 @@ impl Catalog {
         Ok(proposals)
     }
 
-    /// Fails unless the caller may make all changes of the request.
-    async fn authorize_rejection(
+    /// Users may always withdraw their own; their tokens may if the scope allows to propose it.
+    async fn check_withdrawal(
         &self,
         caller: &Caller,
         request: &ActionRequest,
     ) -> Result<(), Error> {
-        let demands = [Demands::of(&request.changes)];
-        match self.unmet(caller, &demands).await?.first() {
-            Some(Some(Unmet { demand, .. })) => {
-                let privileges = &demand.privileges_if_new;
-                let rights = self.rights(caller).await?;
-                let scope = rights.and_then(|rights| rights.limiting_scope(privileges, None));
-                let scope = scope.as_deref();
-                let error = denied(caller.actor(), scope, privileges, Some(&demand.urn));
-                self.audited(caller, Err(error)).await
+        let Some(scope) = caller.scope() else {
+            return Ok(());
+        };
+        let urns: BTreeSet<&Urn> = request.changes.iter().map(|change| &change.urn).collect();
+        let privileges = &[PROPOSE_CHANGES];
+        for urn in urns {
+            if let Grant::Missing(_) = self.grant(caller, privileges, Some(urn)).await? {
+                let denied = denied(caller.actor(), Some(scope), privileges, Some(urn));
+                return self.audited(caller, Err(denied)).await;
             }
-            _ => Ok(()),
         }
+        Ok(())
     }
 
     async fn delete_outdated(&self) -> Result<(), Error> {
@@ -160,7 +163,8 @@ impl Catalog {
     }
 }
 
-/// The proposals that record a decision. They fail if there is one already.
+/// The proposals that record a decision. They fail if there is one already. A rejection needs the
+/// privileges for all changes; those of accepted changes are checked with each.
 fn recorded(request: &ActionRequest, decision: &Decision) -> Result<Vec<Proposal>, Error> {
     let aspect = AspectName::ACTION_REQUEST_PENDING;
     let urn = &request.urn;
@@ -175,7 +179,7 @@ fn recorded(request: &ActionRequest, decision: &Decision) -> Result<Vec<Proposal
         decision,
         summary: &Summary::new(&request.proposer, &request.changes),
     };
-    let proposals = [
+    let mut proposals = [
         Proposal::new(urn.clone(), Change::DeleteAspect { aspect })
             .requires_value(urn, aspect, waits),
         Proposal::upsert(
@@ -183,8 +187,13 @@ fn recorded(request: &ActionRequest, decision: &Decision) -> Result<Vec<Proposal
             AspectName::ACTION_REQUEST_RESULT,
             text(&result)?,
         ),
-    ];
-    Ok(proposals.map(Proposal::authorized).into())
+    ]
+    .map(Proposal::authorized);
+    if decision.result == Outcome::Rejected {
+        let demands = Arc::new(Demands::of(&request.changes));
+        proposals[0].privileges = Privileges::OfOthers(demands);
+    }
+    Ok(proposals.into())
 }
 
 /// Applies a change to what is stored when the request is accepted.

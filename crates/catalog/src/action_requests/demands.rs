@@ -11,38 +11,22 @@ use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, AspectRow, ReadRequest, RowVersion, StoredAspect};
 use serde_json::Value;
 
-use super::{Info, MAX_LISTED, ProposedChange, Summary, known_privileges};
+use super::{Info, MAX_LISTED, ProposedChange, Summary};
 use crate::access::demand::may_move;
 use crate::access::resource::{Fields, Resource};
 use crate::access::scope::{self, CallerRights};
-use crate::access::{AspectSource, Prefetched, decisive_part, read_resource};
+use crate::access::{
+    AspectSource, Prefetched, decisive_part, read_parent, read_place, read_resource,
+};
 use crate::privilege::{CREATE_ENTITY, Privilege};
+use crate::request_demands::{Demand, Demands};
 use crate::stored::aspect_value;
 use crate::{Caller, Catalog, Error};
 
-/// What the one who decides a request needs.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Demands {
-    demands: Vec<Demand>,
-    /// What policies compare of the entities that the request creates or moves.
-    proposed: HashMap<AspectKey, AspectRow>,
-}
-
-/// One of the privileges on the entity.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Demand {
-    pub(super) urn: Urn,
-    privileges: Vec<Privilege>,
-    /// Those if the entity does not exist.
-    pub(super) privileges_if_new: Vec<Privilege>,
-    /// Whether the change may move the entity: that needs the right on both sides.
-    moves: bool,
-}
-
 /// A demand that the caller does not meet.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Unmet<'d> {
-    pub(super) demand: &'d Demand,
+pub(crate) struct Unmet<'d> {
+    pub(crate) demand: &'d Demand,
     /// Whether the entity does not exist, so that the proposed data decides.
     is_new: bool,
 }
@@ -87,15 +71,51 @@ impl Demands {
             proposed: HashMap::new(),
         }
     }
+
+    /// The entities that the request changes.
+    pub(crate) fn urns(&self) -> BTreeSet<&Urn> {
+        self.demands.iter().map(|demand| &demand.urn).collect()
+    }
+
+    /// The first demand that the rights do not meet. `existing` are those of the entities that
+    /// exist, and `fields` what decides about them.
+    pub(crate) async fn unmet(
+        &self,
+        rights: &CallerRights,
+        source: &mut impl AspectSource,
+        existing: &HashSet<Urn>,
+        fields: Fields,
+    ) -> Result<Option<Unmet<'_>>, Error> {
+        for demand in &self.demands {
+            let is_new = !existing.contains(&demand.urn);
+            let is_met = demand.is_met(rights, source, self, is_new, fields);
+            if !is_met.await? {
+                return Ok(Some(Unmet { demand, is_new }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The fields that decide whether the rights meet the demands.
+pub(crate) fn fields_of(rights: &CallerRights, requests: &[Demands]) -> Fields {
+    let demands = requests.iter().flat_map(|request| &request.demands);
+    let mut privileges: Vec<Privilege> = demands
+        .flat_map(|it| &it.privileges_if_new)
+        .copied()
+        .collect();
+    privileges.sort_unstable_by_key(|privilege| privilege.name());
+    privileges.dedup();
+    rights.fields_of(&privileges).unwrap_or_default()
 }
 
 /// The stored data, as a request would change it.
-struct AsProposed<'p, 's> {
-    stored: &'p mut Prefetched<'s>,
+struct AsProposed<'p, S> {
+    stored: &'p mut S,
     proposed: &'p HashMap<AspectKey, AspectRow>,
 }
 
-impl AspectSource for AsProposed<'_, '_> {
+impl<S: AspectSource> AspectSource for AsProposed<'_, S> {
     async fn rows(&mut self, keys: Vec<AspectKey>) -> Result<Vec<AspectRow>, Error> {
         let mut rows = self.stored.rows(keys.clone()).await?;
         for (key, row) in keys.iter().zip(&mut rows) {
@@ -123,30 +143,15 @@ impl Catalog {
         let Some(rights) = self.rights(caller).await? else {
             return Ok(requests.iter().map(|_| None).collect());
         };
-        let demands = || requests.iter().flat_map(|request| &request.demands);
-        let urns: BTreeSet<&Urn> = demands().map(|demand| &demand.urn).collect();
+        let urns: BTreeSet<&Urn> = requests.iter().flat_map(Demands::urns).collect();
         let urns: Vec<Urn> = urns.into_iter().cloned().collect();
-        let mut privileges: Vec<Privilege> = demands()
-            .flat_map(|it| &it.privileges_if_new)
-            .copied()
-            .collect();
-        privileges.sort_unstable_by_key(|privilege| privilege.name());
-        privileges.dedup();
-        let fields = rights.fields_of(&privileges).unwrap_or_default();
+        let fields = fields_of(&rights, requests);
         let existing = self.existing(&urns).await?;
         let mut stored = Prefetched::new(self.store(), rights.domains(), &urns, fields).await?;
         let mut unmet = Vec::with_capacity(requests.len());
         for request in requests {
-            let mut first = None;
-            for demand in &request.demands {
-                let is_new = !existing.contains(&demand.urn);
-                let is_met = demand.is_met(&rights, &mut stored, request, is_new, fields);
-                if !is_met.await? {
-                    first = Some(Unmet { demand, is_new });
-                    break;
-                }
-            }
-            unmet.push(first);
+            let first = request.unmet(&rights, &mut stored, &existing, fields);
+            unmet.push(first.await?);
         }
         Ok(unmet)
     }
@@ -265,7 +270,7 @@ impl Demand {
     async fn is_met(
         &self,
         rights: &CallerRights,
-        stored: &mut Prefetched<'_>,
+        stored: &mut impl AspectSource,
         request: &Demands,
         is_new: bool,
         fields: Fields,
@@ -289,7 +294,23 @@ impl Demand {
             // Those whom the proposal names as owners decide nothing by that.
             resource.forget_owners();
         }
-        Ok(is_granted(&resource))
+        if !is_granted(&resource) {
+            return Ok(false);
+        }
+        if is_new || self.urn.entity_type() != "domain" {
+            return Ok(true);
+        }
+        let before = read_parent(&mut *source.stored, &self.urn).await?;
+        let after = read_parent(&mut source, &self.urn).await?;
+        if before == after {
+            return Ok(true);
+        }
+        for parent in [before, after] {
+            if !is_granted(&read_place(&mut source, parent.as_ref(), fields).await?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The privileges of which one suffices.
@@ -304,7 +325,9 @@ impl Demand {
 
 /// The privileges of a proposed change, without and with the one that only creates.
 pub(super) fn by_existence(names: &[String]) -> (Vec<Privilege>, Vec<Privilege>) {
-    let if_new = known_privileges(names);
+    // Names of privileges that do not exist any more have no effect.
+    let known = names.iter().filter_map(|name| Privilege::parse(name));
+    let if_new: Vec<Privilege> = known.collect();
     let mut privileges = if_new.clone();
     privileges.retain(|privilege| *privilege != CREATE_ENTITY);
     (privileges, if_new)

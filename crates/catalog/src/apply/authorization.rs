@@ -7,6 +7,7 @@
 //! - An entity that the list creates, or moves to another domain or container, is decided by its
 //!   state after the list. So a move needs the right on both sides, and stewards of a domain may
 //!   create what belongs to it.
+//! - A domain that moves needs the right on both parents too, because it is inside itself.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -47,7 +48,7 @@ pub(super) struct Authorization {
 }
 
 /// A decision that depends on stored data.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Check {
     /// The caller needs one of these,
     pub(super) privileges: Vec<Privilege>,
@@ -131,8 +132,11 @@ fn check_of(
     if *urn == *actor && demand::is_profile(change.aspect()) && !rights.is_narrowed() {
         return Ok(None);
     }
-    if matches!(proposal.privileges, Privileges::Authorized) {
-        return Ok(None);
+    match &proposal.privileges {
+        Privileges::Authorized => return Ok(None),
+        // They are about other entities than the proposal.
+        Privileges::OfOthers(_) => return Ok(Some(Check::default())),
+        _ => {}
     }
     let privileges = privileges_of(proposal);
     if let Some(policy) = rights.everywhere(&privileges) {
@@ -160,10 +164,11 @@ fn check_of(
 pub(super) fn privileges_of(proposal: &Proposal) -> Vec<Privilege> {
     let Proposal { urn, change, .. } = proposal;
     match &proposal.privileges {
-        Privileges::Authorized => Vec::new(),
+        Privileges::Authorized | Privileges::OfOthers(_) => Vec::new(),
         Privileges::OfChange => demand::of_change(urn, change),
         Privileges::OfChangeOr(others) => {
-            let of_change = demand::of_change(urn, change);
+            let mut of_change = demand::of_change(urn, change);
+            of_change.retain(|privilege| !others.contains(privilege));
             others.iter().copied().chain(of_change).collect()
         }
         Privileges::AnyOf { privileges, .. } => privileges.to_vec(),

@@ -14,9 +14,12 @@ mod create;
 mod current;
 mod delete;
 mod domains;
+mod grants;
+mod groups;
 mod labels;
 mod load;
 mod release;
+mod requirements;
 mod revert;
 mod rollback;
 mod trail;
@@ -44,8 +47,9 @@ use trail::Trail;
 use super::Applied;
 use super::authorization::{Authorization, Visibility};
 use super::prepare::{Payload, Prepared, about_proposal};
-use crate::proposal::{Change, Edit, Proposal, Requirement};
-use crate::{ConflictReason, Error, ErrorSubject, hooks};
+use crate::access::DeletedGrantees;
+use crate::proposal::{Change, Edit, Proposal};
+use crate::{ConflictReason, Error, hooks};
 
 /// The limit of a request body. Patches need it too, because they add to the stored value.
 const MAX_PATCHED_BYTES: usize = 16 * 1024 * 1024;
@@ -66,6 +70,10 @@ pub(super) struct Batch<'t> {
     is_resumable: bool,
     /// How many references to deleted entities were removed.
     released: usize,
+    /// The parents that domains had before the list.
+    places: HashMap<Urn, Option<Urn>>,
+    /// Deleted entities that policies may name.
+    deleted: DeletedGrantees,
     /// Entities that a dry run would delete.
     would_delete: HashSet<Urn>,
     stamp: AuditStamp,
@@ -88,6 +96,7 @@ impl<'t> Batch<'t> {
     ) -> Result<Applied, Error> {
         let mut batch = Self::new(tx, prepared, stamp);
         batch.items(prepared, authorization).await?;
+        batch.remove_grants().await?;
         batch.flush().await?;
         let Self {
             tx, trail, applied, ..
@@ -120,6 +129,8 @@ impl<'t> Batch<'t> {
             budget: Budget::default(),
             is_resumable: is_resumable(prepared),
             released: 0,
+            places: HashMap::new(),
+            deleted: DeletedGrantees::default(),
             would_delete: HashSet::new(),
             stamp,
             signs_links: false,
@@ -138,6 +149,11 @@ impl<'t> Batch<'t> {
     /// From here on, nothing is stored: the batch alone knows what the list has changed.
     pub(super) fn discard_writes(&mut self) {
         self.discards_writes = true;
+    }
+
+    /// Makes the caller the author of all links that the list writes.
+    pub(super) fn sign_links(&mut self) {
+        self.signs_links = true;
     }
 
     /// The texts of aspects as the list has left them so far.
@@ -241,9 +257,9 @@ impl<'t> Batch<'t> {
         for requirement in requirements {
             self.require(item, requirement).await?;
         }
-        let keeps_status =
-            |requirement: &Requirement| matches!(requirement, Requirement::AccountStatusUnchanged);
-        if requirements.iter().any(keeps_status) {
+        if item.proposal.keeps_account_status()
+            || account_status::is_of_administrator(&item.proposal, self.stamp.actor.as_str())
+        {
             self.change_keeping_status(item).await?;
         } else {
             self.change(item).await?;
@@ -323,51 +339,6 @@ impl<'t> Batch<'t> {
                 Ok(())
             }
         }
-    }
-
-    async fn require(&mut self, item: &Prepared, requirement: &Requirement) -> Result<(), Error> {
-        let urn = &item.proposal.urn;
-        match requirement {
-            Requirement::Version { .. }
-            | Requirement::ModifiedSince { .. }
-            | Requirement::UnmodifiedSince { .. } => {
-                for subject in self.subjects(item).await? {
-                    let row = self.get(urn, subject).await?;
-                    conditions::check(requirement, subject, row.as_deref())?;
-                }
-            }
-            Requirement::Exists {
-                urn,
-                otherwise,
-                position,
-            } => {
-                let entity = Registry::get().check_urn(urn)?;
-                if self.hides(urn) || !self.exists(urn, entity).await? {
-                    let subject = ErrorSubject::entity(urn).at(*position);
-                    return Err(Error::no_entity(otherwise.as_str()).about(subject));
-                }
-            }
-            Requirement::IsNew { otherwise } => {
-                let entity = Registry::get().check_urn(urn)?;
-                if self.exists(urn, entity).await? {
-                    return Err(already_exists(otherwise.clone()));
-                }
-            }
-            Requirement::HasColumns {
-                dataset,
-                field_paths,
-            } => {
-                let schema = self.get(dataset, AspectName::SCHEMA_METADATA).await?;
-                self.columns.check(dataset, schema.as_ref(), field_paths)?;
-            }
-            Requirement::Holds { key, check } => {
-                let row = self.get(&key.urn, key.aspect).await?;
-                check.run(Current::new(row).value(key.aspect)?)?;
-            }
-            // Checked when the new value is known.
-            Requirement::UniqueSiblingName { .. } | Requirement::AccountStatusUnchanged => {}
-        }
-        Ok(())
     }
 
     /// A whole aspect, written directly.

@@ -41,8 +41,8 @@ impl Payload {
     /// Checks a JSON text against the registry. The text is stored unchanged, unless it has members
     /// that the registry does not know, or the same member several times: only the last of those is
     /// checked and read.
-    fn parse(entity: &EntitySpec, aspect: AspectName, text: &str) -> Result<Self, Error> {
-        let (value, repeated) = json::parse(text).map_err(|error| {
+    fn parse(entity: &EntitySpec, aspect: AspectName, text: String) -> Result<Self, Error> {
+        let (value, repeated) = json::parse(&text).map_err(|error| {
             Error::invalid_aspect(format!("the value of {aspect} is not JSON: {error}"))
         })?;
         let text = (!repeated).then_some(text);
@@ -54,12 +54,12 @@ impl Payload {
         entity: &EntitySpec,
         aspect: AspectName,
         mut value: Value,
-        text: Option<&str>,
+        text: Option<String>,
     ) -> Result<Self, Error> {
         let trimmed = Registry::get().validate(entity, aspect, &mut value)?;
         let payload = Self::of(value);
         if let Some(text) = text.filter(|_| !trimmed) {
-            payload.text.get_or_init(|| text.to_owned());
+            payload.text.get_or_init(|| text);
         }
         Ok(payload)
     }
@@ -80,8 +80,9 @@ impl Payload {
 }
 
 impl Prepared {
-    pub(super) fn check(proposal: Proposal) -> Result<Self, Error> {
-        let checked = Self::parts(&proposal);
+    /// The payload takes the text out of the change.
+    pub(super) fn check(mut proposal: Proposal) -> Result<Self, Error> {
+        let checked = Self::parts(&mut proposal);
         let (entity, payload) = checked.map_err(|error| about_proposal(error, &proposal))?;
         Ok(Self {
             proposal,
@@ -90,17 +91,17 @@ impl Prepared {
         })
     }
 
-    fn parts(proposal: &Proposal) -> Result<(&'static EntitySpec, Option<Payload>), Error> {
+    fn parts(proposal: &mut Proposal) -> Result<(&'static EntitySpec, Option<Payload>), Error> {
         let registry = Registry::get();
         let entity = registry.check_stored_urn(&proposal.urn)?;
         if let Some(aspect) = proposal.change.aspect() {
             entity.check_aspect(aspect)?;
         }
-        let payload = match &proposal.change {
+        let payload = match &mut proposal.change {
             Change::Upsert { aspect, text }
             | Change::Create { aspect, text }
             | Change::CreateEntity { aspect, text } => {
-                let payload = Payload::parse(entity, *aspect, text)?;
+                let payload = Payload::parse(entity, *aspect, std::mem::take(text))?;
                 // Derived here, while no other writer waits for the transaction.
                 payload.derived(&AspectKey::new(&proposal.urn, *aspect));
                 if *aspect == entity.key_aspect

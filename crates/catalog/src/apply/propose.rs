@@ -13,8 +13,9 @@ use docent_store::{AspectKey, ReadRequest, transact};
 use super::Applied;
 use super::authorization::{self, Visibility};
 use super::batch::Batch;
-use super::prepare::Prepared;
-use crate::action_requests::{MAX_CHANGES, ProposedChange, is_proposable_type};
+use super::prepare::{Prepared, about_proposal};
+use crate::access::{Grant, denied};
+use crate::action_requests::{self, MAX_CHANGES, ProposedChange, is_proposable_type};
 use crate::privilege::{PROPOSE_CHANGES, Privilege};
 use crate::proposal::{Change, Proposal, Requirement};
 use crate::{Caller, Catalog, Error, ErrorKind};
@@ -30,15 +31,25 @@ impl Catalog {
         if denial.kind() != ErrorKind::Forbidden
             || prepared.len() > MAX_CHANGES
             || !prepared.iter().all(is_proposable)
-            || !self.may_propose(caller, &prepared).await?
         {
             return Err(denial);
+        }
+        for item in prepared.iter() {
+            let urn = &item.proposal.urn;
+            if let Grant::Missing(scope) = self.grant(caller, &[PROPOSE_CHANGES], Some(urn)).await?
+            {
+                // The user could propose it: the privilege that the scope lacks is this one.
+                return Err(scope.map_or(denial, |scope| {
+                    let error = denied(caller.actor(), Some(&scope), &[PROPOSE_CHANGES], Some(urn));
+                    about_proposal(error, &item.proposal)
+                }));
+            }
         }
         let visibility = self.visibility_of(&prepared).await?;
         if self.changes_stored(&prepared, &visibility.hidden).await? {
             return Err(denial);
         }
-        let request = self.new_action_request(caller).await?;
+        let request = self.new_action_request()?;
         let stamp = AuditStamp::new(caller.actor(), self.now_ms());
         let stored = request.clone();
         let event = self.audit_event(caller, stamp.time, &[]);
@@ -47,11 +58,14 @@ impl Catalog {
             let (request, event) = (stored.clone(), event.clone());
             let visibility = Arc::clone(&visibility);
             Box::pin(async move {
+                // The limits hold for all proposals together, so they are made one by one.
+                tx.lock(action_requests::ENTITY).await?;
                 let changes = Batch::dry_run(tx, &prepared, &visibility, &stamp).await?;
                 if changes.is_empty() {
                     return Ok(false);
                 }
-                let proposals = crate::action_requests::new_request(&request, &stamp, changes)?;
+                action_requests::check_limits(tx, &stamp.actor).await?;
+                let proposals = action_requests::new_request(&request, &stamp, changes)?;
                 let items: Vec<Prepared> = proposals
                     .into_iter()
                     .map(Prepared::check)
@@ -86,16 +100,6 @@ impl Catalog {
         }
         let reply = self.store().read(ReadRequest::exists(&keys)).await?;
         Ok(reply.exists.contains(&true))
-    }
-
-    async fn may_propose(&self, caller: &Caller, prepared: &[Prepared]) -> Result<bool, Error> {
-        for item in prepared {
-            let urn = Some(&item.proposal.urn);
-            if !self.is_allowed(caller, &[PROPOSE_CHANGES], urn).await? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 }
 
@@ -143,6 +147,7 @@ impl Batch<'_> {
         let mut batch = Batch::new(tx, prepared, stamp.clone());
         batch.discard_writes();
         batch.hide(visibility);
+        batch.sign_links();
         let before = batch.values(keys.iter().map(|(key, ..)| key)).await?;
         let mut is_new = Vec::with_capacity(keys.len());
         for (key, item, _) in &keys {
@@ -160,7 +165,7 @@ impl Batch<'_> {
                 continue;
             }
             let requirements: Vec<&Requirement> = requirements_of(prepared, &key).collect();
-            let requires = requirements.iter().filter_map(|it| it.entity());
+            let requires = requirements.iter().flat_map(|it| it.entities());
             let is_unique = |it: &&Requirement| matches!(it, Requirement::UniqueSiblingName { .. });
             changes.push(ProposedChange {
                 requires: requires.cloned().collect(),
@@ -189,7 +194,7 @@ fn requirements_of<'p>(
     let items = prepared.iter().filter(is_of_key);
     items
         .flat_map(|item| &item.proposal.requirements)
-        .filter(|it| it.entity() != Some(&key.urn))
+        .filter(|it| !it.entities().contains(&key.urn))
 }
 
 #[cfg(test)]

@@ -46,8 +46,8 @@ pub struct AuditPage {
 }
 
 impl AuditQuery {
-    /// Rejects a query that can find nothing by mistake. Returns how many items each event has at
-    /// most.
+    /// Rejects a query that can find nothing by mistake. What it names need not exist: the log has
+    /// deleted users and entities. Returns how many items each event has at most.
     fn check(&self, count: usize) -> Result<usize, Error> {
         if !(1..=MAX_COUNT).contains(&count) {
             return Err(Error::invalid(format!(

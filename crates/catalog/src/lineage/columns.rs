@@ -142,7 +142,7 @@ impl Catalog {
             LineageDirection::Downstream => {
                 let pages = self
                     .store()
-                    .edges_list(columns, false, &[RELATIONSHIP], 0, MAX_NEIGHBOURS)
+                    .edges_list(columns, false, &[RELATIONSHIP], &[], 0, MAX_NEIGHBOURS)
                     .await?;
                 sources.extend(
                     pages

@@ -56,11 +56,11 @@ impl Catalog {
         let store = self.store();
         let names = registry.lineage_relationships(direction);
         let outgoing = store
-            .edges_list(urns, true, names, 0, MAX_NEIGHBOURS)
+            .edges_list(urns, true, names, &[], 0, MAX_NEIGHBOURS)
             .await?;
         let names = registry.lineage_relationships(direction.opposite());
         let incoming = store
-            .edges_list(urns, false, names, 0, MAX_NEIGHBOURS)
+            .edges_list(urns, false, names, &[], 0, MAX_NEIGHBOURS)
             .await?;
         let is_cut = |page: &ListPage<RelatedEntity>| page.total > MAX_NEIGHBOURS;
         Ok(urns

@@ -7,16 +7,24 @@ use serde_json::Value;
 use super::{NewPolicy, PolicyKind};
 use crate::Error;
 use crate::access::{PolicyField, has_criteria};
-use crate::limits::{check_name, check_note};
+use crate::limits::{check_length, check_lines, check_name, check_note};
 use crate::privilege::Privilege;
 
 /// The most users, groups, roles, criteria or values of one list in a policy.
 pub(crate) const MAX_LISTED: usize = 1_000;
+/// The most values of all criteria of a policy together.
+const MAX_VALUES: usize = 10_000;
+/// The most characters of a prefix: as many as a URN can have.
+const MAX_PREFIX_CHARACTERS: usize = docent_model::MAX_ENCODED_BYTES;
 
 /// Checks a policy, and returns the entities that must exist.
 pub(super) fn check(new: &NewPolicy) -> Result<Vec<Urn>, Error> {
     check_name("a policy", &new.name)?;
     check_note("the description", new.description.as_deref())?;
+    check_lines(
+        "the description",
+        new.description.as_deref().unwrap_or_default(),
+    )?;
     check_privileges(new)?;
     let mut named = Vec::new();
     for (member, urns, entity_type) in [
@@ -45,20 +53,27 @@ pub(super) fn check(new: &NewPolicy) -> Result<Vec<Urn>, Error> {
             "a policy of type PLATFORM has no resources: omit them, or choose METADATA",
         ));
     }
+    check_extent(resources)?;
     if let Some(entity_type) = resources["type"].as_str() {
         check_entity_type(entity_type)?;
     }
-    let urns = resources["resources"].as_array();
-    let urns = urns.map(Vec::as_slice).unwrap_or_default();
+    let urns = items(&resources["resources"]);
     check_count("resources", urns.len())?;
     for urn in urns.iter().filter_map(Value::as_str) {
         named.push(Registry::get().parse_urn(urn)?);
     }
+    let mut values = 0;
     for member in ["filter", "privilegeConstraints"] {
-        let criteria = resources[member]["criteria"].as_array();
-        let criteria = criteria.map(Vec::as_slice).unwrap_or_default();
+        let criteria = items(&resources[member]["criteria"]);
         check_count("criteria", criteria.len())?;
         for criterion in criteria {
+            values += items(&criterion["values"]).len();
+            if values > MAX_VALUES {
+                return Err(Error::invalid(format!(
+                    "the criteria of the policy have more than {MAX_VALUES} values together: use domains, containers or \
+                     several policies"
+                )));
+            }
             named.extend(check_criterion(criterion)?);
         }
     }
@@ -67,22 +82,52 @@ pub(super) fn check(new: &NewPolicy) -> Result<Vec<Urn>, Error> {
     Ok(named)
 }
 
+/// Rejects `resources` that do not say what the policy covers, or say it in two ways. DataHub reads
+/// them as everything, or ignores one of the two.
+fn check_extent(resources: &Value) -> Result<(), Error> {
+    let covers_all = resources["allResources"] == true;
+    let filter = resources.get("filter").map(|filter| &filter["criteria"]);
+    let listed = resources.get("resources").map(items);
+    let is_listed = listed.is_some_and(|listed| !listed.is_empty());
+    let has_type = resources["type"].is_string();
+    let problem = match filter {
+        Some(_) if has_type || is_listed => {
+            "`resources` has a `filter`, so its `type` and `resources` have no effect: write them as criteria, for TYPE \
+             and URN"
+        }
+        Some(criteria) if covers_all && !items(criteria).is_empty() => {
+            "`allResources` contradicts the criteria of the `filter`: omit one of them"
+        }
+        Some(_) => return Ok(()),
+        None if covers_all && is_listed => {
+            "`allResources` contradicts the list of `resources`: omit one of them"
+        }
+        None if covers_all => return Ok(()),
+        None if listed.is_some_and(<[Value]>::is_empty) => {
+            "the list of `resources` is empty, so the policy would cover nothing: name some, or send \
+             {\"allResources\": true} to cover everything"
+        }
+        None if has_type || is_listed => return Ok(()),
+        None => {
+            "`resources` does not say what the policy covers: send a `filter`, a `type` or a list, or \
+             {\"allResources\": true} to cover everything"
+        }
+    };
+    Err(Error::invalid(problem))
+}
+
+/// The items of a list; none if it is missing.
+fn items(list: &Value) -> &[Value] {
+    list.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
 /// Rejects an update that omits the resources of a policy that covers only some: it would cover
 /// everything. DataHub accepts it.
 pub(super) fn check_widening(current: Option<&Value>, new: &NewPolicy) -> Result<(), Error> {
-    let is_explicit = new.resources.as_ref().is_some_and(|resources| {
-        resources["allResources"] == true
-            || resources["filter"].is_object()
-            || has_criteria(resources)
-    });
     let resources = current.map(|current| &current["resources"]);
-    let is_limited = resources.is_some_and(has_criteria);
-    let is_constrained = resources.is_some_and(|it| it["privilegeConstraints"].is_object());
-    let keeps_constraints = |resources: &Value| resources["privilegeConstraints"].is_object();
-    let drops_constraints =
-        is_constrained && !new.resources.as_ref().is_some_and(keeps_constraints);
-    let may_widen = is_limited || drops_constraints;
-    if new.kind == PolicyKind::Metadata && may_widen && !is_explicit {
+    let is_limited =
+        resources.is_some_and(|it| has_criteria(it) || it["privilegeConstraints"].is_object());
+    if new.kind == PolicyKind::Metadata && is_limited && new.resources.is_none() {
         return Err(Error::invalid(
             "the policy covers only some resources, and the update has none: send its `resources` to keep them, or \
              {\"allResources\": true} to cover everything",
@@ -129,8 +174,7 @@ fn check_criterion(criterion: &Value) -> Result<Vec<Urn>, Error> {
             shorten(name)
         )));
     };
-    let values = criterion["values"].as_array();
-    let values = values.map(Vec::as_slice).unwrap_or_default();
+    let values = items(&criterion["values"]);
     check_count("values", values.len())?;
     let values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
     if values.is_empty() || values.contains(&"") {
@@ -145,6 +189,13 @@ fn check_criterion(criterion: &Value) -> Result<Vec<Urn>, Error> {
         return Ok(Vec::new());
     }
     if criterion["condition"] == "STARTS_WITH" {
+        for value in values {
+            check_length(
+                &format!("a prefix for {name}"),
+                value,
+                MAX_PREFIX_CHARACTERS,
+            )?;
+        }
         return Ok(Vec::new());
     }
     let mut named = Vec::new();

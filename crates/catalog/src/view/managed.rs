@@ -2,44 +2,47 @@
 //! they do not exist. Their names tell what the administrators alone should know, such as the
 //! domains that policies hide.
 //!
-//! To add a type: a line in [`MANAGED_TYPES`].
+//! To add a type: its name in [`MANAGED_TYPES`], and who manages it in
+//! [`crate::access::type_managers`].
 
 use std::collections::HashSet;
 
-use docent_model::{AspectName, Registry, Urn};
+use docent_model::Urn;
 use docent_search::{DEFAULT_TYPES, SearchRequest};
 
 use crate::access::scope::CallerRights;
+use crate::access::type_managers;
 use crate::privilege::{self as p, Privilege};
-use crate::{Caller, Catalog, Error, invitations, tokens};
+use crate::{Catalog, Error, invitations, tokens};
 
-/// The entity types, and the privileges of which one is enough to see them. Scopes of tokens do not
-/// narrow reading, so those of the user count. Users see their own access tokens, too; no search
-/// finds tokens.
-const MANAGED_TYPES: [(&str, &[Privilege]); 7] = [
-    (tokens::ENTITY, &[p::MANAGE_ACCESS_TOKENS]),
-    // DataHub's default policies grant the first to nobody.
-    (
-        "dataHubConnection",
-        &[p::MANAGE_CONNECTIONS, p::MANAGE_INGESTION],
-    ),
-    ("dataHubExecutionRequest", &[p::MANAGE_INGESTION]),
-    ("dataHubIngestionSource", &[p::MANAGE_INGESTION]),
-    ("dataHubPolicy", &[p::MANAGE_POLICIES]),
-    ("dataHubSecret", &[p::MANAGE_SECRETS]),
-    (
-        invitations::ENTITY,
-        &[
+/// The entity types. Users see their own access tokens, too; no search finds tokens.
+const MANAGED_TYPES: [&str; 7] = [
+    tokens::ENTITY,
+    "dataHubConnection",
+    "dataHubExecutionRequest",
+    "dataHubIngestionSource",
+    "dataHubPolicy",
+    "dataHubSecret",
+    invitations::ENTITY,
+];
+
+/// The privileges of which one is enough to see the entities of a managed type, within the scope of
+/// the token. Tokens and invite links are written by their use cases alone, which have their own.
+fn viewers(entity_type: &str) -> &'static [Privilege] {
+    match entity_type {
+        tokens::ENTITY => &[p::MANAGE_ACCESS_TOKENS],
+        invitations::ENTITY => &[
             p::MANAGE_POLICIES,
             p::MANAGE_USER_CREDENTIALS,
             p::MANAGE_USERS_AND_GROUPS,
         ],
-    ),
-];
+        other => type_managers(other),
+    }
+}
 
 /// Whether entities of a type are seen by those who manage them only.
 pub(crate) fn is_managed_type(entity_type: &str) -> bool {
-    MANAGED_TYPES.iter().any(|(name, _)| *name == entity_type)
+    MANAGED_TYPES.contains(&entity_type)
 }
 
 /// The managed types that a search can find.
@@ -52,44 +55,28 @@ pub(super) fn reached_types(request: &SearchRequest) -> Vec<&'static str> {
             request.types.iter().any(|it| it == name)
         }
     };
-    let names = MANAGED_TYPES.iter().map(|(name, _)| *name);
-    names.filter(|name| is_reached(name)).collect()
+    let mut names = MANAGED_TYPES.to_vec();
+    names.retain(|name| is_reached(name));
+    names
 }
 
 impl Catalog {
     /// The types among these that the caller of this catalog does not manage.
-    pub(super) async fn unmanaged_types(
+    pub(crate) async fn unmanaged_types(
         &self,
         is_relevant: impl Fn(&str) -> bool,
     ) -> Result<Vec<&'static str>, Error> {
-        let types = MANAGED_TYPES.iter().filter(|(name, _)| is_relevant(name));
-        let types: Vec<_> = types.collect();
+        let mut types = MANAGED_TYPES.to_vec();
+        types.retain(|name| is_relevant(name));
         if types.is_empty() {
             return Ok(Vec::new());
         }
         let rights = self.reading_rights().await?;
-        let is_unmanaged = |privileges: &[Privilege]| {
+        types.retain(|name| {
             let rights = rights.as_ref();
-            rights.is_some_and(|rights| rights.everywhere(privileges).is_none())
-        };
-        Ok(types
-            .into_iter()
-            .filter(|(_, privileges)| is_unmanaged(privileges))
-            .map(|(name, _)| *name)
-            .collect())
-    }
-
-    /// Whether the caller of this catalog would have to manage all entities with an aspect to see
-    /// them.
-    pub(crate) async fn is_unmanaged_aspect(&self, aspect: AspectName) -> Result<bool, Error> {
-        let entities = Registry::get().entities();
-        let names = entities.filter(|entity| entity.has_aspect(aspect));
-        let names: Vec<&str> = names.map(|entity| entity.name).collect();
-        if names.is_empty() || !names.iter().all(|name| is_managed_type(name)) {
-            return Ok(false);
-        }
-        let unmanaged = self.unmanaged_types(|name| names.contains(&name)).await?;
-        Ok(unmanaged.len() == names.len())
+            rights.is_some_and(|rights| rights.everywhere(viewers(name)).is_none())
+        });
+        Ok(types)
     }
 
     /// The entities among these that the caller of this catalog would have to manage to see them.
@@ -137,27 +124,29 @@ impl Catalog {
         Ok(Some(own))
     }
 
-    /// What the user of this catalog may do, whatever the scope of the token; `None` for
-    /// everything.
+    /// What the caller of this catalog may do; `None` for everything.
     pub(crate) async fn reading_rights(&self) -> Result<Option<CallerRights>, Error> {
-        match &self.reading_caller {
-            Some(caller) => self.rights(&Caller::new(caller.actor().clone())).await,
-            None => Ok(None),
+        match (&self.reading_caller, &self.view) {
+            (Some(caller), Some(view)) => Ok(Some(CallerRights::new(view.user.clone(), caller))),
+            (Some(caller), None) => self.rights(caller).await,
+            (None, _) => Ok(None),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use docent_model::Registry;
+
     use super::*;
     use crate::view::UNRESTRICTED_TYPES;
 
     #[test]
     fn every_managed_type_is_known_and_decided_by_nothing_else() {
-        for (name, privileges) in MANAGED_TYPES {
+        for name in MANAGED_TYPES {
             assert!(Registry::get().entity(name).is_some(), "{name}");
             assert!(UNRESTRICTED_TYPES.contains(&name), "{name}");
-            assert!(!privileges.is_empty(), "{name}");
+            assert!(!viewers(name).is_empty(), "{name}");
         }
     }
 }

@@ -202,20 +202,25 @@ impl<'c> Reader<'c> {
         limit: usize,
     ) -> Result<Vec<ListPage<RelatedEntity>>, Error> {
         let store = self.store;
-        if !self.has_view() {
-            let pages = store.edges_list(urns, outgoing, relationships, start, limit);
-            return self.without_managed(urns, pages.await?).await;
-        }
+        // Of these types the caller sees own tokens at most, which have no public relationships.
+        let unmanaged = self.catalog.unmanaged_types(|_| true).await?;
         let hidden = self.hidden(urns).await?;
+        if !self.has_view() {
+            let pages = store.edges_list(urns, outgoing, relationships, &unmanaged, start, limit);
+            let mut pages = pages.await?;
+            for (urn, page) in urns.iter().zip(&mut pages) {
+                if hidden.contains(urn) {
+                    *page = cut(Vec::new(), 0, 0);
+                }
+            }
+            return Ok(pages);
+        }
         let mut pages = Vec::with_capacity(urns.len());
         // The limit is one for all entities together.
         let mut all_read = 0;
         for urn in urns {
             if hidden.contains(urn) {
-                pages.push(ListPage {
-                    total: 0,
-                    items: Vec::new(),
-                });
+                pages.push(cut(Vec::new(), 0, 0));
                 continue;
             }
             let urn = std::slice::from_ref(urn);
@@ -223,7 +228,7 @@ impl<'c> Reader<'c> {
             let mut read = 0;
             loop {
                 let chunk = self.next_chunk(all_read, "relationships")?;
-                let page = store.edges_list(urn, outgoing, relationships, read, chunk);
+                let page = store.edges_list(urn, outgoing, relationships, &unmanaged, read, chunk);
                 let page = page.await?.pop();
                 let items = page.map(|page| page.items).unwrap_or_default();
                 read += items.len();
@@ -236,29 +241,6 @@ impl<'c> Reader<'c> {
                 }
             }
             pages.push(cut(seen, start, limit));
-        }
-        Ok(pages)
-    }
-
-    /// Removes what the caller would have to manage. Without view policies that are few edges, so
-    /// totals are not read again: they are exact for a list of one page.
-    async fn without_managed(
-        &self,
-        urns: &[Urn],
-        mut pages: Vec<ListPage<RelatedEntity>>,
-    ) -> Result<Vec<ListPage<RelatedEntity>>, Error> {
-        let edges = pages.iter().flat_map(|page| &page.items);
-        let hidden = self.hidden(urns.iter().chain(edges.map(|edge| &edge.urn)));
-        let hidden = hidden.await?;
-        if !hidden.is_empty() {
-            for (urn, page) in urns.iter().zip(&mut pages) {
-                if hidden.contains(urn) {
-                    *page = cut(Vec::new(), 0, 0);
-                }
-                let all = page.items.len();
-                page.items.retain(|edge| !hidden.contains(&edge.urn));
-                page.total -= all - page.items.len();
-            }
         }
         Ok(pages)
     }

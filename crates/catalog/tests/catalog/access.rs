@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use docent_catalog::action_requests::{ActionRequestFilter, Verdict};
 use docent_catalog::descriptions::NewDescription;
+use docent_catalog::domains::NewDomain;
 use docent_catalog::privilege::EDIT_ENTITY;
 use docent_catalog::{Caller, Catalog, Change, Error, ErrorKind, Proposal};
-use docent_model::{AspectName, SystemClock, Urn};
+use docent_model::{AspectName, SystemClock, SystemMetadata, Urn};
+use docent_store::{AspectKey, ReadRequest};
 use serde_json::{Value, json};
 
 use crate::{Fixture, dataset, upsert, write_as_operator};
@@ -234,6 +237,136 @@ async fn a_dataset_that_changes_its_domain_needs_the_right_on_both_sides() {
         .move_domain(&sam, &domain_urn("accounting"), Some(&domain_urn("hr")))
         .await;
     is_denied(away, "EDIT_ENTITY");
+}
+
+/// A domain is inside itself, so the right on it is no right on the places that it comes from and
+/// goes to.
+#[tokio::test]
+async fn a_domain_that_moves_needs_the_right_on_both_parents() {
+    let fixture = with_steward().await;
+    let (catalog, sam, uma) = (&fixture.catalog, user("sam"), user("uma"));
+    let [finance, accounting, hr, books, people] =
+        ["finance", "accounting", "hr", "books", "people"].map(domain_urn);
+    assign(&fixture, "uma", "Reader").await;
+    let actors = json!({"users": [uma.actor()]});
+    let in_hr = json!([{"field": "DOMAIN", "values": [hr]}]);
+    let steward = policy("hr-stewards", &actors, &["EDIT_ENTITY"], &in_hr);
+    let actors = json!({"users": [sam.actor()]});
+    let in_finance = json!([{"field": "DOMAIN", "values": [finance]}]);
+    let deleter = policy("deleters", &actors, &["DELETE_ENTITY"], &in_finance);
+    let below = json!({"name": "people", "parentDomain": hr});
+    let below = upsert(&people, "domainProperties", &below);
+    write_as_operator(catalog, vec![steward, deleter, below]).await;
+    let ingested = async |value: Value| {
+        let properties = upsert(&finance, "domainProperties", &value);
+        write(&fixture, &sam, vec![properties]).await
+    };
+    let away = catalog.move_domain(&sam, &finance, Some(&hr)).await;
+    is_denied(away, "MANAGE_DOMAINS");
+    let away = ingested(json!({"name": "finance", "parentDomain": hr})).await;
+    is_denied(away, "MANAGE_DOMAINS");
+    ingested(json!({"name": "money"})).await.unwrap();
+    let new = NewDomain {
+        id: Some("books".to_owned()),
+        name: "Books".to_owned(),
+        parent: Some(finance.clone()),
+        ..NewDomain::default()
+    };
+    catalog.create_domain(&sam, new).await.unwrap();
+    let within = catalog.move_domain(&sam, &accounting, Some(&books)).await;
+    within.unwrap();
+
+    let admin = administrator();
+    let below = json!({"name": "money", "parentDomain": hr});
+    let mut moved = upsert(&finance, "domainProperties", &below);
+    moved.system_metadata = Some(SystemMetadata {
+        run_id: "r".to_owned(),
+        last_run_id: "r".to_owned(),
+        ..SystemMetadata::default()
+    });
+    write(&fixture, &admin, vec![moved]).await.unwrap();
+    for steward in [&sam, &uma] {
+        let to_root = catalog.move_domain(steward, &finance, None).await;
+        is_denied(to_root, "MANAGE_DOMAINS");
+    }
+    is_denied(ingested(json!({"name": "money"})).await, hr.as_str());
+    for domain in [&accounting, &books] {
+        let moved = catalog.move_domain(&admin, domain, None).await;
+        moved.unwrap();
+    }
+    let aspect = AspectName::DOMAIN_PROPERTIES;
+    let rollback = Change::RollbackRun {
+        run_id: "r".to_owned(),
+        hard: false,
+        dry_run: false,
+    };
+    for change in [Change::Clear, Change::DeleteAspect { aspect }, rollback] {
+        let to_root = Proposal::new(finance.clone(), change);
+        let to_root = write(&fixture, &sam, vec![to_root]).await;
+        is_denied(to_root, hr.as_str());
+    }
+    // Nor does another domain of the same name take its place.
+    let again = json!({"name": "money", "parentDomain": people});
+    let again = vec![
+        Proposal::new(finance.clone(), Change::DeleteEntity),
+        upsert(&finance, "domainProperties", &again),
+    ];
+    is_denied(write(&fixture, &sam, again).await, hr.as_str());
+    let within = catalog.move_domain(&sam, &finance, Some(&people)).await;
+    is_denied(within, hr.as_str());
+    let within = catalog.move_domain(&uma, &finance, Some(&people)).await;
+    within.unwrap();
+}
+
+#[tokio::test]
+async fn the_steward_of_a_domain_does_not_decide_about_its_move() {
+    let fixture = with_steward().await;
+    let (catalog, paula) = (&fixture.catalog, user("paula"));
+    assign(&fixture, "paula", "Proposer").await;
+    let (finance, hr) = (domain_urn("finance"), domain_urn("hr"));
+    let proposed = catalog.move_domain(&paula, &finance, Some(&hr)).await;
+    proposed.unwrap();
+    for (name, may) in [("sam", false), ("eddie", true)] {
+        for verdict in [Verdict::Reject, Verdict::Accept] {
+            let decided = decide_first(&fixture, &user(name), verdict).await;
+            if may {
+                return decided.unwrap();
+            }
+            is_denied(decided, "MANAGE_DOMAINS");
+        }
+    }
+}
+
+/// Decides the newest proposal.
+async fn decide_first(fixture: &Fixture, caller: &Caller, verdict: Verdict) -> Result<(), Error> {
+    let catalog = &fixture.catalog;
+    let (admin, all) = (administrator(), ActionRequestFilter::default());
+    let listed = catalog.list_action_requests(&admin, &all, 0, 1);
+    let (requests, _) = listed.await.unwrap();
+    let urns = [requests[0].urn.clone()];
+    let decided = catalog.decide_action_requests(caller, &urns, verdict, None);
+    decided.await.map(drop)
+}
+
+#[tokio::test]
+async fn a_proposer_is_the_author_of_the_links_that_are_accepted() {
+    let fixture = with_steward().await;
+    let paula = user("paula");
+    assign(&fixture, "paula", "Proposer").await;
+    let link = json!({
+        "url": "https://example.com", "description": "d",
+        "createStamp": {"time": 1, "actor": "urn:li:corpuser:grace"},
+    });
+    let links = json!({"elements": [link]});
+    let links = upsert(&dataset("ledger"), "institutionalMemory", &links);
+    write(&fixture, &paula, vec![links]).await.unwrap();
+    let accepted = decide_first(&fixture, &user("sam"), Verdict::Accept).await;
+    accepted.unwrap();
+    let key = AspectKey::new(&dataset("ledger"), AspectName::INSTITUTIONAL_MEMORY);
+    let stored = fixture.store.read(ReadRequest::row(&key)).await.unwrap();
+    let stored: Value = serde_json::from_str(&stored.into_row().unwrap().metadata).unwrap();
+    let author = &stored["elements"][0]["createStamp"]["actor"];
+    assert_eq!(author, paula.actor().as_str());
 }
 
 #[tokio::test]

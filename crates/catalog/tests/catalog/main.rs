@@ -8,10 +8,12 @@ mod external_users;
 mod lineage;
 mod model;
 mod people;
+mod policy_races;
 mod random;
 mod random_world;
 mod runs;
 mod tokens;
+mod view_filters;
 mod writing;
 
 use std::sync::Arc;

@@ -75,7 +75,12 @@ async fn the_administrator_is_created_besides_other_users_and_stays_removed() {
     let removed = json!({"removed": true}).to_string();
     let removal = Proposal::upsert(datahub(), AspectName::STATUS, removed);
     let administrator = Caller::new(datahub());
-    let ingested = fixture.catalog.ingest(&administrator, vec![removal]);
+    let ingested = fixture
+        .catalog
+        .ingest(&administrator, vec![removal.clone()]);
+    assert_eq!(ingested.await.unwrap_err().kind(), ErrorKind::Forbidden);
+    let operator = Caller::system();
+    let ingested = fixture.catalog.ingest(&operator, vec![removal]);
     ingested.await.unwrap();
     assert!(matches!(ensure().await, Administrator::Blocked));
     let users = fixture.catalog.list_users(false, None, 10);

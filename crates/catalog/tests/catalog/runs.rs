@@ -191,7 +191,7 @@ async fn an_entity_with_thousands_of_references_is_deleted_in_chunks() {
         assert_eq!(exists.unwrap(), [false]);
         let edges = fixture
             .store
-            .edges_list(std::slice::from_ref(target), false, &[], 0, 1)
+            .edges_list(std::slice::from_ref(target), false, &[], &[], 0, 1)
             .await
             .unwrap();
         assert_eq!(edges[0].total, 0, "{aspect}");

@@ -122,7 +122,7 @@ async fn run(settings: Settings) -> Result<()> {
         request_timeout: settings.request_timeout,
         identity: Arc::new(identity),
     };
-    let router = docent_http::router(AppState::new(catalog.clone(), engine, http));
+    let service = docent_http::service(AppState::new(catalog.clone(), engine, http));
     let scheme = certificate.as_ref().map_or("http", |_| "https");
     let second = ui.as_ref().map(|(_, address)| *address);
     announce_addresses(scheme, address, second);
@@ -138,12 +138,12 @@ async fn run(settings: Settings) -> Result<()> {
         background.spawn(certificate.watch());
     }
     let serve = async |listener| {
-        let (connections, router, stop) = (connections.clone(), router.clone(), stop.clone());
+        let (connections, service, stop) = (connections.clone(), service.clone(), stop.clone());
         match certificate.clone() {
             Some(certificate) => {
-                server::serve_tls(listener, connections, certificate, router, stop).await
+                server::serve_tls(listener, connections, certificate, service, stop).await
             }
-            None => server::serve(listener, connections, router, stop).await,
+            None => server::serve(listener, connections, service, stop).await,
         }
     };
     match ui {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use docent_catalog::view::stand_in;
-use docent_catalog::{AspectRow, EntityAspects, Error, ReadReply, ReadRequest};
+use docent_catalog::{AspectRow, EntityAspects, Error, ReadReply, ReadRequest, long_work};
 use docent_model::Urn;
 use serde_json::Value;
 
@@ -119,7 +119,7 @@ impl<'p> Levels<'p> {
             let mut walk = self.walk(&mut next, budget);
             let mut slots = first..self.loaded.slots.len();
             let visit = || slots.try_for_each(|slot| walk.entity(slot));
-            self.scope.long_work.run(is_long, visit).await?;
+            long_work::run(is_long, visit).await?;
             if !calls.is_empty() {
                 self.call_plain(&calls, budget).await?;
                 let is_long = self.is_long_visit(budget);
@@ -132,7 +132,7 @@ impl<'p> Levels<'p> {
                     }
                     Ok(())
                 };
-                self.scope.long_work.run(is_long, visit).await?;
+                long_work::run(is_long, visit).await?;
             }
             self.next = next;
         }
@@ -223,8 +223,7 @@ impl<'p> Levels<'p> {
             Err(error) => self.fail(first, &error),
         }
         let is_long = self.is_long_visit(budget);
-        let scope = self.scope;
-        scope.long_work.run(is_long, || self.parse(first)).await;
+        long_work::run(is_long, || self.parse(first)).await;
         Ok(())
     }
 

@@ -1,12 +1,12 @@
 //! Loaded entities, rows and results of resolvers.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use docent_catalog::StoredAspect;
 use docent_catalog::view::RESTRICTED;
 use docent_model::{AspectName, EntitySpec, Urn};
+use foldhash::HashMap;
 use serde_json::Value;
 
 use crate::error::Failure;

@@ -9,6 +9,7 @@ use docent_model::{Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::search::entity_types;
 use crate::{Args, BatchResult, Context, EntityView};
 
 /// The fields of `PlatformPrivileges`, and the privileges of which one suffices.
@@ -253,18 +254,34 @@ pub(super) async fn granted(context: &Context, arguments: Args<'_>) -> Result<Va
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Resource {
+        resource_type: String,
         resource_urn: String,
     }
     let input: Input = arguments.input()?;
     let actor = Registry::get().parse_urn(&input.actor_urn)?;
-    let resource = input.resource_spec.map(|it| it.resource_urn);
-    let resource = resource.map(|text| Registry::get().parse_urn(&text));
+    let resource = match &input.resource_spec {
+        Some(spec) => Some(resource(&spec.resource_type, &spec.resource_urn)?),
+        None => None,
+    };
     let names = context
         .catalog
-        .privileges_of(&context.caller, &actor, resource.transpose()?.as_ref())
+        .privileges_of(&context.caller, &actor, resource.as_ref())
         .await?;
     let names: Vec<&str> = names.into_iter().map(Privilege::name).collect();
     Ok(json!({ "privileges": names }))
+}
+
+/// The URN of a resource, which must have the type that the caller names.
+fn resource(resource_type: &str, urn: &str) -> Result<Urn, Error> {
+    let urn = Registry::get().parse_urn(urn)?;
+    match entity_types::from_any_name(resource_type) {
+        Some(entity_type) if entity_type != urn.entity_type() => Err(Error::invalid(format!(
+            "`resourceType` is {resource_type}, and {urn} has the type {}: send the type of the resource",
+            urn.entity_type()
+        ))
+        .naming(&urn)),
+        _ => Ok(urn),
+    }
 }
 
 /// The values of a criterion, each with its entity if it is a URN.

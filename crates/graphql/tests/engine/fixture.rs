@@ -349,13 +349,14 @@ impl Intercept for CountingStore {
         urns: &[Urn],
         outgoing: bool,
         relationships: &[&str],
+        excluded_types: &[&str],
         start: usize,
         limit: usize,
     ) -> Result<Vec<ListPage<RelatedEntity>>, StoreError> {
         self.count()?;
-        let list = self
-            .inner
-            .edges_list(urns, outgoing, relationships, start, limit);
+        let list =
+            self.inner
+                .edges_list(urns, outgoing, relationships, excluded_types, start, limit);
         list.await
     }
 }

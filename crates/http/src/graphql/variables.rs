@@ -8,13 +8,13 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
-use axum::http::StatusCode;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserializer, de};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::error::ErrorResponse;
+use crate::parsed_size::{check_parsed, parsed_bytes};
 
 /// Variables may take this much: objects with short texts take about eight times their text, and a
 /// request of a few megabytes is ordinary. Larger ones may take twice the size of the body, with
@@ -54,46 +54,7 @@ impl<'a> DeclaredVariables<'a> {
 /// Fails if variables take too much memory for a body of this size.
 pub(super) fn check(parsed_bytes: usize, body_bytes: usize) -> Result<(), ErrorResponse> {
     let allowed = MIN_PARSED_BYTES.max(2 * body_bytes);
-    if parsed_bytes <= allowed {
-        return Ok(());
-    }
-    Err(ErrorResponse::new(
-        StatusCode::PAYLOAD_TOO_LARGE,
-        format!(
-            "The variables have too many values: they take about {parsed_bytes} bytes of memory, at most {allowed} are \
-             allowed. Send them in several requests."
-        ),
-    ))
-}
-
-/// Estimates the memory of a parsed JSON text: of each element, and of each member with its name.
-fn parsed_bytes(text: &str) -> usize {
-    /// A map has a table besides its entries, and vectors grow by doubling.
-    const CONTAINER_BYTES: usize = 64;
-    const ELEMENT_BYTES: usize = 2 * size_of::<Value>();
-    const MEMBER_BYTES: usize = 2 * (size_of::<String>() + size_of::<usize>()) + 32;
-    let mut bytes = text.len() + ELEMENT_BYTES;
-    let mut is_string = false;
-    let mut is_escaped = false;
-    for byte in text.bytes() {
-        if is_string {
-            match byte {
-                _ if is_escaped => is_escaped = false,
-                b'\\' => is_escaped = true,
-                b'"' => is_string = false,
-                _ => {}
-            }
-            continue;
-        }
-        match byte {
-            b'"' => is_string = true,
-            b'{' | b'[' => bytes += CONTAINER_BYTES,
-            b',' => bytes += ELEMENT_BYTES,
-            b':' => bytes += MEMBER_BYTES,
-            _ => {}
-        }
-    }
-    bytes
+    check_parsed("The variables have", parsed_bytes, allowed)
 }
 
 struct Declared<'n> {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::AppState;
 use crate::auth::Authenticated;
-use crate::body::WholeBody;
+use crate::body::JsonBody;
 use crate::error::ErrorResponse;
 use crate::query::Query;
 use crate::sign_in::{LOG_IN, LOG_OUT};
@@ -56,7 +56,7 @@ pub(crate) struct Parameters {
     include_raw: Option<bool>,
 }
 
-/// Empty lists do not filter.
+/// Empty lists do not filter. Unknown members are ignored, as in DataHub.
 #[derive(Debug, Default, Deserialize)]
 #[serde(
     rename_all = "camelCase",
@@ -89,9 +89,9 @@ struct Position {
 pub(crate) async fn search(
     Authenticated { caller, state }: Authenticated,
     Query(parameters): Query<Parameters>,
-    WholeBody(bytes): WholeBody,
+    JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
-    let filter: Filter = parse_optional(&bytes)?;
+    let filter: Filter = parse_optional(&bytes).await?;
     filter.check()?;
     let size = parameters.size.unwrap_or(DEFAULT_SIZE);
     if !(1..=MAX_COUNT).contains(&size) {
@@ -108,14 +108,13 @@ pub(crate) async fn search(
         })?),
     };
     let now_ms = state.catalog().now_ms();
-    let given = |time: Option<i64>| time.filter(|time| *time >= 0);
+    // As in DataHub, negative times are missing ones, and so is an end of 0. A period that begins
+    // later is a mistake.
+    let start_time = parameters.start_time.filter(|time| *time >= 0);
+    let has_end = |time: &i64| *time > 0 || *time == 0 && start_time.is_some_and(|it| it > 0);
     let query = AuditQuery {
-        since_ms: Some(given(parameters.start_time).unwrap_or(now_ms - DAY_MS)),
-        until_ms: Some(
-            given(parameters.end_time)
-                .filter(|it| *it > 0)
-                .unwrap_or(now_ms + 1),
-        ),
+        since_ms: Some(start_time.unwrap_or(now_ms - DAY_MS)),
+        until_ms: Some(parameters.end_time.filter(has_end).unwrap_or(now_ms + 1)),
         actors: filter.actor_urns.clone().unwrap_or_default(),
         ..AuditQuery::default()
     };

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::address::Kind;
 use crate::auth::Authenticated;
-use crate::body::WholeBody;
+use crate::body::JsonBody;
 use crate::error::ErrorResponse;
 use crate::reply_budget::{AspectReply, READ_CHUNK, ReplyBudget};
 use crate::wire::{parse, parse_aspect, reply};
@@ -41,9 +41,9 @@ struct EntityReply<'a> {
 pub(crate) async fn read(
     Authenticated { state, .. }: Authenticated,
     Path(entity_type): Path<String>,
-    WholeBody(bytes): WholeBody,
+    JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
-    let input: BatchInput = parse(&bytes)?;
+    let input: BatchInput = parse(&bytes).await?;
     let kind = Kind::one(&entity_type)?;
     if input.urns.len() > MAX_URNS {
         return Err(ErrorResponse::bad_request(format!(

@@ -2,8 +2,9 @@
 //! and a page that shows it without external resources.
 //!
 //! To describe a route, add an entry to [`routes`]; a test compares it with the router. Its
-//! statuses follow from [`mod@responses`].
+//! statuses follow from [`mod@responses`], and its reply from [`replies`].
 
+mod replies;
 mod responses;
 mod routes;
 
@@ -17,6 +18,7 @@ use docent_model::{EntitySpec, Registry, json_schemas};
 use serde_json::{Map, Value, json};
 
 use crate::trailing_slash::HadTrailingSlash;
+use replies::Reply;
 use responses::RESPONSES;
 use routes::{Body, OPERATIONS, Operation};
 
@@ -96,7 +98,7 @@ fn add(paths: &mut Map<String, Value>, operation: &Operation, entity: Option<&En
         "tags": [tag],
         "summary": operation.summary,
         "parameters": parameters(operation, entity),
-        "responses": responses(operation),
+        "responses": responses(operation, entity),
     });
     if let Some(schema) = body_schema(&operation.body, name) {
         described["requestBody"] =
@@ -109,18 +111,30 @@ fn add(paths: &mut Map<String, Value>, operation: &Operation, entity: Option<&En
     methods[operation.method] = described;
 }
 
-fn responses(operation: &Operation) -> Map<String, Value> {
+fn responses(operation: &Operation, entity: Option<&EntitySpec>) -> Map<String, Value> {
     let possible = RESPONSES.iter().filter(|it| (it.applies_to)(operation));
     possible
         .map(|it| {
-            let described = if it.status < 400 {
-                json!({"description": it.description})
-            } else {
-                failure(it.description)
+            let described = match it.status {
+                200 | 202 => success(it.description, replies::of(operation, entity)),
+                204 | 300..400 => success(it.description, None),
+                400 => {
+                    let mut described = failure(it.description);
+                    replies::add_rejection(operation, &mut described["content"]);
+                    described
+                }
+                _ => failure(it.description),
             };
             (it.status.to_string(), described)
         })
         .collect()
+}
+
+fn success(description: &str, reply: Option<Reply>) -> Value {
+    match reply {
+        None => json!({"description": description}),
+        Some(reply) => json!({"description": description, "content": reply.content()}),
+    }
 }
 
 fn failure(description: &str) -> Value {
@@ -139,6 +153,9 @@ fn parameters(operation: &Operation, entity: Option<&EntitySpec>) -> Vec<Value> 
         .filter(|name| *name != "type");
     let in_path = in_path.map(|name| {
         let mut schema = json!({"type": "string"});
+        if name == "urn" {
+            schema["format"] = json!("urn");
+        }
         if let ("aspect", Some(entity)) = (name, entity) {
             let aspects = std::iter::once(&entity.key_aspect).chain(&entity.aspects);
             let aspects: Vec<&str> = aspects.map(|aspect| aspect.as_str()).collect();
@@ -147,7 +164,13 @@ fn parameters(operation: &Operation, entity: Option<&EntitySpec>) -> Vec<Value> 
         json!({"name": name, "in": "path", "required": true, "schema": schema})
     });
     let in_query = operation.query.iter().map(|(name, kind)| {
-        json!({"name": name, "in": "query", "required": false, "schema": {"type": kind}})
+        let schema = match kind.strip_prefix("one of ") {
+            Some(values) => {
+                json!({"type": "string", "enum": values.split(", ").collect::<Vec<_>>()})
+            }
+            None => json!({"type": kind}),
+        };
+        json!({"name": name, "in": "query", "required": *name == "action", "schema": schema})
     });
     let conditions: &[&str] = if operation.is_write() {
         &[
@@ -176,9 +199,30 @@ fn body_schema(body: &Body, entity: &str) -> Option<Value> {
         Body::Schema(name) => reference(name),
         Body::Example(example) => {
             let example: Value = serde_json::from_str(example).unwrap_or_default();
-            json!({"type": "object", "example": example})
+            let mut schema = like(&example);
+            schema["example"] = example;
+            schema
         }
     })
+}
+
+/// The schema of values like this one. No member is required.
+fn like(example: &Value) -> Value {
+    match example {
+        Value::Null => json!({}),
+        Value::Bool(_) => json!({"type": "boolean"}),
+        Value::Number(_) => json!({"type": "integer"}),
+        Value::String(text) if text.starts_with("urn:li:") => {
+            json!({"type": "string", "format": "urn"})
+        }
+        Value::String(_) => json!({"type": "string"}),
+        Value::Array(items) => list(&items.first().map_or_else(|| json!({}), like)),
+        Value::Object(members) => {
+            let members = members.iter();
+            let members: Map<_, _> = members.map(|(name, it)| (name.clone(), like(it))).collect();
+            json!({"type": "object", "properties": members})
+        }
+    }
 }
 
 fn list(items: &Value) -> Value {
@@ -212,8 +256,10 @@ fn schemas() -> Map<String, Value> {
         let schema = json!({"type": "object", "required": ["urn"], "properties": properties});
         schemas.insert(format!("{}.Entity", entity.name), schema);
     }
-    if let Value::Object(own) = own_schemas() {
-        schemas.extend(own);
+    for own in [own_schemas(), replies::schemas()] {
+        if let Value::Object(own) = own {
+            schemas.extend(own);
+        }
     }
     schemas
 }

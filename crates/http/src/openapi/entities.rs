@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{address, reject_slices};
 use crate::AppState;
 use crate::auth::Authenticated;
-use crate::body::WholeBody;
+use crate::body::JsonBody;
 use crate::error::ErrorResponse;
 use crate::filter::WireFilter;
 use crate::query::Parameters;
@@ -99,9 +99,9 @@ pub(super) struct EntityReply<'a> {
 pub(crate) async fn scroll(
     Authenticated { state, .. }: Authenticated,
     parameters: Parameters,
-    WholeBody(bytes): WholeBody,
+    JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
-    let input: ScrollInput = parse_optional(&bytes)?;
+    let input: ScrollInput = parse_optional(&bytes).await?;
     let types = input.entities.filter(|types| !types.is_empty());
     let aspects = match input.aspects {
         None => AspectSelection::None,

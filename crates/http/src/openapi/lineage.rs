@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::edges::{Anchors, Edge, EdgeScroll};
 use super::{MAX_URNS, too_many};
 use crate::auth::Authenticated;
-use crate::body::WholeBody;
+use crate::body::JsonBody;
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
 use crate::wire::{parse_optional, parse_urn};
@@ -59,9 +59,9 @@ impl LineageFilter {
 pub(crate) async fn scroll(
     Authenticated { state, .. }: Authenticated,
     parameters: Parameters,
-    WholeBody(bytes): WholeBody,
+    JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
-    let input: LineageInput = parse_optional(&bytes)?;
+    let input: LineageInput = parse_optional(&bytes).await?;
     let texts = input.urns.unwrap_or_default();
     if texts.len() > MAX_URNS {
         return Err(too_many("urns", texts.len()));

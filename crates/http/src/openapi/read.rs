@@ -16,12 +16,12 @@ use super::address::{Address, Kind};
 use super::entities::{EntityReply, parse_aspects};
 use crate::AppState;
 use crate::auth::Authenticated;
-use crate::body::WholeBody;
+use crate::body::JsonBody;
 use crate::conditions::with_item_headers;
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
 use crate::reply_budget::{READ_CHUNK, ReplyBudget};
-use crate::wire::{check_aspect, check_not_secret, parse_aspect, parse_like, reply};
+use crate::wire::{Items, check_aspect, check_not_secret, parse_aspect, parse_like, reply};
 
 /// One entity with its aspects, or one aspect. `HEAD` is an existence check.
 pub(crate) async fn one(
@@ -141,10 +141,11 @@ pub(crate) async fn batch(
     Authenticated { state, .. }: Authenticated,
     Path(kind): Path<String>,
     parameters: Parameters,
-    WholeBody(bytes): WholeBody,
+    JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
     let kind = Kind::parse(&kind)?;
-    let inputs: Vec<EntityInput> = parse_like(&bytes, "[{\"urn\": \"urn:li:…\", \"status\": {}}]")?;
+    let example = "[{\"urn\": \"urn:li:…\", \"status\": {}}]";
+    let Items(inputs): Items<EntityInput> = parse_like(&bytes, example).await?;
     if inputs.len() > MAX_COUNT {
         return Err(ErrorResponse::bad_request(format!(
             "{} entities are requested: at most {MAX_COUNT} are allowed",

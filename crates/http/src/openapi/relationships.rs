@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::edges::{Anchors, EdgeScroll};
 use super::{MAX_URNS, too_many};
 use crate::auth::Authenticated;
-use crate::body::WholeBody;
+use crate::body::JsonBody;
 use crate::error::ErrorResponse;
 use crate::filter::WireFilter;
 use crate::query::Parameters;
@@ -46,9 +46,9 @@ impl EndFilter {
 pub(crate) async fn scroll(
     Authenticated { state, .. }: Authenticated,
     parameters: Parameters,
-    WholeBody(bytes): WholeBody,
+    JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
-    let input: RelationshipInput = parse_optional(&bytes)?;
+    let input: RelationshipInput = parse_optional(&bytes).await?;
     if input.edge_filter.is_some() {
         return Err(ErrorResponse::bad_request(
             "edges cannot be filtered by their own properties: omit edgeFilter",

@@ -21,12 +21,12 @@ use super::entities::parse_aspects;
 use super::error_response;
 use crate::AppState;
 use crate::auth::Authenticated;
-use crate::body::WholeBody;
+use crate::body::JsonBody;
 use crate::conditions::{Conditional, with_item_headers};
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
 use crate::reply_budget::{AspectReply, READ_CHUNK, ReplyBudget};
-use crate::wire::{check_aspect, parse_aspect, parse_like, reply, system_metadata};
+use crate::wire::{Items, check_aspect, parse_aspect, parse_like, reply, system_metadata};
 
 /// An aspect in a request. The value stays text, so that it is stored as it was sent.
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ pub(crate) async fn post(
     Path(kind): Path<String>,
     parameters: Parameters,
     Conditional(conditions): Conditional,
-    WholeBody(bytes): WholeBody,
+    JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
     let options = WriteOptions {
         mode: write_mode(&parameters, false)?,
@@ -83,7 +83,7 @@ pub(crate) async fn patch(
     Path(kind): Path<String>,
     parameters: Parameters,
     Conditional(conditions): Conditional,
-    WholeBody(bytes): WholeBody,
+    JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
     let options = WriteOptions {
         mode: WriteMode::Patch,
@@ -98,10 +98,10 @@ pub(crate) async fn post_one(
     parameters: Parameters,
     Conditional(conditions): Conditional,
     uri: Uri,
-    WholeBody(bytes): WholeBody,
+    JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
     let (urn, aspect) = aspect_address(&uri)?;
-    let wire: WireAspect = parse_like(&bytes, "{\"value\": {…}}")?;
+    let wire: WireAspect = parse_like(&bytes, "{\"value\": {…}}").await?;
     let options = WriteOptions {
         mode: write_mode(&parameters, conditions.is_empty())?,
         conditions: &conditions,
@@ -116,12 +116,12 @@ pub(crate) async fn patch_one(
     parameters: Parameters,
     Conditional(conditions): Conditional,
     uri: Uri,
-    WholeBody(bytes): WholeBody,
+    JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
     let (urn, aspect) = aspect_address(&uri)?;
     let example = "{\"patch\": [{\"op\": \"add\", \"path\": \"/…\", \"value\": …}]}";
     let wire = WireAspect {
-        value: Some(parse_like(&bytes, example)?),
+        value: Some(parse_like(&bytes, example).await?),
         system_metadata: None,
         headers: None,
     };
@@ -231,18 +231,18 @@ async fn write_entities(
     let status = status(parameters, true)?;
     let with_system_metadata = parameters.flag("systemMetadata")?;
     if let Kind::Of(_) = kind {
-        let entities: Vec<WireEntity> =
-            parse_like(bytes, "[{\"urn\": …, \"status\": {\"value\": {…}}}]")?;
+        let Items(entities): Items<WireEntity> =
+            parse_like(bytes, "[{\"urn\": …, \"status\": {\"value\": {…}}}]").await?;
         let proposals = options.proposals(kind, entities)?;
         let keys = write(state, caller, proposals).await?;
         let written = written(state, &keys, with_system_metadata).await?;
         return Ok((status, axum::Json(written)).into_response());
     }
     let example = "{\"dataset\": [{\"urn\": …, \"status\": {\"value\": {…}}}]}";
-    let groups: BTreeMap<String, Vec<WireEntity>> = parse_like(bytes, example)?;
+    let groups: BTreeMap<String, Items<WireEntity>> = parse_like(bytes, example).await?;
     let mut proposals = Vec::new();
     let mut counts = Vec::with_capacity(groups.len());
-    for (name, entities) in groups {
+    for (name, Items(entities)) in groups {
         let of_kind = Kind::parse(&name)
             .and_then(|kind| options.proposals(kind, entities))
             .map_err(|error| error.about(&name))?;
@@ -389,7 +389,8 @@ async fn write(
 }
 
 /// The aspects after the write, without duplicates, grouped by adjacent entity. Aspects that exceed
-/// the reply budget are null: the write succeeded, so the request must not fail.
+/// the reply budget are null: the write succeeded, so the request must not fail. So are missing
+/// ones, which an empty patch does not create.
 async fn written<'a>(
     state: &AppState,
     keys: &'a [AspectKey],

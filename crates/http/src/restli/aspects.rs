@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::{Action, proposals, timeseries};
 use crate::AppState;
 use crate::auth::Authenticated;
-use crate::body::WholeBody;
+use crate::body::JsonBody;
 use crate::conditions::Conditional;
 use crate::error::ErrorResponse;
 use crate::query::Query;
@@ -38,7 +38,7 @@ pub(crate) async fn act(
     Authenticated { state, caller }: Authenticated,
     Query(Action { action }): Query<Action>,
     conditions: Result<Conditional, ErrorResponse>,
-    WholeBody(bytes): WholeBody,
+    JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
     match action.as_deref() {
         Some("getTimeseriesAspectValues") => timeseries::values(&state, &bytes).await,
@@ -59,7 +59,7 @@ struct CountInput {
 
 /// Counts the entities with an aspect; `%` in `urnLike` matches any text.
 async fn count(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse> {
-    let input: CountInput = parse(bytes)?;
+    let input: CountInput = parse(bytes).await?;
     let aspect = parse_aspect(&input.aspect)?;
     let count = state
         .catalog()

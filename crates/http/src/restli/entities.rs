@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{Action, parse_list, search, snapshots, unknown_action};
 use crate::AppState;
 use crate::auth::Authenticated;
-use crate::body::WholeBody;
+use crate::body::JsonBody;
 use crate::conditions::{self, Conditional};
 use crate::error::ErrorResponse;
 use crate::query::Query;
@@ -126,7 +126,7 @@ pub(crate) async fn act(
     Query(Action { action }): Query<Action>,
     condition: conditions::UnsupportedCondition,
     conditions: Result<Conditional, ErrorResponse>,
-    WholeBody(bytes): WholeBody,
+    JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
     // Only actions that write evaluate the preconditions.
     let conditions = || conditions.map(|Conditional(conditions)| conditions);
@@ -167,7 +167,7 @@ async fn delete(
     conditions: &Conditions,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let input: DeleteInput = parse_like(bytes, "{\"urn\": \"urn:li:…\"}")?;
+    let input: DeleteInput = parse_like(bytes, "{\"urn\": \"urn:li:…\"}").await?;
     let urn = parse_urn(&input.urn)?;
     let range = PointRange {
         from_ms: input.start_time_millis,
@@ -212,7 +212,7 @@ async fn delete_references(
     caller: &Caller,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let input: DeleteReferencesInput = parse(bytes)?;
+    let input: DeleteReferencesInput = parse(bytes).await?;
     let urn = parse_urn(&input.urn)?;
     let dry_run = input.dry_run.unwrap_or(false);
     let found = state
@@ -245,7 +245,7 @@ struct ListInput {
 }
 
 async fn list_urns(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse> {
-    let input: ListInput = parse(bytes)?;
+    let input: ListInput = parse(bytes).await?;
     let start = whole("start", input.start, 0)?;
     let count = whole("count", input.count, DEFAULT_COUNT)?;
     let page = state

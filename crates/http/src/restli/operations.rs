@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Action, unknown_action};
 use crate::AppState;
 use crate::auth::Authenticated;
-use crate::body::WholeBody;
+use crate::body::JsonBody;
 use crate::error::ErrorResponse;
 use crate::query::Query;
 use crate::wire::reply;
@@ -17,7 +17,7 @@ pub(crate) async fn act(
     State(_state): State<AppState>,
     _: Authenticated,
     Query(Action { action }): Query<Action>,
-    WholeBody(_): WholeBody,
+    JsonBody(_): JsonBody,
 ) -> Result<Response, ErrorResponse> {
     match action.as_deref() {
         Some("restoreIndices") => Ok(reply(&json!({

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::AppState;
 use crate::conditions::with_item_headers;
 use crate::error::ErrorResponse;
-use crate::wire::{parse, parse_aspect, parse_urn, reply, system_metadata};
+use crate::wire::{Items, parse, parse_aspect, parse_urn, reply, system_metadata};
 
 /// A change proposal of a client. Unknown members are ignored.
 #[derive(Debug, Deserialize)]
@@ -68,7 +68,7 @@ struct IngestInput {
 #[derive(Deserialize)]
 #[serde(expecting = "an object with proposals")]
 struct BatchInput {
-    proposals: Vec<WireProposal>,
+    proposals: Items<WireProposal>,
 }
 
 pub(crate) async fn ingest(
@@ -79,8 +79,8 @@ pub(crate) async fn ingest(
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
     let (proposals, many) = match action {
-        Some("ingestProposal") => (vec![parse::<IngestInput>(bytes)?.proposal], false),
-        Some("ingestProposalBatch") => (parse::<BatchInput>(bytes)?.proposals, true),
+        Some("ingestProposal") => (vec![parse::<IngestInput>(bytes).await?.proposal], false),
+        Some("ingestProposalBatch") => (parse::<BatchInput>(bytes).await?.proposals.0, true),
         other => {
             return Err(ErrorResponse::bad_request(format!(
                 "/aspects has no action '{}'; it has 'ingestProposal', 'ingestProposalBatch', \

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{Action, unknown_action};
 use crate::AppState;
 use crate::auth::Authenticated;
-use crate::body::WholeBody;
+use crate::body::JsonBody;
 use crate::conditions;
 use crate::error::ErrorResponse;
 use crate::query::Query;
@@ -28,7 +28,7 @@ pub(crate) async fn act(
     Authenticated { state, caller }: Authenticated,
     Query(Action { action }): Query<Action>,
     condition: conditions::UnsupportedCondition,
-    WholeBody(bytes): WholeBody,
+    JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
     match action.as_deref() {
         Some("list") => list(&state, &bytes).await,
@@ -58,7 +58,7 @@ struct ListInput {
 
 /// The offset counts runs, not pages, as clients expect.
 async fn list(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse> {
-    let input: ListInput = parse(bytes)?;
+    let input: ListInput = parse(bytes).await?;
     let start = whole("pageOffset", input.page_offset, 0)?;
     let count = whole("pageSize", input.page_size, DEFAULT_RUNS)?;
     let include_removed = input.include_soft.unwrap_or(false);
@@ -81,7 +81,7 @@ struct DescribeInput {
 }
 
 async fn describe(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse> {
-    let input: DescribeInput = parse(bytes)?;
+    let input: DescribeInput = parse(bytes).await?;
     let rows = state
         .catalog()
         .run_aspects(
@@ -147,7 +147,7 @@ async fn rollback(
     caller: &Caller,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let input: RollbackInput = parse(bytes)?;
+    let input: RollbackInput = parse(bytes).await?;
     let all = match input.safe {
         Some(safe) => !safe,
         None => input.hard_delete.unwrap_or(false),

@@ -49,7 +49,8 @@ pub(super) async fn search(state: &AppState, bytes: &[u8]) -> Result<Response, E
     let search: SearchInput = parse_like(
         bytes,
         "{\"entity\": \"dataset\", \"input\": \"*\", \"start\": 0, \"count\": 10}",
-    )?;
+    )
+    .await?;
     let request = SearchRequest {
         types: vec![search.entity],
         query: search.input.unwrap_or_default(),
@@ -138,7 +139,8 @@ pub(super) async fn autocomplete(
     let completion: AutocompleteInput = parse_like(
         bytes,
         "{\"entity\": \"dataset\", \"query\": \"fct\", \"limit\": 10}",
-    )?;
+    )
+    .await?;
     let filter = completion.filter.unwrap_or_default().read()?;
     let limit = whole("limit", completion.limit, DEFAULT_COUNT)?;
     let found = state
@@ -172,7 +174,8 @@ pub(super) async fn browse(state: &AppState, bytes: &[u8]) -> Result<Response, E
     let browse: BrowseInput = parse_like(
         bytes,
         "{\"entity\": \"dataset\", \"path\": \"/prod/hive\", \"start\": 0, \"limit\": 10}",
-    )?;
+    )
+    .await?;
     let text = browse.path.unwrap_or_default();
     let steps: Vec<String> = text
         .split(if text.contains(STEP) { STEP } else { '/' })

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
-use crate::wire::{parse, parse_urn, raw, reply, urn_in_path};
+use crate::wire::{Items, parse, parse_urn, raw, reply, urn_in_path};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object with entity")]
@@ -26,8 +26,8 @@ struct IngestInput {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object with entities")]
 struct BatchInput {
-    entities: Vec<EntityInput>,
-    system_metadata: Option<Vec<SystemMetadata>>,
+    entities: Items<EntityInput>,
+    system_metadata: Option<Items<SystemMetadata>>,
 }
 
 #[derive(Deserialize)]
@@ -41,7 +41,7 @@ struct EntityInput {
 #[serde(expecting = "a snapshot with urn and aspects")]
 struct Snapshot {
     urn: String,
-    aspects: Vec<BTreeMap<String, Box<RawValue>>>,
+    aspects: Items<BTreeMap<String, Box<RawValue>>>,
 }
 
 pub(super) async fn ingest(
@@ -50,7 +50,7 @@ pub(super) async fn ingest(
     conditions: &Conditions,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let input: IngestInput = parse(bytes)?;
+    let input: IngestInput = parse(bytes).await?;
     let metadata = input.system_metadata.unwrap_or_default();
     let proposals =
         proposals(input.entity, &metadata, None).map_err(ErrorResponse::with_subject)?;
@@ -65,18 +65,19 @@ pub(super) async fn ingest_all(
     conditions: &Conditions,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let input: BatchInput = parse(bytes)?;
-    let metadata = input.system_metadata.unwrap_or_default();
-    if !metadata.is_empty() && metadata.len() != input.entities.len() {
+    let input: BatchInput = parse(bytes).await?;
+    let Items(entities) = input.entities;
+    let metadata = input.system_metadata.map(|all| all.0).unwrap_or_default();
+    if !metadata.is_empty() && metadata.len() != entities.len() {
         return Err(ErrorResponse::bad_request(format!(
             "there are {} entities and {} systemMetadata: send one for each, or none",
-            input.entities.len(),
+            entities.len(),
             metadata.len()
         )));
     }
     let mut metadata = metadata.into_iter();
     let mut all = Vec::new();
-    for (position, entity) in input.entities.into_iter().enumerate() {
+    for (position, entity) in entities.into_iter().enumerate() {
         let metadata = metadata.next().unwrap_or_default();
         all.extend(proposals(entity, &metadata, Some(position))?);
     }
@@ -132,10 +133,11 @@ fn proposals(
             "its snapshot is called {expected}, not {name}"
         )));
     }
-    if snapshot.aspects.iter().all(BTreeMap::is_empty) {
+    let Items(aspects) = snapshot.aspects;
+    if aspects.iter().all(BTreeMap::is_empty) {
         return Err(invalid("the snapshot has no aspects".to_owned()));
     }
-    let aspects = snapshot.aspects.into_iter().flatten();
+    let aspects = aspects.into_iter().flatten();
     aspects
         .map(|(record, value)| {
             let aspect = registry.aspect_of_record(kind, &record).ok_or_else(|| {

@@ -31,7 +31,7 @@ struct TimeseriesInput {
 }
 
 pub(super) async fn values(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse> {
-    let input: TimeseriesInput = parse(bytes)?;
+    let input: TimeseriesInput = parse(bytes).await?;
     let urn = parse_urn(&input.urn)?;
     let aspect = parse_aspect(&input.aspect)?;
     if let Some(entity) = &input.entity

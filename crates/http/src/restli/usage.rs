@@ -10,17 +10,17 @@ use serde_json::json;
 use super::{Action, unknown_action};
 use crate::AppState;
 use crate::auth::Authenticated;
-use crate::body::WholeBody;
+use crate::body::JsonBody;
 use crate::conditions;
 use crate::error::ErrorResponse;
 use crate::query::Query;
-use crate::wire::{parse, parse_urn, reply};
+use crate::wire::{Items, parse, parse_urn, reply};
 
 pub(crate) async fn act(
     Authenticated { state, caller }: Authenticated,
     Query(Action { action }): Query<Action>,
     condition: conditions::UnsupportedCondition,
-    WholeBody(bytes): WholeBody,
+    JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
     match action.as_deref() {
         Some("batchIngest") => {
@@ -39,7 +39,7 @@ pub(crate) async fn act(
 #[derive(Deserialize)]
 #[serde(expecting = "an object with buckets")]
 struct Buckets {
-    buckets: Vec<Bucket>,
+    buckets: Items<Bucket>,
 }
 
 async fn ingest(
@@ -47,8 +47,8 @@ async fn ingest(
     caller: &Caller,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let Buckets { buckets } = parse(bytes)?;
-    state.catalog().ingest_usage(caller, buckets).await?;
+    let Buckets { buckets } = parse(bytes).await?;
+    state.catalog().ingest_usage(caller, buckets.0).await?;
     Ok(reply(&json!({})))
 }
 
@@ -68,7 +68,7 @@ struct UsageQuery {
 
 /// Both forms: between two times, or a range that ends now.
 async fn query(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse> {
-    let query: UsageQuery = parse(bytes)?;
+    let query: UsageQuery = parse(bytes).await?;
     let resource = parse_urn(&query.resource)?;
     let period = match &query.range {
         Some(range) => state.catalog().period_until_now(query.duration, range)?,

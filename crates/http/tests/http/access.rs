@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use crate::support::{App, DATASET, role, token_of};
 
 const FINANCE: &str = "urn:li:domain:finance";
+/// A domain below [`FINANCE`].
+const ACCOUNTING: &str = "urn:li:domain:accounting";
 pub(crate) const TAG: &str = "urn:li:tag:pii";
 const TERM: &str = "urn:li:glossaryTerm:revenue";
 const PROPERTY: &str = "urn:li:structuredProperty:retention";
@@ -90,8 +92,8 @@ pub(crate) fn rows() -> Vec<(&'static str, String, &'static str)> {
         ),
         (
             "moveDomain",
-            input(format!(r#"resourceUrn: "{FINANCE}""#)),
-            DOMAIN_EDITORS,
+            input(format!(r#"resourceUrn: "{ACCOUNTING}""#)),
+            PROPOSERS,
         ),
         (
             "setDomain",
@@ -504,6 +506,8 @@ fn steward(name: &str, domain: &str) -> Value {
 #[tokio::test]
 async fn every_mutation_is_denied_to_exactly_those_who_lack_the_privilege() {
     let app = app().await;
+    let below = json!({"name": "Accounting", "description": "", "parentDomain": FINANCE});
+    app.ingest(ACCOUNTING, "domainProperties", &below).await;
     let mut tokens = tokens(&app, &CALLERS).await;
     tokens.extend(self::tokens(&app, &[('P', "paula")]).await);
     // Tokens of the administrator.

@@ -377,6 +377,11 @@ async fn filters_that_can_match_nothing_are_rejected() {
             json!({}),
             "ends before that",
         ),
+        (
+            "?startTime=1&endTime=0",
+            json!({}),
+            "starts at 1 and ends before that, at 0",
+        ),
         ("", json!({"actorUrns": ["ada"]}), "'ada' is not a URN"),
         (
             "",
@@ -399,6 +404,57 @@ async fn filters_that_can_match_nothing_are_rejected() {
         assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
         let message = reply["message"].as_str().unwrap();
         assert!(message.contains(says), "{body}: {message}");
+    }
+}
+
+/// The log outlives what it is about.
+#[tokio::test]
+async fn deleted_users_and_former_operations_can_be_searched_for() {
+    let app = App::with_dataset().await;
+    let rita = reader(&app, RITA).await;
+    app.graphql_as(&rita, &describe("x")).await;
+    let remove = format!(r#"mutation {{ removeUser(urn: "{RITA}") }}"#);
+    let reply = app.graphql(&remove).await;
+    assert!(reply.get("errors").is_none(), "{reply}");
+    let path = "/openapi/v3/entity/corpuser/urn%3Ali%3Acorpuser%3Arita";
+    let request = app.request(Method::DELETE, path, String::new());
+    assert_eq!(app.send(request).await.0, StatusCode::OK);
+    let found = events(&app, json!({"actor": RITA})).await;
+    assert_eq!(found[0]["operation"], "updateDescription");
+    let found = events(&app, json!({"entity": RITA, "operation": "removeUser"})).await;
+    assert_eq!(found.len(), 1);
+    // Another version may have had these.
+    for operation in ["POST /former", "docent former"] {
+        let found = events(&app, json!({"operation": operation})).await;
+        assert_eq!(found, Vec::<Value>::new());
+    }
+    // Members that DataHub does not know are ignored there, too.
+    let body = json!({"actorUrns": ["urn:li:corpuser:nobody"], "futureMember": 1});
+    let path = "/openapi/v1/events/audit/search";
+    let (status, reply) = app.post(path, &body).await;
+    assert_eq!((status, &reply["total"]), (StatusCode::OK, &json!(0)));
+}
+
+#[tokio::test]
+async fn a_new_password_is_one_event_with_its_versions() {
+    let app = App::empty().await;
+    add(&app, ADA).await;
+    let mut current = PASSWORD;
+    for (new, before) in [("correct horse battery", 1), ("another horse battery", 2)] {
+        let cookie = crate::sign_in::session_with(&app, "ada", current).await;
+        let count = events(&app, json!({"actor": ADA})).await.len();
+        let body = json!({"currentPassword": current, "newPassword": new}).to_string();
+        let request = app.request(Method::POST, "/changePassword", body);
+        let mut request = with_header(request, "cookie", &cookie);
+        request.headers_mut().remove(header::AUTHORIZATION);
+        assert_eq!(app.respond(request).await.status(), StatusCode::OK);
+        let all = events(&app, json!({"actor": ADA})).await;
+        assert_eq!(all.len(), count + 1);
+        assert_eq!(all[0]["operation"], "POST /changePassword");
+        let change =
+            json!({"aspectName": "corpUserCredentials", "before": before, "after": before + 1});
+        assert_eq!(all[0]["entities"][0]["changes"], json!([change]));
+        current = new;
     }
 }
 

@@ -1,7 +1,8 @@
 //! GraphQL over HTTP: requests and their errors.
 
 use crate::support::{App, DATASET};
-use axum::http::{Method, StatusCode};
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -93,6 +94,58 @@ async fn document_errors_have_the_format_that_clients_expect() {
     let reply = app.graphql("{ dataset { urn } }").await;
     assert_eq!(error(&reply).0, "ValidationError");
     assert!(error(&reply).1.contains("MissingFieldArgument"), "{reply}");
+}
+
+#[tokio::test]
+async fn clients_of_the_newer_media_type_get_400_for_what_is_not_executed() {
+    let app = App::empty().await;
+    let ask = async |query: &str, accept: &'static str| {
+        let body = json!({"query": query}).to_string();
+        let mut request = app.request(Method::POST, "/api/graphql", body);
+        let accept = HeaderValue::from_static(accept);
+        request.headers_mut().insert(header::ACCEPT, accept);
+        let response = app.respond(request).await;
+        let status = response.status();
+        let content_type = response.headers()[header::CONTENT_TYPE].clone();
+        let reply = response.into_body().collect().await.unwrap().to_bytes();
+        let reply: Value = serde_json::from_slice(&reply).unwrap();
+        (status, content_type, reply)
+    };
+    let newer = "application/graphql-response+json";
+    // Unknown fields, a syntax error, a missing variable and a query over a limit.
+    let many: Vec<String> = (0..700)
+        .map(|number| format!(r#"a{number}: dataset(urn: "{DATASET}") {{ urn name }}"#))
+        .collect();
+    let wide = format!("{{ {} }}", many.join(" "));
+    for rejected in [
+        "{ foo }",
+        "{",
+        "query ($a: String!) { dataset(urn: $a) { urn } }",
+        &wide,
+    ] {
+        let (status, content_type, reply) = ask(rejected, newer).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+        assert_eq!(
+            content_type,
+            "application/graphql-response+json;charset=utf-8"
+        );
+        assert!(reply.get("data").is_none(), "{reply}");
+        assert!(!error(&reply).1.is_empty(), "{reply}");
+        let (status, content_type, reply) = ask(rejected, "application/json").await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+        assert_eq!(content_type, "application/json;charset=utf-8");
+        assert_eq!(reply["data"], Value::Null);
+    }
+    // Executed, although fields failed, which makes `data` null in the second one.
+    for executed in [
+        r#"{ dataset(urn: "x") { urn } }"#,
+        r#"{ getAccessTokenMetadata(token: "x") { name } }"#,
+    ] {
+        let (status, _, reply) = ask(executed, newer).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+        assert!(reply.get("data").is_some(), "{reply}");
+        assert!(!error(&reply).1.is_empty(), "{reply}");
+    }
 }
 
 #[tokio::test]

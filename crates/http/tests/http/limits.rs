@@ -112,6 +112,98 @@ async fn replies_omit_duplicates_and_have_a_maximum_size() {
     }
 }
 
+/// Parsed, these bodies would take forty times their size or more.
+#[tokio::test]
+async fn bodies_that_take_much_more_memory_than_their_text_are_rejected() {
+    let app = App::empty().await;
+    let many = |unit: &str| unit.repeat(2 * MIB / unit.len());
+    let lists = format!("[{}0]", many("[],"));
+    let objects = format!("[{}{{}}]", many("{},"));
+    let value = json!({"proposal": {
+        "entityUrn": urn(0), "entityType": "dataset", "changeType": "UPSERT",
+        "aspectName": "datasetProperties",
+        "aspect": {"value": lists, "contentType": "application/json"},
+    }});
+    for (path, body) in [
+        ("/aspects?action=ingestProposal", value.to_string()),
+        (
+            "/aspects?action=ingestProposalBatch",
+            format!("{{\"proposals\":{objects}}}"),
+        ),
+        (
+            "/entities?action=batchIngest",
+            format!("{{\"entities\":{objects}}}"),
+        ),
+        (
+            "/usageStats?action=batchIngest",
+            format!("{{\"buckets\":{objects}}}"),
+        ),
+        ("/openapi/v3/entity/dataset", objects.clone()),
+        ("/openapi/v3/entity/dataset/batchGet", objects.clone()),
+        (
+            "/openapi/v2/entity/batch/dataset",
+            format!("{{\"urns\":{lists}}}"),
+        ),
+        (
+            "/runs?action=rollback",
+            format!("{{\"runId\":\"r\",\"x\":{lists}}}"),
+        ),
+    ] {
+        let (status, reply) = app.send(app.request(Method::POST, path, body)).await;
+        assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE, "{path} {reply}");
+        let message = message(&reply);
+        assert!(message.contains("too many values"), "{path}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn lists_end_at_the_first_item_that_is_too_many() {
+    let app = App::empty().await;
+    let item = format!("{{\"{}\":0}}", "x".repeat(30));
+    let items = format!("[{}]", vec![item.as_str(); 10_001].join(","));
+    for (path, body) in [
+        (
+            "/aspects?action=ingestProposalBatch",
+            format!("{{\"proposals\":{items}}}"),
+        ),
+        ("/openapi/v3/entity/dataset", items.clone()),
+        (
+            "/openapi/v3/entity/generic",
+            format!("{{\"dataset\":{items}}}"),
+        ),
+    ] {
+        let (status, reply) = app.send(app.request(Method::POST, path, body)).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{path} {reply}");
+        let message = message(&reply);
+        assert!(message.contains("at most 10000 items"), "{path}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn a_large_batch_of_dense_schemas_is_accepted() {
+    let app = App::empty().await;
+    let fields: Vec<Value> = (0..50)
+        .map(|number| {
+            json!({
+                "fieldPath": format!("c{number}"), "nativeDataType": "int", "nullable": true,
+                "type": {"type": {"com.linkedin.schema.NumberType": {}}},
+            })
+        })
+        .collect();
+    let schema = json!({
+        "schemaName": "s", "platform": "urn:li:dataPlatform:hive", "version": 0, "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": fields,
+    });
+    let proposals: Vec<Value> = (0..1000)
+        .map(|number| proposal("UPSERT", &urn(number), "schemaMetadata", &schema))
+        .collect();
+    let body = json!({ "proposals": proposals });
+    assert!(body.to_string().len() > 4 * MIB);
+    let (status, reply) = app.post("/aspects?action=ingestProposalBatch", &body).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+}
+
 #[tokio::test]
 async fn a_reply_has_a_hundred_errors_and_says_how_many_are_left_out() {
     let app = App::empty().await;

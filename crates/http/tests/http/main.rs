@@ -21,6 +21,7 @@ mod datasets;
 mod domains;
 mod entity_types;
 mod error_responses;
+mod escalation;
 mod graphql_protocol;
 mod hidden;
 mod history;

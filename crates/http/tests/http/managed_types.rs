@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::hidden::world::{assign, hide_by_default};
 use crate::support::{App, proposal, token_of};
+use crate::token_scopes::{scoped, scoped_for};
 
 /// What administrators manage: the id, if it is known, the type, and the privilege to see it.
 const MANAGED: [(&str, &str, &str); 6] = [
@@ -107,6 +108,16 @@ fn managed_reads(urn: &str, kind: &str) -> Vec<(&'static str, String, Value)> {
         )));
         let run = json!({"runId": "run", "start": 0, "count": 100, "includeSoft": true});
         reads.push(post("/runs?action=describe", run));
+        reads.push(post(
+            "/aspects?action=getCount",
+            json!({"aspect": "ownership", "urnLike": "%hush"}),
+        ));
+        let totals = "relationships(input: { types: [\"OwnedBy\"], direction: INCOMING, start: 0, count: 0 }) { total }";
+        reads.push(graphql(&format!(
+            r#"{{ corpUser(urn: "urn:li:corpuser:datahub") {{ {totals} }} }}"#
+        )));
+        let path = "/relationships?urn=urn%3Ali%3Acorpuser%3Adatahub&direction=INCOMING&types=List(OwnedBy)&count=0";
+        reads.push(get(path.to_owned()));
         reads.push(graphql(
             "{ listIngestionSources(input: {}) { ingestionSources { urn } } }",
         ));
@@ -138,7 +149,15 @@ async fn what_administrators_manage_exists_for_those_who_manage_it_alone() {
             hide_by_default(&app).await;
         }
         let invite_id = add_managed(&app).await;
-        let reader = token_of(&app.catalog, "urn:li:corpuser:ada", None).await;
+        let domain = json!({"name": "Finance"});
+        app.ingest("urn:li:domain:finance", "domainProperties", &domain)
+            .await;
+        // A Reader, and the administrator with tokens whose scope has none of the privileges.
+        let readers = [
+            token_of(&app.catalog, "urn:li:corpuser:ada", None).await,
+            scoped(&app, json!({"privileges": ["EDIT_ENTITY_DOCS"]})).await,
+            scoped(&app, json!({"domainUrn": "urn:li:domain:finance"})).await,
+        ];
         assign(&app, "urn:li:corpuser:ada", "Reader").await;
         for (number, (id, kind, privilege)) in MANAGED.into_iter().enumerate() {
             let id = if id.is_empty() { &invite_id } else { id };
@@ -152,6 +171,8 @@ async fn what_administrators_manage_exists_for_those_who_manage_it_alone() {
                 .await;
             let manager = token_of(&app.catalog, &user, None).await;
             assign(&app, &user, "Reader").await;
+            let scope = json!({"privileges": [privilege]});
+            let in_scope = scoped_for(&app, &user, "Reader", scope).await;
             let missing = format!("urn:li:{kind}:{MISSING}");
             let mut reads: Vec<_> = managed_reads(&urn, kind)
                 .into_iter()
@@ -161,15 +182,43 @@ async fn what_administrators_manage_exists_for_those_who_manage_it_alone() {
             let is_total = |path: &str| path.contains("getCount") || path.contains("describe");
             reads.retain(|((_, path, _), _)| !has_view_policies || !is_total(path));
             for (read, of_missing) in &reads {
-                let found = send(&app, &reader, read).await;
-                if read == of_missing {
-                    assert!(!found.contains(id), "{read:?}: {found}");
-                } else {
-                    let of_missing = send(&app, &reader, of_missing).await;
-                    assert_eq!(found, of_missing.replace(MISSING, id), "{read:?}");
+                let by_manager = send(&app, &manager, read).await;
+                assert_eq!(by_manager, send(&app, &in_scope, read).await, "{read:?}");
+                for reader in &readers {
+                    let found = send(&app, reader, read).await;
+                    if read == of_missing {
+                        assert!(!found.contains(id), "{read:?}: {found}");
+                    } else {
+                        let of_missing = send(&app, reader, of_missing).await;
+                        assert_eq!(found, of_missing.replace(MISSING, id), "{read:?}");
+                    }
+                    assert_ne!(found, by_manager, "{read:?}");
                 }
-                assert_ne!(found, send(&app, &manager, read).await, "{read:?}");
             }
+        }
+    }
+}
+
+/// The one who rolls back a run does not name what it wrote.
+#[tokio::test]
+async fn a_rollback_names_nothing_that_its_caller_may_not_see() {
+    let app = App::empty().await;
+    add_managed(&app).await;
+    let [reader, editor] = ["ada", "eddie"].map(|name| format!("urn:li:corpuser:{name}"));
+    let reader_token = token_of(&app.catalog, &reader, None).await;
+    assign(&app, &reader, "Reader").await;
+    let editor = token_of(&app.catalog, &editor, None).await;
+    let roll_back = async |token: &str, dry_run: bool| {
+        let body = json!({"runId": "run", "dryRun": dry_run});
+        let request = ("POST", "/runs?action=rollback".to_owned(), body);
+        send(&app, token, &request).await
+    };
+    for token in [&reader_token, &editor] {
+        for dry_run in [true, false] {
+            let denied = roll_back(token, dry_run).await;
+            assert!(denied.starts_with("403"), "{denied}");
+            assert!(denied.contains("Ask an administrator"), "{denied}");
+            assert!(!denied.contains("hush"), "{denied}");
         }
     }
 }

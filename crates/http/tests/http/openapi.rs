@@ -504,6 +504,21 @@ async fn every_reference_in_the_document_resolves() {
 }
 
 #[tokio::test]
+async fn a_missing_aspect_is_null_after_an_empty_patch_as_documented() {
+    let app = App::empty().await;
+    let path = "tag/urn:li:tag:a/tagProperties";
+    let (status, reply) = send(&app, Method::PATCH, path, json!({"patch": []})).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert_eq!(reply, json!({"urn": "urn:li:tag:a", "tagProperties": null}));
+    let (_, document) = app.get("/openapi/v3/api-docs").await;
+    let operation = &document["paths"]["/openapi/v3/entity/tag/{urn}/{aspect}"]["patch"];
+    let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];
+    assert_eq!(schema["$ref"], "#/components/schemas/WrittenEntity");
+    let entity = &document["components"]["schemas"]["WrittenEntity"];
+    assert_eq!(entity["additionalProperties"]["nullable"], true);
+}
+
+#[tokio::test]
 async fn the_api_page_loads_no_external_resources() {
     let app = App::empty().await;
     let (status, page) = app.get("/openapi/swagger-ui/index.html").await;

@@ -244,6 +244,15 @@ async fn users_learn_their_own_rights_and_only_managers_those_of_others() {
     let names = &reply["data"]["getGrantedPrivileges"]["privileges"];
     let has = |name: &str| names.as_array().unwrap().contains(&json!(name));
     assert!(has("VIEW_ENTITY_PAGE") && !has("EDIT_ENTITY"), "{reply}");
+    let wrong = format!(r#", resourceSpec: {{ resourceType: CHART, resourceUrn: "{DATASET}" }}"#);
+    let (code, message) = app.graphql_error(&granted(RITA, &wrong)).await;
+    assert_eq!(code, 400, "{message}");
+    assert_eq!(
+        message,
+        format!(
+            "`resourceType` is CHART, and {DATASET} has the type dataset: send the type of the resource"
+        )
+    );
     let reply = app.graphql_as(&rita, &granted(USER, "")).await;
     assert_eq!(reply["errors"][0]["extensions"]["code"], 403, "{reply}");
     let reply = app.graphql(&granted(RITA, "")).await;

@@ -42,14 +42,18 @@ async fn an_update_without_resources_does_not_widen_a_policy() {
         );
         app.graphql_as(&rita, &mutation).await["data"]["updateDescription"] == true
     };
-    for resources in [json!(null), json!({}), json!({"allResources": false})] {
+    for (resources, says) in [
+        (json!(null), "send its `resources`"),
+        (json!({}), "does not say what the policy covers"),
+        (json!({"allResources": false}), "{\"allResources\": true}"),
+    ] {
         let mut input = ritas();
         input["resources"] = resources.clone();
         let reply = update(&app, &urn, &input).await;
         let error = &reply["errors"][0];
         assert_eq!(error["extensions"]["code"], 400, "{resources}: {reply}");
         let message = error["message"].as_str().unwrap();
-        assert!(message.contains("send its `resources`"), "{message}");
+        assert!(message.contains(says), "{message}");
     }
     assert!(may_describe(&app, &rita).await && !may_edit_other().await);
     let mut input = ritas();
@@ -92,6 +96,98 @@ async fn an_update_without_resources_does_not_widen_a_policy() {
     input.as_object_mut().unwrap().remove("resources");
     let reply = update(&app, &urn, &input).await;
     assert_eq!(reply["errors"][0]["extensions"]["code"], 400, "{reply}");
+}
+
+/// What DataHub would read as everything, or as one of two contradictory statements.
+#[tokio::test]
+async fn resources_say_in_one_way_what_a_policy_covers() {
+    let (app, _) = app().await;
+    let of_domain = json!({"criteria": [
+        {"field": "DOMAIN", "values": [FINANCE], "condition": "EQUALS"},
+    ]});
+    let constraints = json!({"criteria": [
+        {"field": "TYPE", "values": ["tag"], "condition": "EQUALS"},
+    ]});
+    let with = |resources: &Value| {
+        let mut input = ritas();
+        input["resources"] = resources.clone();
+        input
+    };
+    for (resources, says) in [
+        (json!({}), "does not say what the policy covers"),
+        (
+            json!({"allResources": false}),
+            "does not say what the policy covers",
+        ),
+        (
+            json!({"privilegeConstraints": constraints}),
+            "does not say what the policy covers",
+        ),
+        (json!({"resources": []}), "would cover nothing"),
+        (
+            json!({"type": "dataset", "resources": []}),
+            "would cover nothing",
+        ),
+        (
+            json!({"allResources": true, "filter": of_domain}),
+            "contradicts the criteria",
+        ),
+        (
+            json!({"allResources": true, "resources": [DATASET]}),
+            "contradicts the list",
+        ),
+        (
+            json!({"type": "dataset", "filter": of_domain}),
+            "have no effect: write them as criteria",
+        ),
+        (
+            json!({"resources": [DATASET], "filter": {"criteria": []}}),
+            "have no effect: write them as criteria",
+        ),
+    ] {
+        let message = create_error(&app, with(&resources)).await;
+        assert!(message.contains(says), "{resources}: {message}");
+    }
+    for resources in [
+        json!(null),
+        json!({"allResources": true}),
+        json!({"type": "dataset"}),
+        json!({"type": "dataset", "allResources": true}),
+        json!({"resources": [DATASET]}),
+        json!({"type": "dataset", "resources": [DATASET]}),
+        // As DataHub's page and its documentation send them.
+        json!({"filter": {"criteria": []}}),
+        json!({"allResources": false, "filter": {"criteria": []}}),
+        json!({"allResources": true, "resources": [], "filter": {"criteria": []},
+            "privilegeConstraints": constraints}),
+        json!({"allResources": false, "resources": [], "filter": of_domain}),
+    ] {
+        app.mutate("createPolicy", "PolicyUpdateInput", with(&resources))
+            .await;
+    }
+}
+
+#[tokio::test]
+async fn names_of_policies_are_one_line() {
+    let (app, _) = app().await;
+    for name in ["a\nb", "a\0b", "a\u{1b}[2Jb"] {
+        let mut input = ritas();
+        input["name"] = json!(name);
+        let message = create_error(&app, input).await;
+        assert!(
+            message.starts_with("the name of a policy contains the control character U+00"),
+            "{message}"
+        );
+    }
+    let mut input = ritas();
+    input["description"] = json!("a\0b");
+    let message = create_error(&app, input.clone()).await;
+    assert!(
+        message.starts_with("the description contains the control character U+0000"),
+        "{message}"
+    );
+    input["description"] = json!("first\n\tsecond");
+    app.mutate("createPolicy", "PolicyUpdateInput", input).await;
 }
 
 #[tokio::test]
@@ -242,6 +338,19 @@ async fn policies_have_limits() {
                 1_001
             ]),
             "the policy has 1001 criteria",
+        ),
+        (
+            "/resources/filter/criteria",
+            json!(vec![
+                json!({"field": "TYPE", "values": vec!["dataset"; 1_000], "condition": "EQUALS"});
+                11
+            ]),
+            "more than 10000 values together",
+        ),
+        (
+            "/resources/filter/criteria/0",
+            json!({"field": "URN", "values": ["u".repeat(513)], "condition": "STARTS_WITH"}),
+            "a prefix for URN has 513 characters",
         ),
     ] {
         let mut input = ritas();

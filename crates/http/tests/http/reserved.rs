@@ -1,6 +1,6 @@
 //! Aspects that only their use cases write, and links in the name of others.
 
-use axum::http::{Method, StatusCode, header};
+use axum::http::{Method, StatusCode};
 use docent_catalog::Caller;
 use docent_model::Urn;
 use serde_json::{Value, json};
@@ -9,20 +9,6 @@ use crate::support::{App, DATASET, USER, encoded, proposal, role, token_of};
 
 const ADA: &str = "urn:li:corpuser:ada";
 const POLICY: &str = "urn:li:dataHubPolicy:0";
-
-/// Sends a request with another token.
-async fn send_as(
-    app: &App,
-    token: &str,
-    method: &Method,
-    path: &str,
-    body: &Value,
-) -> (StatusCode, Value) {
-    let mut request = app.request(method.clone(), path, body.to_string());
-    let bearer = format!("Bearer {token}").parse().unwrap();
-    request.headers_mut().insert(header::AUTHORIZATION, bearer);
-    app.send(request).await
-}
 
 /// Not even administrators write them directly, over any API.
 #[tokio::test]
@@ -111,7 +97,7 @@ async fn only_their_use_cases_write_what_rights_depend_on() {
             (Method::DELETE, format!("{one}/{aspect}"), Value::Null),
         ] {
             for token in [&app.token, &admins] {
-                let (status, reply) = send_as(&app, token, &method, &path, &body).await;
+                let (status, reply) = app.send_as(token, method.as_str(), &path, &body).await;
                 let what = format!("{method} {path} {urn}: {reply}");
                 assert_eq!(status, StatusCode::FORBIDDEN, "{what}");
                 assert!(reply["message"].as_str().unwrap().contains(hint), "{what}");
@@ -127,14 +113,14 @@ async fn only_their_use_cases_write_what_rights_depend_on() {
     }
     // Nor by deleting the entity, or everything about it.
     let path = format!("/openapi/v3/entity/dataHubPolicy/{}", encoded(POLICY));
-    let (status, _) = send_as(&app, &admins, &Method::DELETE, &path, &Value::Null).await;
+    let (status, _) = app.send_as(&admins, "DELETE", &path, &Value::Null).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
     let body = json!({"urn": POLICY});
     let path = "/entities?action=delete";
-    let (status, _) = send_as(&app, &admins, &Method::POST, path, &body).await;
+    let (status, _) = app.send_as(&admins, "POST", path, &body).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
     let path = format!("/openapi/v3/entity/corpuser/{}?clear=true", encoded(ADA));
-    let (status, _) = send_as(&app, &app.token, &Method::DELETE, &path, &Value::Null).await;
+    let (status, _) = app.send_as(&app.token, "DELETE", &path, &Value::Null).await;
     assert_eq!(status, StatusCode::OK);
     let roles = app.aspect(ADA, "roleMembership").await;
     assert_eq!(roles, Some(json!({"roles": ["urn:li:dataHubRole:Admin"]})));
@@ -148,7 +134,7 @@ async fn profiles_are_written_by_their_users_and_administrators() {
     let write = async |token: &str, urn: &str, aspect: &str, value: &Value| {
         let path = "/aspects?action=ingestProposal";
         let body = json!({"proposal": proposal("UPSERT", urn, aspect, value)});
-        send_as(&app, token, &Method::POST, path, &body).await.0
+        app.send_as(token, "POST", path, &body).await.0
     };
     let settings = json!({"appearance": {"showSimplifiedHomepage": true}});
     for (aspect, value) in [
@@ -198,7 +184,7 @@ async fn links_have_the_caller_as_author_unless_the_caller_may_ingest() {
     let elements = json!({"elements": [link("https://a", ADA), link("https://b", other)]});
     let body = json!({"proposal": proposal("UPSERT", DATASET, "institutionalMemory", &elements)});
     let path = "/aspects?action=ingestProposal";
-    let (status, reply) = send_as(&app, &adas, &Method::POST, path, &body).await;
+    let (status, reply) = app.send_as(&adas, "POST", path, &body).await;
     assert_eq!(status, StatusCode::OK, "{reply}");
     assert_eq!(authors().await, [other, ADA]);
     let added = json!([{"op": "add", "path": "/elements/2", "value": link("https://c", other)}]);
@@ -206,7 +192,7 @@ async fn links_have_the_caller_as_author_unless_the_caller_may_ingest() {
         "/openapi/v3/entity/dataset/{}/institutionalMemory",
         encoded(DATASET)
     );
-    let (status, reply) = send_as(&app, &adas, &Method::PATCH, &path, &added).await;
+    let (status, reply) = app.send_as(&adas, "PATCH", &path, &added).await;
     assert_eq!(status, StatusCode::OK, "{reply}");
     assert!(!authors().await[1..].contains(&json!(other)), "{reply}");
 }

@@ -76,7 +76,11 @@ pub(crate) fn cookies(response: &Response<Body>) -> Vec<String> {
 
 /// Signs in and returns the `Cookie` header that a browser would send.
 pub(crate) async fn session(app: &App, username: &str) -> String {
-    let response = app.respond(log_in(username, PASSWORD)).await;
+    session_with(app, username, PASSWORD).await
+}
+
+pub(crate) async fn session_with(app: &App, username: &str, password: &str) -> String {
+    let response = app.respond(log_in(username, password)).await;
     assert_eq!(response.status(), StatusCode::OK);
     let pairs: Vec<String> = cookies(&response)
         .iter()

@@ -183,3 +183,22 @@ async fn only_existing_users_and_groups_become_stewards_of_existing_domains() {
         assert!(message.contains(says), "{message}");
     }
 }
+
+#[tokio::test]
+async fn the_policy_of_a_domain_with_a_long_name_can_be_saved_again() {
+    let (app, _) = app().await;
+    let name = format!("two\nlines {}", "é".repeat(200));
+    let domain = json!({"name": name, "description": ""});
+    app.ingest(FINANCE, "domainProperties", &domain).await;
+    add(&app, RITA).await;
+    let stored = app.aspect(POLICY, "dataHubPolicyInfo").await.unwrap();
+    let name = stored["displayName"].as_str().unwrap();
+    assert_eq!(name.chars().count(), 200);
+    assert!(name.starts_with("Stewards of two lines éé") && name.ends_with("é…"));
+    let mut input = stewards(&[]);
+    input["name"] = json!(name);
+    let update = "mutation($urn: String!, $input: PolicyUpdateInput!) { updatePolicy(urn: $urn, input: $input) }";
+    let variables = json!({"urn": POLICY, "input": input});
+    let reply = app.graphql_with(update, variables).await;
+    assert_eq!(reply["data"]["updatePolicy"], POLICY, "{reply}");
+}

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use docent_catalog::sessions::SessionLimits;
 use docent_catalog::tokens::NewToken;
 use docent_catalog::{Caller, Catalog, Proposal};
 use docent_graphql::Engine;
-use docent_http::{AppState, AuthMode, HttpSettings};
+use docent_http::{AppState, AuthMode, HttpService, HttpSettings};
 use docent_model::{AspectName, FixedClock, Urn};
 use docent_search::Search;
 use docent_store::Store;
@@ -28,7 +27,7 @@ pub(crate) struct App {
     pub(crate) catalog: Catalog,
     pub(crate) clock: Arc<FixedClock>,
     pub(crate) token: String,
-    router: Router,
+    service: HttpService,
     test_store: TestStore,
 }
 
@@ -67,13 +66,13 @@ impl App {
             catalog.enforce_policies(Some(&role("Editor")));
         }
         let engine = Engine::docent().unwrap();
-        let router = docent_http::router(AppState::new(catalog.clone(), engine, settings));
+        let service = docent_http::service(AppState::new(catalog.clone(), engine, settings));
         let token = new_token(&catalog, Some(86_400_000)).await;
         Self {
             catalog,
             clock,
             token,
-            router,
+            service,
             test_store,
         }
     }
@@ -304,7 +303,7 @@ impl App {
 
     /// The whole response, with its headers.
     pub(crate) async fn respond(&self, request: Request<Body>) -> Response<Body> {
-        self.router.clone().oneshot(request).await.unwrap()
+        self.service.clone().oneshot(request).await.unwrap()
     }
 
     /// Status and body; a body that is not JSON comes as a string.

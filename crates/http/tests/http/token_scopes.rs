@@ -1,11 +1,10 @@
 //! Scopes of tokens: they narrow what their user may change, over every API.
 
-use axum::http::{Method, StatusCode, header};
-use docent_catalog::Caller;
-use docent_model::Urn;
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::support::{App, DATASET, USER, encoded, proposal, role, token_of};
+use crate::hidden::world::assign;
+use crate::support::{App, DATASET, USER, encoded, proposal, token_of};
 
 const FINANCE: &str = "urn:li:domain:finance";
 const PAYMENTS: &str = "urn:li:domain:payments";
@@ -41,7 +40,7 @@ async fn try_create(app: &App, scope: Value) -> Value {
 }
 
 /// A token of the administrator with a scope.
-async fn scoped(app: &App, scope: Value) -> String {
+pub(crate) async fn scoped(app: &App, scope: Value) -> String {
     let reply = try_create(app, scope).await;
     let token = &reply["data"]["createAccessToken"]["accessToken"];
     token
@@ -50,19 +49,15 @@ async fn scoped(app: &App, scope: Value) -> String {
         .to_owned()
 }
 
-async fn send_as(
-    app: &App,
-    token: &str,
-    method: Method,
-    path: &str,
-    body: &Value,
-) -> (StatusCode, Value) {
-    let mut request = app.request(method, path, body.to_string());
-    let authorization = format!("Bearer {token}").parse().unwrap();
-    request
-        .headers_mut()
-        .insert(header::AUTHORIZATION, authorization);
-    app.send(request).await
+/// A token with a scope of a user with a role.
+pub(crate) async fn scoped_for(app: &App, user: &str, role_name: &str, scope: Value) -> String {
+    token_of(&app.catalog, user, None).await;
+    assign(app, user, role_name).await;
+    let input = json!({"type": "PERSONAL", "actorUrn": user, "duration": "ONE_DAY",
+        "name": "scoped", "scope": scope});
+    let reply = app.graphql_with(CREATE, json!({ "input": input })).await;
+    let token = &reply["data"]["createAccessToken"]["accessToken"];
+    token.as_str().unwrap().to_owned()
 }
 
 /// The code of a mutation's error, or 200.
@@ -114,13 +109,13 @@ async fn a_read_only_token_changes_nothing_over_any_api() {
         ),
     ];
     for (path, body) in &changes {
-        let (status, reply) = send_as(&app, &token, Method::POST, path, body).await;
+        let (status, reply) = app.send_as(&token, "POST", path, body).await;
         assert_eq!(status, StatusCode::FORBIDDEN, "{path}: {reply}");
         let message = reply["message"].as_str().unwrap();
         assert!(message.contains("read-only"), "{message}");
     }
     let path = format!("/openapi/v3/entity/dataset/{}", encoded(DATASET));
-    let (status, _) = send_as(&app, &token, Method::DELETE, &path, &json!(null)).await;
+    let (status, _) = app.send_as(&token, "DELETE", &path, &json!(null)).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
     for mutation in [describe(DATASET), tag(DATASET), set_domain(OTHER, FINANCE)] {
         assert_eq!(code(&app, &token, &mutation).await, 403, "{mutation}");
@@ -135,7 +130,7 @@ async fn a_read_only_token_changes_nothing_over_any_api() {
     assert!(total.is_some_and(|total| total > 0), "{reply}");
     let privileges = &reply["data"]["me"]["platformPrivileges"];
     assert_eq!(privileges["managePolicies"], false, "{reply}");
-    let (status, _) = send_as(&app, &token, Method::GET, &path, &json!(null)).await;
+    let (status, _) = app.send_as(&token, "GET", &path, &json!(null)).await;
     assert_eq!(status, StatusCode::OK);
 }
 
@@ -158,7 +153,7 @@ async fn a_token_with_named_privileges_makes_only_changes_that_need_them() {
     let profile = json!({"displayName": "Mallory", "email": "mallory@example.com"});
     let body = json!({"proposal": proposal("UPSERT", USER, "corpUserEditableInfo", &profile)});
     let path = "/aspects?action=ingestProposal";
-    let (status, reply) = send_as(&app, &token, Method::POST, path, &body).await;
+    let (status, reply) = app.send_as(&token, "POST", path, &body).await;
     assert_eq!(status, StatusCode::FORBIDDEN, "{reply}");
     let query = format!(
         r#"{{ getGrantedPrivileges(input: {{ actorUrn: "{USER}", resourceSpec: {{ resourceType: DATASET, resourceUrn: "{DATASET}" }} }}) {{ privileges }} }}"#
@@ -252,27 +247,70 @@ async fn a_denial_by_the_scope_does_not_blame_the_user() {
         assert_eq!(event["outcome"], "DENIED");
         assert!(event["reason"].as_str().unwrap().contains(says), "{event}");
     }
+    // Nor if the user could propose the change.
+    let paula = "urn:li:corpuser:paula";
+    for (scope, says) in [
+        (
+            json!({"privileges": ["EDIT_ENTITY_TAGS"]}),
+            "the scope of the access token does not include the privilege PROPOSE_CHANGES on",
+        ),
+        (
+            json!({"domainUrn": PAYMENTS}),
+            "which is limited to urn:li:domain:payments, does not include the privilege PROPOSE_CHANGES",
+        ),
+    ] {
+        let token = scoped_for(&app, paula, "Proposer", scope).await;
+        let mutation = format!("mutation {{ {} }}", describe(OTHER));
+        let reply = app.graphql_as(&token, &mutation).await;
+        assert_eq!(reply["errors"][0]["extensions"]["code"], 403, "{reply}");
+        let message = reply["errors"][0]["message"].as_str().unwrap();
+        assert!(message.contains(says), "{message}");
+    }
+    let scope = json!({"privileges": ["PROPOSE_CHANGES"]});
+    let token = scoped_for(&app, paula, "Proposer", scope).await;
+    let mutation = format!("mutation {{ {} }}", describe(OTHER));
+    let reply = app.graphql_as(&token, &mutation).await;
+    assert!(reply["extensions"]["proposals"][0].is_string(), "{reply}");
     // A user without the privilege is told so, whatever the scope.
     let rita = "urn:li:corpuser:rita";
-    token_of(&app.catalog, rita, None).await;
-    let reader = role("Reader");
-    let user = Urn::parse(rita).unwrap();
-    let system = Caller::system();
-    let assigned = app
-        .catalog
-        .assign_role(&system, &[user], Some(&reader))
-        .await;
-    assigned.unwrap();
-    let input = json!({"type": "PERSONAL", "actorUrn": rita, "duration": "ONE_DAY",
-        "name": "scoped", "scope": {"privileges": ["EDIT_ENTITY_DOCS"]}});
-    let reply = app.graphql_with(CREATE, json!({ "input": input })).await;
-    let token = &reply["data"]["createAccessToken"]["accessToken"];
-    let reply = app.graphql_as(token.as_str().unwrap(), policies).await;
+    let scope = json!({"privileges": ["EDIT_ENTITY_DOCS"]});
+    let token = scoped_for(&app, rita, "Reader", scope).await;
+    let reply = app.graphql_as(&token, policies).await;
     let message = reply["errors"][0]["message"].as_str().unwrap();
     assert!(
         message.contains("rita needs the privilege MANAGE_POLICIES"),
         "{message}"
     );
+}
+
+#[tokio::test]
+async fn the_audit_log_needs_a_privilege_in_the_scope() {
+    let app = app().await;
+    let query = "{ auditLog(input: { count: 1 }) { events { operation } } }";
+    let path = "/openapi/v1/events/audit/search";
+    for (scope, is_allowed) in [
+        (json!({"privileges": ["EDIT_ENTITY_DOCS"]}), false),
+        (json!({"privileges": ["MANAGE_POLICIES"]}), false),
+        (json!({"domainUrn": FINANCE}), false),
+        (json!({"privileges": ["GET_ANALYTICS_PRIVILEGE"]}), true),
+        (json!({"privileges": ["MANAGE_SYSTEM_OPERATIONS"]}), true),
+        (json!({"readOnly": true}), true),
+    ] {
+        let token = scoped(&app, scope.clone()).await;
+        let reply = app.graphql_as(&token, query).await;
+        let (status, found) = app.send_as(&token, "POST", path, &json!({})).await;
+        if is_allowed {
+            assert!(reply["errors"].is_null(), "{scope}: {reply}");
+            assert_eq!(status, StatusCode::OK, "{scope}: {found}");
+        } else {
+            let message = reply["errors"][0]["message"].as_str().unwrap();
+            assert!(
+                message.contains("the scope of the access token"),
+                "{message}"
+            );
+            assert_eq!(status, StatusCode::FORBIDDEN, "{scope}: {found}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -326,4 +364,42 @@ async fn scopes_are_listed_and_invalid_ones_are_rejected() {
         let message = error["message"].as_str().unwrap();
         assert!(message.contains(says), "{scope}: {message}");
     }
+}
+
+#[tokio::test]
+async fn a_token_with_a_scope_withdraws_only_what_it_could_propose() {
+    let app = app().await;
+    let paula = "urn:li:corpuser:paula";
+    let whole = token_of(&app.catalog, paula, None).await;
+    let of_finance = scoped_for(&app, paula, "Proposer", json!({"domainUrn": FINANCE})).await;
+    let scope = json!({"privileges": ["EDIT_ENTITY_TAGS"]});
+    let of_tags = scoped_for(&app, paula, "Proposer", scope).await;
+    let mut proposals = Vec::new();
+    for urn in [DATASET, OTHER] {
+        let mutation = format!("mutation {{ {} }}", describe(urn));
+        let reply = app.graphql_as(&whole, &mutation).await;
+        let proposal = reply["extensions"]["proposals"][0].as_str();
+        let proposal = proposal.unwrap_or_else(|| panic!("{reply}"));
+        proposals.push(format!(r#"rejectProposals(proposalUrns: ["{proposal}"])"#));
+    }
+    let [inside, outside] = proposals.as_slice() else {
+        panic!("{proposals:?}");
+    };
+    for (token, withdrawal) in [
+        (&of_tags, inside),
+        (&of_tags, outside),
+        (&of_finance, outside),
+    ] {
+        let mutation = format!("mutation {{ {withdrawal} }}");
+        let reply = app.graphql_as(token, &mutation).await;
+        assert_eq!(reply["errors"][0]["extensions"]["code"], 403, "{reply}");
+        let message = reply["errors"][0]["message"].as_str().unwrap();
+        assert!(
+            message.contains("the scope of the access token")
+                && message.contains("does not include the privilege PROPOSE_CHANGES on"),
+            "{message}"
+        );
+    }
+    assert_eq!(code(&app, &of_finance, inside).await, 200);
+    assert_eq!(code(&app, &whole, outside).await, 200);
 }

@@ -146,13 +146,7 @@ impl QueryTranslator<'_> {
     fn labels_in(&self, sets: &[DocumentSet]) -> Result<HashSet<String>, SearchError> {
         let mut urns = HashSet::new();
         for reader in self.searcher.segment_readers() {
-            let segment = SegmentSearcher {
-                searcher: self.searcher,
-                reader,
-                cache: self.cache,
-                budget: self.budget,
-                scored: false,
-            };
+            let segment = SegmentSearcher::unscored(self.searcher, reader, self.cache, self.budget);
             for set in sets {
                 let mut documents = Vec::new();
                 let mut labels = segment.set(set)?;

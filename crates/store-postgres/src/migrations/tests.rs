@@ -104,7 +104,9 @@ async fn old_sessions_end_and_old_tokens_point_at_their_users() {
     migrate(&mut old, false).await.unwrap();
     let store = serve(&database).await.unwrap();
     let ada = Urn::parse("urn:li:corpuser:ada").unwrap();
-    let tokens = store.edges_list(&[ada], false, &["TokenOf"], 0, 10).await;
+    let tokens = store
+        .edges_list(&[ada], false, &["TokenOf"], &[], 0, 10)
+        .await;
     let tokens: Vec<String> = tokens.unwrap()[0]
         .items
         .iter()
@@ -280,7 +282,7 @@ async fn reads_continue_while_a_step_waits_for_a_long_backup() {
             assert!(started.elapsed() < TIMEOUT, "the step does not wait");
         }
         // Queues behind the step until that gives up; the backup has not ended.
-        let edges = old.edges_list(&urns, true, &[], 0, 1);
+        let edges = old.edges_list(&urns, true, &[], &[], 0, 1);
         tokio::time::timeout(TIMEOUT, edges).await.unwrap().unwrap();
         backup.commit().await.unwrap();
     };

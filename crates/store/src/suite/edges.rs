@@ -18,7 +18,7 @@ async fn page(
     limit: usize,
 ) -> ListPage<RelatedEntity> {
     let urns = std::slice::from_ref(urn);
-    let pages = store.edges_list(urns, outgoing, relationships, start, limit);
+    let pages = store.edges_list(urns, outgoing, relationships, &[], start, limit);
     let mut pages = pages.await.unwrap();
     assert_eq!(pages.len(), 1);
     pages.remove(0)
@@ -110,7 +110,14 @@ pub(super) async fn each_entity_has_its_own_page_of_edges(harness: &impl Harness
     )
     .await;
     let pages = store
-        .edges_list(&[many.clone(), none, few, many], false, &[MEMBER_OF], 1, 1)
+        .edges_list(
+            &[many.clone(), none, few, many],
+            false,
+            &[MEMBER_OF],
+            &[],
+            1,
+            1,
+        )
         .await
         .unwrap();
     let pages: Vec<(usize, Vec<Urn>)> = pages
@@ -123,13 +130,32 @@ pub(super) async fn each_entity_has_its_own_page_of_edges(harness: &impl Harness
     let second = (3, vec![dataset("b")]);
     assert_eq!(pages, [second.clone(), (0, vec![]), (1, vec![]), second]);
     let outgoing = store
-        .edges_list(&[dataset("a"), dataset("d")], true, &[], 0, 10)
+        .edges_list(&[dataset("a"), dataset("d")], true, &[], &[], 0, 10)
         .await
         .unwrap();
     let totals: Vec<usize> = outgoing.iter().map(|page| page.total).collect();
     assert_eq!(totals, [2, 1]);
-    let nothing = store.edges_list(&[], true, &[], 0, 10).await.unwrap();
+    let nothing = store.edges_list(&[], true, &[], &[], 0, 10).await.unwrap();
     assert!(nothing.is_empty());
+}
+
+pub(super) async fn excluded_types_are_neither_listed_nor_counted(harness: &impl Harness) {
+    let store = harness.store();
+    let root = domain("root");
+    let sources = [dataset("a"), domain("sub")];
+    for source in &sources {
+        let derived = edges(&[(MEMBER_OF, &root)]);
+        put(store, &key(source, AspectName::STATUS), "1", derived).await;
+    }
+    for (excluded, expected) in [("dataset", &sources[1]), ("domain", &sources[0])] {
+        let urns = std::slice::from_ref(&root);
+        let pages = store.edges_list(urns, false, &[], &[excluded], 0, 10).await;
+        let page = pages.unwrap().remove(0);
+        let urns: Vec<&Urn> = page.items.iter().map(|item| &item.urn).collect();
+        assert_eq!((page.total, urns), (1, vec![expected]));
+    }
+    let outgoing = store.edges_list(&sources, true, &[], &["domain"], 0, 10);
+    assert!(outgoing.await.unwrap().iter().all(|page| page.total == 0));
 }
 
 pub(super) async fn a_write_replaces_only_the_edges_of_its_aspect(harness: &impl Harness) {

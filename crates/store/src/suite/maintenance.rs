@@ -100,7 +100,7 @@ pub(super) async fn a_rebuild_repairs_wrong_derived_rows(harness: &impl Harness)
     assert_eq!(rebuild(store).await.repaired, 2);
     assert_eq!(rebuild(store).await.repaired, 0);
     let sales = [domain("sales")];
-    let members = store.edges_list(&sales, false, &["AssociatedWith"], 0, 9);
+    let members = store.edges_list(&sales, false, &["AssociatedWith"], &[], 0, 9);
     let members = &members.await.unwrap()[0].items;
     assert_eq!(members.len(), 1);
     assert_eq!(members[0].urn, dataset("a"));

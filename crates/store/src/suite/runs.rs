@@ -3,7 +3,9 @@
 use docent_model::{AspectName, NO_RUN_ID, SystemMetadata, derive};
 use serde_json::{Value, json};
 
-use super::{Harness, dataset, delete, key, log, new_aspect, put_in, put_value, read, version_of};
+use super::{
+    Harness, dataset, delete, domain, key, log, new_aspect, put_in, put_value, read, version_of,
+};
 use crate::version::{self, revert};
 use crate::{AspectKey, LogicalVersion, Store, StoreError, transact};
 
@@ -218,9 +220,24 @@ pub(super) async fn entities_are_counted_by_aspect_and_pattern(harness: &impl Ha
         (Some("%a_b%"), 1),
         (Some("%*%"), 1),
     ] {
-        let count = store.aspects_count(aspect, pattern).await.unwrap();
+        let count = store.aspects_count(aspect, pattern, &[]).await.unwrap();
         assert_eq!(count, expected, "{pattern:?}");
     }
     delete(store, &description("hr.people")).await;
-    assert_eq!(store.aspects_count(aspect, None).await.unwrap(), 3);
+    assert_eq!(store.aspects_count(aspect, None, &[]).await.unwrap(), 3);
+    let status = AspectName::STATUS;
+    for urn in [dataset("a"), domain("a"), domain("b")] {
+        put_value(store, &key(&urn, status), &text("s")).await;
+    }
+    // The last ones are the beginnings of names.
+    for (pattern, excluded, expected) in [
+        (None, &["domain"][..], 1),
+        (Some("%a%"), &["domain"], 1),
+        (Some("urn:li:domain:%"), &["domain"], 0),
+        (None, &["domain", "dataset"], 0),
+        (None, &["dom", "data"], 3),
+    ] {
+        let count = store.aspects_count(status, pattern, excluded);
+        assert_eq!(count.await.unwrap(), expected, "{pattern:?} {excluded:?}");
+    }
 }

@@ -75,7 +75,7 @@ pub(super) async fn an_aborted_transaction_leaves_no_trace(harness: &impl Harnes
     assert_eq!(version_of(store, &properties, 1).await, None);
     assert_eq!(
         store
-            .edges_list(std::slice::from_ref(&b), false, &[], 0, 9)
+            .edges_list(std::slice::from_ref(&b), false, &[], &[], 0, 9)
             .await
             .unwrap()[0]
             .total,
@@ -246,4 +246,61 @@ pub(super) async fn transactions_count_the_rows_of_an_entity(harness: &impl Harn
     assert_eq!(counts, (4, 2));
     assert_eq!(of_profile, (0, 2));
     assert_eq!(none, (0, 0));
+}
+
+pub(super) async fn transactions_list_the_texts_of_an_aspect(harness: &impl Harness) {
+    let store = harness.store();
+    for content in ["1", "2"] {
+        put(store, &counter("a"), content, Derived::default()).await;
+    }
+    put(store, &counter("c"), "3", Derived::default()).await;
+    let other_aspect = key(&dataset("d"), AspectName::OWNERSHIP);
+    put(store, &other_aspect, "4", Derived::default()).await;
+    let other_type = key(&domain("e"), AspectName::STATUS);
+    put(store, &other_type, "5", Derived::default()).await;
+    let (all, first, rest) = transact::<_, StoreError, _>(store, |tx| {
+        Box::pin(async move {
+            tx.write(&[put_of(&counter("b"), "own")]).await?;
+            let status = AspectName::STATUS;
+            let all = tx.texts_list("dataset", status, None, 9).await?;
+            let first = tx.texts_list("dataset", status, None, 1).await?;
+            let after = Some(&all[0].0);
+            let rest = tx.texts_list("dataset", status, after, 9).await?;
+            Ok((all, first, rest))
+        })
+    })
+    .await
+    .unwrap();
+    let expected = [("a", "2"), ("b", "own"), ("c", "3")];
+    let expected = expected.map(|(name, text)| (dataset(name), text.to_owned()));
+    assert_eq!(all, expected);
+    assert_eq!(first, expected[..1]);
+    assert_eq!(rest, expected[1..]);
+}
+
+/// Adds a dataset unless there are `max` already: what others add meanwhile counts.
+async fn add_up_to(store: &dyn Store, name: String, max: usize) -> bool {
+    transact::<bool, StoreError, _>(store, move |tx| {
+        let key = counter(&name);
+        Box::pin(async move {
+            tx.lock("datasets").await?;
+            let listed = tx.texts_list("dataset", key.aspect, None, max).await?;
+            if listed.len() == max {
+                return Ok(false);
+            }
+            tx.write(&[put_of(&key, "1")]).await?;
+            Ok(true)
+        })
+    })
+    .await
+    .unwrap()
+}
+
+pub(super) async fn transactions_that_take_the_same_lock_run_one_after_the_other(
+    harness: &impl Harness,
+) {
+    let store = harness.store();
+    let writers = (0..32).map(|number| add_up_to(store, format!("t{number}"), 5));
+    let added = join_all(writers).await;
+    assert_eq!(added.iter().filter(|it| **it).count(), 5);
 }

@@ -1,6 +1,7 @@
 //! Changes by callers that do not manage users and would alter an account's status.
 
-use docent_model::{AspectName, Registry};
+use docent_model::AspectName;
+use docent_model::aspects::SYSTEM_ACTOR;
 
 use super::{Batch, Prepared};
 use crate::Error;
@@ -8,18 +9,28 @@ use crate::lifecycle::is_removed;
 use crate::people::{ADMINISTRATOR, is_suspended};
 use crate::proposal::{Change, Proposal};
 
-/// Each of these alone blocks a user, so each is compared: a user who is both removed and suspended
-/// stays blocked when one of them is lifted.
+/// What the rights of a user come from.
+const MEMBERSHIPS: [AspectName; 3] = [
+    AspectName::GROUP_MEMBERSHIP,
+    AspectName::NATIVE_GROUP_MEMBERSHIP,
+    AspectName::ROLE_MEMBERSHIP,
+];
+
+/// Each of the flags alone blocks a user, so each is compared: a user who is both removed and
+/// suspended stays blocked when one of them is lifted.
 #[derive(PartialEq, Eq)]
 struct AccountStatus {
     exists: bool,
     removed: bool,
     suspended: bool,
+    /// The texts of [`MEMBERSHIPS`]: a rollback must not restore them.
+    memberships: Vec<Option<String>>,
 }
 
 impl Batch<'_> {
-    /// Applies a change, and fails if it altered the status of an account. Users without password,
-    /// sessions and tokens may come and go with ingestion.
+    /// Applies a change, and fails if it altered the status of an account, or its groups and roles.
+    /// Users without those, and without password, sessions and tokens, may come and go with
+    /// ingestion.
     pub(super) async fn change_keeping_status(&mut self, item: &Prepared) -> Result<(), Error> {
         let urn = &item.proposal.urn;
         let before = self.account_status(item).await?;
@@ -38,13 +49,21 @@ impl Batch<'_> {
             return Ok(());
         }
         let is_same = before.suspended == after.suspended
+            && before.memberships == after.memberships
             && (!before.exists || !(is_account || self.has_access(urn).await?));
         if is_same {
             return Ok(());
         }
+        if !item.proposal.keeps_account_status() {
+            let message = format!(
+                "{urn} cannot be suspended, removed or deleted over the network, because it may do everything: run \
+                 'docent user suspend {ADMINISTRATOR}' on the server"
+            );
+            return Err(Error::forbidden(message).naming(urn));
+        }
         let message = format!(
-            "only somebody with the privilege MANAGE_USERS_AND_GROUPS suspends, removes or restores {urn}, or an operator at \
-             the server"
+            "only somebody with the privilege MANAGE_USERS_AND_GROUPS suspends, removes or restores {urn}, or changes its \
+             groups and roles, or an operator at the server"
         );
         Err(Error::forbidden(message).naming(urn))
     }
@@ -61,10 +80,16 @@ impl Batch<'_> {
 
     async fn account_status(&mut self, item: &Prepared) -> Result<AccountStatus, Error> {
         let urn = &item.proposal.urn;
+        let mut memberships = Vec::with_capacity(MEMBERSHIPS.len());
+        for aspect in MEMBERSHIPS {
+            let row = self.get(urn, aspect).await?;
+            memberships.push(row.map(|row| row.metadata.clone()));
+        }
         Ok(AccountStatus {
             exists: self.exists(urn, item.entity).await?,
             removed: is_removed(&self.get(urn, AspectName::STATUS).await?),
             suspended: is_suspended(&self.get(urn, AspectName::CORP_USER_STATUS).await?),
+            memberships,
         })
     }
 }
@@ -79,18 +104,20 @@ fn may_delete(change: &Change) -> bool {
     )
 }
 
+/// Whether a change by somebody else than the operator is one of the account that may always do
+/// everything.
+pub(super) fn is_of_administrator(proposal: &Proposal, actor: &str) -> bool {
+    proposal.urn.key() == ADMINISTRATOR && may_change(proposal) && actor != SYSTEM_ACTOR
+}
+
 /// Whether a change may suspend, resume, remove or restore a user.
 pub(crate) fn may_change(proposal: &Proposal) -> bool {
     if proposal.urn.entity_type() != "corpuser" {
         return false;
     }
     match &proposal.change {
-        Change::DeleteEntity | Change::Clear | Change::RollbackRun { dry_run: false, .. } => true,
-        Change::DeleteAspect { aspect }
-            if Registry::get().is_key_aspect(&proposal.urn, *aspect) =>
-        {
-            true
-        }
+        Change::Clear | Change::RollbackRun { dry_run: false, .. } => true,
+        change if change.deletes_entity(&proposal.urn) => true,
         change => change.aspect().is_some_and(|aspect| {
             [AspectName::STATUS, AspectName::CORP_USER_STATUS].contains(&aspect)
         }),

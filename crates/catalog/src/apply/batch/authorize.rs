@@ -1,15 +1,19 @@
 //! The decisions about a list that depend on stored data.
 
+use std::collections::HashSet;
+
 use docent_model::{AspectName, Urn};
 use docent_store::{AspectKey, AspectRow};
 
 use super::{Batch, Prepared, conditions};
-use crate::access::demand::may_move;
-use crate::access::{AspectSource, read_resource};
+use crate::access::demand::is_move;
+use crate::access::{AspectSource, denied, read_resource};
+use crate::action_requests::{Unmet, fields_of};
 use crate::apply::authorization::{Authorization, Check};
 use crate::apply::prepare::about_proposal;
 use crate::privilege::EDIT_ENTITY;
 use crate::proposal::{Change, Privileges, Proposal, Requirement};
+use crate::request_demands::Demands;
 use crate::{Error, ErrorSubject};
 
 /// What is decided before a change.
@@ -65,7 +69,10 @@ impl Batch<'_> {
                 _ => {}
             }
         }
-        let is_decided = matches!(item.proposal.privileges, Privileges::Authorized);
+        let is_decided = matches!(
+            item.proposal.privileges,
+            Privileges::Authorized | Privileges::OfOthers(_)
+        );
         Ok(!is_decided && self.exists(urn, item.entity).await?)
     }
 
@@ -86,6 +93,10 @@ impl Batch<'_> {
         item: &'p Prepared,
         check: &'p Check,
     ) -> Result<Decision<'p>, Error> {
+        if let Privileges::OfOthers(demands) = &item.proposal.privileges {
+            self.authorize_on_others(authorization, demands).await?;
+            return Ok(Decision::Allowed);
+        }
         let urn = &item.proposal.urn;
         let is_new = !self.exists(urn, item.entity).await? || self.created.contains(urn);
         if !is_new {
@@ -94,7 +105,8 @@ impl Batch<'_> {
             let policy = authorization.decide(urn, &check.privileges, &resource, references)?;
             self.trail.allowed_by(policy);
         }
-        if !is_new && !item.proposal.change.aspect().is_some_and(may_move) {
+        self.note_place(item, is_new).await?;
+        if !is_new && !is_move(&item.proposal.change) {
             return Ok(Decision::Allowed);
         }
         Ok(Decision::Waits(Deferred {
@@ -102,6 +114,38 @@ impl Batch<'_> {
             check,
             is_new,
         }))
+    }
+
+    /// Fails unless the caller meets the demands on other entities.
+    async fn authorize_on_others(
+        &mut self,
+        authorization: &Authorization,
+        demands: &Demands,
+    ) -> Result<(), Error> {
+        let rights = &authorization.rights;
+        let fields = fields_of(rights, std::slice::from_ref(demands));
+        let mut existing = HashSet::new();
+        for urn in demands.urns() {
+            let Some(key) = AspectKey::of_entity(urn) else {
+                continue;
+            };
+            if self.get(urn, key.aspect).await?.is_some() {
+                existing.insert(urn.clone());
+            }
+        }
+        let unmet = demands.unmet(rights, self, &existing, fields).await?;
+        let Some(Unmet { demand, .. }) = unmet else {
+            return Ok(());
+        };
+        let privileges = &demand.privileges_if_new;
+        let scope = rights.limiting_scope(privileges, None);
+        let actor = &authorization.actor;
+        Err(denied(
+            actor,
+            scope.as_deref(),
+            privileges,
+            Some(&demand.urn),
+        ))
     }
 
     /// Whether the caller is the author of the links in a direct write: one who may only edit links
@@ -158,6 +202,9 @@ impl Batch<'_> {
                 .decide(urn, privileges, &resource, references)
                 .map_err(|error| about_proposal(error, &item.proposal))?;
             self.trail.allowed_by(policy);
+            self.authorize_place(authorization, urn, privileges, check.fields)
+                .await
+                .map_err(|error| about_proposal(error, &item.proposal))?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, AspectWrite, Effect, version};
 
 use super::{Batch, Prepared};
-use crate::access::use_case_of;
+use crate::access::demand::{is_managed, use_case_of};
 use crate::labels::LabelKind;
 use crate::proposal::Change;
 use crate::{Catalog, Error};
@@ -23,11 +23,13 @@ impl Batch<'_> {
             // The properties define the domain's parent: without them its children would dangle.
             self.check_childless(urn).await?;
         }
-        self.delete_aspects(urn, &[aspect], false).await
+        // A new password follows, with the next version.
+        let retire = aspect == AspectName::CORP_USER_CREDENTIALS;
+        self.delete_aspects(urn, &[aspect], retire).await
     }
 
     /// The aspects that [`Change::Clear`] deletes. Secrets and aspects that rights depend on have
-    /// their own use cases.
+    /// their own use cases, and profiles belong to their users.
     pub(super) async fn cleared(&mut self, item: &Prepared) -> Result<Vec<AspectName>, Error> {
         self.flush().await?;
         let mut names = self.tx.aspect_names(&item.proposal.urn).await?;
@@ -36,6 +38,8 @@ impl Batch<'_> {
             *name != item.entity.key_aspect
                 && !Catalog::is_secret(*name)
                 && use_case_of(urn, Some(*name)).is_none()
+                && !is_managed(urn.entity_type(), Some(*name))
+                && Catalog::reserved(urn, Some(*name)).is_none()
         });
         Ok(names)
     }
@@ -120,12 +124,15 @@ impl Batch<'_> {
             self.release_label(urn, kind).await?
         } else if urn.entity_type() == "corpuser" {
             self.revoke_access(urn).await?
+        } else if urn.entity_type() == "corpGroup" {
+            self.release_group(urn).await?
         } else {
             true
         };
         if !is_released {
             return self.continue_later(urn);
         }
+        self.deleted.add(urn);
         self.flush().await?;
         if self.count_deleted(urn, None).await? == 0 {
             // What another caller creates from here on was not to be deleted.

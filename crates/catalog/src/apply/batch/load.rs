@@ -95,6 +95,10 @@ pub(super) fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
             Requirement::HasColumns { dataset, .. } => {
                 keys.push(AspectKey::new(dataset, AspectName::SCHEMA_METADATA));
             }
+            Requirement::ExistOrNamed { urns, by, .. } => {
+                keys.extend(urns.iter().filter_map(AspectKey::of_entity));
+                keys.push(by.clone());
+            }
             Requirement::Holds { key, .. } => keys.push(key.clone()),
             Requirement::IsNew { .. }
             | Requirement::UniqueSiblingName { .. }

@@ -22,7 +22,7 @@ pub(super) struct Operation {
     pub(super) path: &'static str,
     pub(super) tag: &'static str,
     pub(super) summary: &'static str,
-    /// Names and types.
+    /// Names and types, or `one of` the listed values.
     pub(super) query: &'static [(&'static str, &'static str)],
     pub(super) body: Body,
     /// Whether it needs no authentication.
@@ -77,14 +77,14 @@ const EDGES: Query = &[
     ("relationshipTypes", "string"),
     ("sourceTypes", "string"),
     ("destinationTypes", "string"),
-    ("direction", "string"),
+    ("direction", "one of OUTGOING, INCOMING"),
     ("count", "integer"),
     ("scrollId", "string"),
     ("includeSoftDelete", "boolean"),
 ];
 const LINEAGE: Query = &[
     ("relationshipTypes", "string"),
-    ("direction", "string"),
+    ("direction", "one of UPSTREAM, DOWNSTREAM"),
     ("count", "integer"),
     ("scrollId", "string"),
     ("includeSoftDelete", "boolean"),
@@ -92,7 +92,7 @@ const LINEAGE: Query = &[
 
 const RELATED: Query = &[
     ("urn", "string"),
-    ("direction", "string"),
+    ("direction", "one of OUTGOING, INCOMING"),
     ("relationshipTypes", "string"),
     ("start", "integer"),
     ("count", "integer"),
@@ -171,15 +171,15 @@ pub(super) const OPERATIONS: &[Operation] = &[
     call("get", "/openapi/relationships/v1", ALL_TYPES, "Relationships of an entity", RELATED, Body::None),
     call("get", "/openapi/operations/messaging/{queue}/consumer/lag", STATUS, "The lag of asynchronous writes, which is always zero", &[], Body::None),
     call("get", "/openapi/operations/kafka/{queue}/consumer/offsets", STATUS, "The older form of consumer/lag", &[], Body::None),
-    call("post", "/aspects", REST, "Write aspects by change proposals, read time series, count", &[("action", "string")], Body::Example(PROPOSAL)),
+    call("post", "/aspects", REST, "Write aspects by change proposals, read time series, count", &[("action", "one of ingestProposal, ingestProposalBatch, getTimeseriesAspectValues, getCount")], Body::Example(PROPOSAL)),
     call("get", "/aspects/{urn}", REST, "Read an aspect by its record", &[("aspect", "string"), ("version", "integer")], Body::None),
     call("get", "/entitiesV2/{urn}", REST, "Read an entity", &[("aspects", "string")], Body::None),
-    call("post", "/entities", REST, "Search, autocomplete, browse, list, ingest or delete entities", &[("action", "string")], Body::Example(r#"{"entity": "dataset", "input": "*", "start": 0, "count": 10}"#)),
+    call("post", "/entities", REST, "Search, autocomplete, browse, list, ingest or delete entities", &[("action", "one of search, autocomplete, browse, listUrns, ingest, batchIngest, delete, deleteReferences")], Body::Example(r#"{"entity": "dataset", "input": "*", "start": 0, "count": 10}"#)),
     call("get", "/entities/{urn}", REST, "Read an entity as a snapshot", &[("aspects", "string")], Body::None),
     call("get", "/relationships", REST, "Relationships of an entity", RELATED, Body::None),
-    call("post", "/runs", REST, "List, describe or roll back ingestion runs", &[("action", "string")], Body::Example(r#"{"pageOffset": 0, "pageSize": 10}"#)),
-    call("post", "/usageStats", REST, "Write or read usage statistics of datasets", &[("action", "string")], Body::Example(r#"{"resource": "urn:li:dataset:(urn:li:dataPlatform:hive,d,PROD)", "duration": "DAY"}"#)),
-    call("post", "/operations", REST, "Restore indices (has no effect)", &[("action", "string")], Body::Example("{}")),
+    call("post", "/runs", REST, "List, describe or roll back ingestion runs", &[("action", "one of list, describe, rollback")], Body::Example(r#"{"pageOffset": 0, "pageSize": 10}"#)),
+    call("post", "/usageStats", REST, "Write or read usage statistics of datasets", &[("action", "one of batchIngest, query, queryRange")], Body::Example(r#"{"resource": "urn:li:dataset:(urn:li:dataPlatform:hive,d,PROD)", "duration": "DAY"}"#)),
+    call("post", "/operations", REST, "Restore indices (has no effect)", &[("action", "one of restoreIndices")], Body::Example("{}")),
     call("post", "/api/graphql", "GraphQL", "Execute a GraphQL operation", &[], Body::Example(GRAPHQL)),
     call("post", "/api/v2/graphql", "GraphQL", "Execute a GraphQL operation", &[], Body::Example(GRAPHQL)),
     sign_in("post", "/logIn", "Sign in", Body::Example(r#"{"username": "datahub", "password": "…"}"#)),

@@ -3,36 +3,30 @@
 //! A thread of the runtime serves many connections, so what it computes between two awaits must be
 //! short. Longer computations run beside the runtime, as many at a time as there are cores.
 
+use std::sync::LazyLock;
+
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
 
-#[derive(Debug)]
-pub struct LongWork {
-    slots: Semaphore,
-}
+/// Parsing this much JSON takes about a millisecond.
+pub const LONG_TEXT_BYTES: usize = 256 * 1024;
 
-impl Default for LongWork {
-    fn default() -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self {
-            slots: Semaphore::new(cores),
-        }
+static SLOTS: LazyLock<Semaphore> = LazyLock::new(|| {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Semaphore::new(cores)
+});
+
+/// Runs a computation, beside the runtime if it is long. A runtime with a single thread has nothing
+/// to move its other tasks to, so there it runs in place.
+pub async fn run<T>(is_long: bool, compute: impl FnOnce() -> T) -> T {
+    if !is_long {
+        return compute();
     }
-}
-
-impl LongWork {
-    /// Runs a computation, beside the runtime if it is long. A runtime with a single thread has
-    /// nothing to move its other tasks to, so there it runs in place.
-    pub async fn run<T>(&self, is_long: bool, compute: impl FnOnce() -> T) -> T {
-        if !is_long {
-            return compute();
-        }
-        // Fails only if the semaphore is closed, which it never is.
-        let _slot = self.slots.acquire().await;
-        match Handle::current().runtime_flavor() {
-            RuntimeFlavor::MultiThread => tokio::task::block_in_place(compute),
-            _ => compute(),
-        }
+    // Fails only if the semaphore is closed, which it never is.
+    let _slot = SLOTS.acquire().await;
+    match Handle::current().runtime_flavor() {
+        RuntimeFlavor::MultiThread => tokio::task::block_in_place(compute),
+        _ => compute(),
     }
 }
 
@@ -50,7 +44,7 @@ mod tests {
         let computation = runtime.spawn(async move {
             tokio::spawn(async move { sender.send("served").unwrap() });
             let wait = move || receiver.recv_timeout(std::time::Duration::from_mins(1));
-            LongWork::default().run(true, wait).await
+            run(true, wait).await
         });
         let reply = runtime.block_on(computation).unwrap();
         assert_eq!(reply, Ok("served"));
