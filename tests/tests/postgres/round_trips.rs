@@ -195,8 +195,8 @@ fn round_trips_of_deleting_a_domain_do_not_depend_on_its_members() -> anyhow::Re
         anyhow::Ok(())
     };
     let delete = |members: usize| {
-        // Background queries of the server add to some of the rounds.
-        let mut fewest = usize::MAX;
+        // The index maintenance adds queries to some of the rounds.
+        let mut fewest: Option<Vec<Trip>> = None;
         for round in 0..4 {
             let domain = format!("urn:li:domain:{members}-{round}");
             write(&domain, "domainProperties", &json!({ "name": domain }))?;
@@ -207,11 +207,19 @@ fn round_trips_of_deleting_a_domain_do_not_depend_on_its_members() -> anyhow::Re
             remote.proxy.take_trips();
             let delete = "mutation($urn: String!) { deleteDomain(urn: $urn) }";
             ensure!(remote.caller.mutate(delete, &json!({ "urn": domain }))?);
-            fewest = fewest.min(remote.proxy.take_trips().len());
+            let mut trips = remote.proxy.take_trips();
+            // Either connection may run a statement for the first time.
+            trips.retain(|trip| !trip.iter().all(|sql| sql.starts_with("PREPARE ")));
+            if fewest.as_ref().is_none_or(|few| trips.len() < few.len()) {
+                fewest = Some(trips);
+            }
         }
-        anyhow::Ok(fewest)
+        fewest.context("no deletion was counted")
     };
     let (few, many) = (delete(2)?, delete(8)?);
-    ensure!(many <= few, "{few} round trips for 2 members, {many} for 8");
+    ensure!(
+        many.len() <= few.len(),
+        "{few:#?} for 2 members, {many:#?} for 8"
+    );
     Ok(())
 }
