@@ -16,6 +16,7 @@ mod default_policies;
 pub(crate) mod demand;
 pub(crate) mod domain_paths;
 mod grants;
+mod hierarchy;
 pub(crate) mod policy;
 pub(crate) mod resource;
 mod resource_reader;
@@ -36,12 +37,12 @@ pub(crate) use cache::read_policies;
 pub use demand::managers as type_managers;
 pub(crate) use demand::use_case_of;
 pub(crate) use grants::DeletedGrantees;
+pub(crate) use hierarchy::{Place, parent_aspect, read_move, read_parent};
 pub(crate) use policy::{Policy, has_criteria};
 pub(crate) use resource::Field as PolicyField;
 use resource::Resource;
 pub(crate) use resource_reader::{
-    AspectSource, Prefetched, decisive_part, holder_of, read_parent, read_place, read_resource,
-    resource_keys,
+    AspectSource, Prefetched, decisive_part, holder_of, read_resource, resource_keys,
 };
 use scope::CallerRights;
 

@@ -9,6 +9,7 @@ use docent_store::{AspectKey, AspectRow, ReadRequest, Store};
 use serde_json::{Value, json};
 
 use super::domain_paths::DomainPaths;
+use super::hierarchy::{parent_in, parent_key, parent_member};
 use super::resource::{Field, Fields, Resource};
 use crate::Error;
 use crate::stored::aspect_value;
@@ -164,31 +165,6 @@ pub(crate) async fn read_resource(
     Ok(resource)
 }
 
-/// What decides about a place for domains: the parent, or what all domains at the root share. A
-/// domain is inside itself, so the right on it says nothing about where it may be.
-pub(crate) async fn read_place(
-    source: &mut impl AspectSource,
-    parent: Option<&Urn>,
-    fields: Fields,
-) -> Result<Resource, Error> {
-    match parent {
-        Some(parent) => read_resource(source, parent, fields).await,
-        None => Ok(Resource::of_type("domain")),
-    }
-}
-
-/// The entity right above another one in its hierarchy.
-pub(crate) async fn read_parent(
-    source: &mut impl AspectSource,
-    urn: &Urn,
-) -> Result<Option<Urn>, Error> {
-    let Some(key) = parent_key(urn) else {
-        return Ok(None);
-    };
-    let rows = source.rows(vec![key.clone()]).await?;
-    Ok(rows.first().and_then(|row| parent_in(key.aspect, row)))
-}
-
 /// Adds the domains and all domains above them.
 async fn add_domains(
     source: &mut impl AspectSource,
@@ -237,31 +213,6 @@ async fn with_ancestors(
         level = keys.iter().zip(&rows).filter_map(parent).collect();
     }
     Ok(found)
-}
-
-/// The aspect that has the parent of an entity in a hierarchy.
-fn parent_key(urn: &Urn) -> Option<AspectKey> {
-    let aspect = match urn.entity_type() {
-        "domain" => AspectName::DOMAIN_PROPERTIES,
-        "container" => AspectName::CONTAINER,
-        "glossaryTerm" => AspectName::GLOSSARY_TERM_INFO,
-        "glossaryNode" => AspectName::GLOSSARY_NODE_INFO,
-        _ => return None,
-    };
-    Some(AspectKey::new(urn, aspect))
-}
-
-fn parent_in(aspect: AspectName, row: &AspectRow) -> Option<Urn> {
-    let value: Value = aspect_value(row)?;
-    urn_in(&value[parent_member(aspect)])
-}
-
-fn parent_member(aspect: AspectName) -> &'static str {
-    match aspect {
-        AspectName::DOMAIN_PROPERTIES => "parentDomain",
-        AspectName::CONTAINER => "container",
-        _ => "parentNode",
-    }
 }
 
 /// The part of an aspect that [`read_resource`] reads; `None` if that is nothing.
@@ -334,7 +285,7 @@ pub(crate) fn holder_of(urn: &Urn) -> Urn {
         .unwrap_or_else(|| urn.clone())
 }
 
-fn urn_in(value: &Value) -> Option<Urn> {
+pub(super) fn urn_in(value: &Value) -> Option<Urn> {
     Urn::parse(value.as_str()?).ok()
 }
 

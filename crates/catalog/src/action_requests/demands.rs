@@ -16,7 +16,7 @@ use crate::access::demand::may_move;
 use crate::access::resource::{Fields, Resource};
 use crate::access::scope::{self, CallerRights};
 use crate::access::{
-    AspectSource, Prefetched, decisive_part, read_parent, read_place, read_resource,
+    AspectSource, Prefetched, decisive_part, read_move, read_parent, read_resource,
 };
 use crate::privilege::{CREATE_ENTITY, Privilege};
 use crate::request_demands::{Demand, Demands};
@@ -44,7 +44,11 @@ impl Demands {
         let placed: HashSet<&Urn> = placed.map(|change| &change.urn).collect();
         let part = |change: &ProposedChange| {
             let aspect = aspect_of(change)?;
-            let value: Value = serde_json::from_str(change.after.as_deref()?).ok()?;
+            let key = AspectKey::new(&change.urn, aspect);
+            let Some(after) = &change.after else {
+                return Some((key, None));
+            };
+            let value: Value = serde_json::from_str(after).ok()?;
             let row = StoredAspect {
                 version: RowVersion::LATEST,
                 metadata: decisive_part(aspect, &value)?.to_string(),
@@ -53,7 +57,7 @@ impl Demands {
                 created_by: String::new(),
                 created_for: None,
             };
-            Some((AspectKey::new(&change.urn, aspect), Some(Arc::new(row))))
+            Some((key, Some(Arc::new(row))))
         };
         let proposed = changes.iter().filter(|it| placed.contains(&it.urn));
         Self {
@@ -297,20 +301,12 @@ impl Demand {
         if !is_granted(&resource) {
             return Ok(false);
         }
-        if is_new || self.urn.entity_type() != "domain" {
+        if is_new {
             return Ok(true);
         }
         let before = read_parent(&mut *source.stored, &self.urn).await?;
-        let after = read_parent(&mut source, &self.urn).await?;
-        if before == after {
-            return Ok(true);
-        }
-        for parent in [before, after] {
-            if !is_granted(&read_place(&mut source, parent.as_ref(), fields).await?) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        let places = read_move(&mut source, &self.urn, before, fields).await?;
+        Ok(places.iter().all(|place| is_granted(&place.resource)))
     }
 
     /// The privileges of which one suffices.

@@ -7,7 +7,8 @@
 //! - An entity that the list creates, or moves to another domain or container, is decided by its
 //!   state after the list. So a move needs the right on both sides, and stewards of a domain may
 //!   create what belongs to it.
-//! - A domain that moves needs the right on both parents too, because it is inside itself.
+//! - A domain, container, glossary node or term that moves needs the right on both parents too,
+//!   because it is inside itself.
 
 use std::collections::HashSet;
 use std::sync::Arc;

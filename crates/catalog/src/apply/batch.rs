@@ -18,6 +18,7 @@ mod grants;
 mod groups;
 mod labels;
 mod load;
+mod places;
 mod release;
 mod requirements;
 mod revert;
@@ -70,7 +71,7 @@ pub(super) struct Batch<'t> {
     is_resumable: bool,
     /// How many references to deleted entities were removed.
     released: usize,
-    /// The parents that domains had before the list.
+    /// The parents that domains, containers, glossary nodes and terms had before the list.
     places: HashMap<Urn, Option<Urn>>,
     /// Deleted entities that policies may name.
     deleted: DeletedGrantees,

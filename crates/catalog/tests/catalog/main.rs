@@ -7,6 +7,7 @@ mod derived;
 mod external_users;
 mod lineage;
 mod model;
+mod moves;
 mod people;
 mod policy_races;
 mod random;

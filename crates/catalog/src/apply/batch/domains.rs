@@ -8,14 +8,10 @@ use docent_store::AspectKey;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Batch, Prepared};
-use crate::access::resource::Fields;
-use crate::access::{denied, read_parent, read_place};
-use crate::apply::authorization::Authorization;
+use super::Batch;
 use crate::domains::MAX_DEPTH;
-use crate::privilege::Privilege;
 use crate::proposal::{Proposal, Requirement};
-use crate::{ConflictReason, Error, ErrorSubject};
+use crate::{ConflictReason, Error};
 
 /// How many children are examined to name one that the caller sees.
 const MAX_EXAMINED: usize = 100;
@@ -55,59 +51,6 @@ impl Batch<'_> {
                     return Err(Error::conflict(ConflictReason::AlreadyExists, message));
                 }
             }
-        }
-        Ok(())
-    }
-
-    /// Notes the parent of a domain before a change that may move it. A deletion may: the list may
-    /// create the domain again.
-    pub(super) async fn note_place(&mut self, item: &Prepared, is_new: bool) -> Result<(), Error> {
-        let Proposal { urn, change, .. } = &item.proposal;
-        let may_move =
-            |aspect| aspect == AspectName::DOMAIN_PROPERTIES || aspect == item.entity.key_aspect;
-        if urn.entity_type() != "domain" || !change.aspect().is_none_or(may_move) {
-            return Ok(());
-        }
-        if !is_new && !self.places.contains_key(urn) {
-            let parent = read_parent(self, urn).await?;
-            self.places.insert(urn.clone(), parent);
-        }
-        Ok(())
-    }
-
-    /// Fails for a domain that the list has moved, unless the caller has one of the privileges on
-    /// the parent that it had and on the parent that it has. The root is no domain: it needs a
-    /// right that is not about some of them.
-    pub(super) async fn authorize_place(
-        &mut self,
-        authorization: &Authorization,
-        domain: &Urn,
-        privileges: &[Privilege],
-        fields: Fields,
-    ) -> Result<(), Error> {
-        let Some(before) = self.places.get(domain).cloned() else {
-            return Ok(());
-        };
-        let after = read_parent(self, domain).await?;
-        if before == after {
-            return Ok(());
-        }
-        let rights = &authorization.rights;
-        for parent in [before, after] {
-            let place = read_place(self, parent.as_ref(), fields).await?;
-            if let Some(policy) = rights.granted_by(privileges, &place, None) {
-                self.trail.allowed_by(&policy.urn);
-                continue;
-            }
-            let parents = parent.into_iter().collect();
-            let named = self.first_visible(parents).await?;
-            let scope = rights.limiting_scope(privileges, Some(&place));
-            let actor = &authorization.actor;
-            let error = denied(actor, scope.as_deref(), privileges, named.as_ref());
-            return Err(match named {
-                Some(_) => error,
-                None => error.about(ErrorSubject::entity(domain)),
-            });
         }
         Ok(())
     }
@@ -169,7 +112,7 @@ impl Batch<'_> {
     }
 
     /// The first of the entities that the caller may see.
-    async fn first_visible(&mut self, urns: Vec<Urn>) -> Result<Option<Urn>, Error> {
+    pub(super) async fn first_visible(&mut self, urns: Vec<Urn>) -> Result<Option<Urn>, Error> {
         let visibility = Arc::clone(&self.visibility);
         for urn in urns {
             let is_visible = match &visibility.view {
