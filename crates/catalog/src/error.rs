@@ -199,6 +199,14 @@ impl Error {
         self
     }
 
+    /// Adds a sentence to the message.
+    #[must_use]
+    pub(crate) fn adding(mut self, sentence: &str) -> Self {
+        self.0.message.push(' ');
+        self.0.message.push_str(sentence);
+        self
+    }
+
     /// Sets the subject. A column that is known already stays known.
     #[must_use]
     pub fn about(mut self, subject: ErrorSubject) -> Self {

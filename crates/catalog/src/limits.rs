@@ -28,7 +28,8 @@ pub(crate) fn check_note(what: &str, text: Option<&str>) -> Result<(), Error> {
     check_length(what, text.unwrap_or_default(), MAX_NOTE_CHARACTERS)
 }
 
-/// Rejects a text that does not fit on one line: with line breaks or other control characters.
+/// Rejects a text that is not shown on one line as it is typed: with line breaks or other control
+/// characters.
 pub(crate) fn check_one_line(what: &str, text: &str) -> Result<(), Error> {
     reject_character(what, text.chars().find(|it| breaks_line(*it)))
 }
@@ -49,8 +50,11 @@ fn reject_character(what: &str, found: Option<char>) -> Result<(), Error> {
     }
 }
 
+/// Whether a character changes how the rest of the line is shown: control characters, separators
+/// of lines, and those that embed or override a direction of text, which make a name look like
+/// another.
 fn breaks_line(character: char) -> bool {
-    character.is_control() || ['\u{2028}', '\u{2029}'].contains(&character)
+    character.is_control() || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A name that the server makes of another: on one line, and cut with an ellipsis if it is too
@@ -102,7 +106,14 @@ mod tests {
             check_one_line("the name", text).unwrap_err();
             check_lines("the text", text).unwrap_err();
         }
-        for text in ["a\nb", "a\tb", "a\r\nb", "a\u{2028}b"] {
+        for text in [
+            "a\nb",
+            "a\tb",
+            "a\r\nb",
+            "a\u{2028}b",
+            "a\u{202e}b",
+            "a\u{2066}b",
+        ] {
             check_one_line("the name", text).unwrap_err();
             check_lines("the text", text).unwrap();
         }

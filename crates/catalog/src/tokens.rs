@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 
-use crate::access::scope;
+use crate::access::{denied, scope};
 use crate::caller::Credential;
 use crate::limits::{check_name, check_note};
 use crate::people::{ADMINISTRATOR, AccountStatus, account_inactive, requires_active};
@@ -398,9 +398,13 @@ impl Catalog {
         Ok(())
     }
 
-    /// The token with this secret, expired ones included.
+    /// The token with this secret, expired ones included, if the caller of this catalog sees it.
     pub async fn find_token(&self, secret: &str) -> Result<Option<Token>, Error> {
-        self.token_by_id(&hex(&hash_of(secret))).await
+        let Some(token) = self.token_by_id(&hex(&hash_of(secret))).await? else {
+            return Ok(None);
+        };
+        let hidden = self.hidden_among([&token.urn()?]).await?;
+        Ok(Some(token).filter(|_| hidden.is_empty()))
     }
 
     /// Revokes a token at once.
@@ -414,6 +418,16 @@ impl Catalog {
         let is_own = [&token.info.owner_urn, &token.info.actor_urn].contains(&caller.actor());
         if !is_own || caller.scope().is_some() {
             let privileges = self.token_managers(&token.info.actor_urn).await?;
+            if is_own && !self.is_allowed(caller, privileges, None).await? {
+                // The user may revoke it; the scope is what is missing.
+                let error = denied(
+                    caller.actor(),
+                    caller.scope().map(|it| &**it),
+                    privileges,
+                    None,
+                );
+                return self.audited(caller, Err(error)).await;
+            }
             self.authorize(caller, privileges, None).await?;
         }
         self.apply_authorized(caller, vec![Proposal::new(urn, Change::DeleteEntity)])

@@ -31,13 +31,7 @@ pub struct Identity {
 impl Identity {
     pub(crate) fn from_claims(claims: &Claims, names: &ClaimNames) -> Result<Self, OidcError> {
         let text = |name: &str| find(claims, name).and_then(Value::as_str).and_then(name_of);
-        let user = text(&names.user).ok_or_else(|| {
-            OidcError::NoUser(format!(
-                "the provider did not send the claim '{}': request a scope that includes it, or choose another user \
-                 claim",
-                names.user
-            ))
-        })?;
+        let user = text(&names.user).ok_or_else(|| no_user(claims, &names.user))?;
         // Some providers send a text, and some do not send the claim at all.
         let is_verified = claims
             .get("email_verified")
@@ -92,6 +86,19 @@ fn find<'c>(claims: &'c Claims, name: &str) -> Option<&'c Value> {
         .try_fold(claims.get(first)?, |value, part| value.get(part))
 }
 
+fn no_user(claims: &Claims, name: &str) -> OidcError {
+    OidcError::NoUser(if find(claims, name).is_none() {
+        format!(
+            "the provider did not send the claim '{name}': request a scope that includes it, or choose another user claim"
+        )
+    } else {
+        format!(
+            "the claim '{name}' of the provider is no user name, which is a text of 1 to {MAX_NAME_CHARACTERS} \
+             characters without control characters: choose another user claim"
+        )
+    })
+}
+
 /// A text that can be a name.
 fn name_of(text: &str) -> Option<String> {
     let text = text.trim();
@@ -135,7 +142,7 @@ mod tests {
         assert_eq!(none.groups, None);
         assert_eq!(identity(claims.clone(), "sub", None).unwrap().groups, None);
         let error = identity(claims, "upn", None).unwrap_err();
-        assert!(error.contains("'upn'"), "{error}");
+        assert!(error.contains("did not send the claim 'upn'"), "{error}");
     }
 
     #[test]
@@ -161,12 +168,13 @@ mod tests {
 
     #[test]
     fn names_must_be_printable_and_short() {
-        for user in ["", " ", "a\u{0}b", &"x".repeat(201)] {
+        let long = "x".repeat(201);
+        for user in [json!(""), json!(" "), json!("a\0b"), json!(long), json!(7)] {
+            let error = identity(json!({ "sub": user }), "sub", None).unwrap_err();
             assert!(
-                identity(json!({"sub": user}), "sub", None).is_err(),
-                "{user:?}"
+                error.contains("the claim 'sub' of the provider is no"),
+                "{user}: {error}"
             );
         }
-        assert!(identity(json!({"sub": 7}), "sub", None).is_err());
     }
 }

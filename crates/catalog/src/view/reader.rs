@@ -121,7 +121,8 @@ impl<'c> Reader<'c> {
         start: usize,
         limit: usize,
     ) -> Result<Vec<TimeseriesRow>, Error> {
-        if self.hides(&key.urn).await? {
+        let keys = std::slice::from_ref(key);
+        if self.hides(&key.urn).await? || self.catalog.may_see_series(keys).await? != [true] {
             return Ok(Vec::new());
         }
         let store = self.store;
@@ -136,8 +137,9 @@ impl<'c> Reader<'c> {
     ) -> Result<Vec<Option<TimeseriesRow>>, Error> {
         let mut points = self.store.timeseries_latest(keys).await?;
         let hidden = self.hidden(keys.iter().map(|key| &key.urn)).await?;
-        for (key, point) in keys.iter().zip(&mut points) {
-            if hidden.contains(&key.urn) {
+        let may_see = self.catalog.may_see_series(keys).await?;
+        for ((key, may_see), point) in keys.iter().zip(may_see).zip(&mut points) {
+            if !may_see || hidden.contains(&key.urn) {
                 *point = None;
             }
         }

@@ -72,6 +72,29 @@ async fn a_steward_edits_a_domain_and_its_subdomains_until_removed() {
 }
 
 #[tokio::test]
+async fn a_denied_move_names_the_side_that_is_missing() {
+    let (app, rita) = app().await;
+    add(&app, RITA).await;
+    app.ingest(DATASET, "domains", &json!({"domains": [FINANCE]}))
+        .await;
+    let marketing = "urn:li:domain:marketing";
+    app.ingest(marketing, "domainProperties", &json!({"name": "Marketing"}))
+        .await;
+    let away =
+        format!(r#"mutation {{ setDomain(entityUrn: "{DATASET}", domainUrn: "{marketing}") }}"#);
+    let reply = app.graphql_as(&rita, &away).await;
+    let message = reply["errors"][0]["message"].as_str().unwrap();
+    assert!(message.contains("not as it would be after"), "{message}");
+    app.ingest(DATASET, "domains", &json!({"domains": [marketing]}))
+        .await;
+    let here = away.replace(marketing, FINANCE);
+    let reply = app.graphql_as(&rita, &here).await;
+    let message = reply["errors"][0]["message"].as_str().unwrap();
+    assert!(message.contains("EDIT_DOMAINS_PRIVILEGE"), "{message}");
+    assert!(!message.contains("after the change"), "{message}");
+}
+
+#[tokio::test]
 async fn stewards_that_are_added_at_the_same_time_are_all_added() {
     let (app, _) = app().await;
     let domain = Urn::parse(FINANCE).unwrap();

@@ -1,9 +1,11 @@
 //! Time series aspects.
 
 use axum::http::{Method, StatusCode};
+use docent_catalog::Caller;
+use docent_model::Urn;
 use serde_json::{Value, json};
 
-use crate::support::{App, DATASET, encoded};
+use crate::support::{App, DATASET, encoded, role, token_of};
 
 const READ: &str = "/aspects?action=getTimeseriesAspectValues";
 
@@ -48,6 +50,55 @@ impl App {
 
 fn filter(field: &str, condition: &str, value: &str) -> Value {
     json!({"filter": {"or": [{"and": [{"field": field, "condition": condition, "values": [value]}]}]}})
+}
+
+#[tokio::test]
+async fn statistics_of_datasets_need_their_privileges() {
+    let app = App::with_operations().await;
+    let profile = json!({"timestampMillis": 1000, "rowCount": 5});
+    app.ingest(DATASET, "datasetProfile", &profile).await;
+    let user = "urn:li:corpuser:pia";
+    let token = token_of(&app.catalog, user, None).await;
+    let (system, users) = (Caller::system(), [Urn::parse(user).unwrap()]);
+    let proposer = role("Proposer");
+    let assigned = app.catalog.assign_role(&system, &users, Some(&proposer));
+    assigned.await.unwrap();
+    let seen = async || {
+        let shown = format!(
+            r#"{{ dataset(urn: "{DATASET}") {{ privileges {{ datasetProfile: canViewDatasetProfile operation: canViewDatasetOperations }} }} }}"#
+        );
+        let shown = app.graphql_as(&token, &shown).await;
+        let mut counts = Vec::new();
+        for aspect in ["operation", "datasetProfile"] {
+            let body = json!({"urn": DATASET, "entity": "dataset", "aspect": aspect});
+            let (_, reply) = app.send_as(&token, "POST", READ, &body).await;
+            let values = reply["value"]["values"].as_array();
+            let count = values.map(Vec::len).unwrap();
+            let path = format!("/openapi/v3/entity/dataset/{}/{aspect}", encoded(DATASET));
+            let (status, reply) = app.send_as(&token, "GET", &path, &Value::Null).await;
+            assert_eq!(status.is_success(), count > 0, "{reply}");
+            let shown = &shown["data"]["dataset"]["privileges"][aspect];
+            assert_eq!(*shown, count > 0, "{aspect}");
+            counts.push(count);
+        }
+        counts
+    };
+    assert_eq!(seen().await, [3, 1]);
+    let base = "urn:li:dataHubPolicy:view-dataset-sensitive";
+    let delete = format!(r#"mutation {{ deletePolicy(urn: "{base}") }}"#);
+    let deleted = app.graphql(&delete).await;
+    assert_eq!(deleted["data"]["deletePolicy"], base);
+    assert_eq!(seen().await, [0, 0]);
+    let policy = json!({
+        "type": "METADATA", "state": "ACTIVE", "name": "Operations of one dataset",
+        "privileges": ["VIEW_DATASET_OPERATIONS"],
+        "actors": {"users": [user], "resourceOwners": false, "allUsers": false, "allGroups": false},
+        "resources": {"resources": [DATASET]},
+    });
+    app.mutate("createPolicy", "PolicyUpdateInput", policy)
+        .await;
+    assert_eq!(seen().await, [3, 0]);
+    assert_eq!(app.times(&json!({})).await.len(), 3, "the administrator");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Authentication by access tokens.
 
-use crate::support::{App, DATASET, USER, new_token};
+use crate::support::{App, DATASET, USER, new_token, token_of};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -560,6 +560,9 @@ async fn token_metadata_is_returned_for_a_secret() {
     let (code, message) = app.graphql_error(&ask("docent_unknown")).await;
     assert_eq!(code, 404, "{message}");
     assert!(!message.contains("docent_unknown"), "{message}");
+    let other = token_of(&app.catalog, "urn:li:corpuser:other", None).await;
+    let reply = app.graphql_as(&other, &ask(&app.token)).await;
+    assert_eq!(reply["errors"][0]["extensions"]["code"], 404, "{reply}");
 }
 
 #[tokio::test]
@@ -576,7 +579,7 @@ async fn tokens_stop_working_when_the_user_is_suspended_removed_or_deleted() {
         ("urn:li:corpuser:b", "status", json!({"removed": true})),
         ("urn:li:corpuser:c", "corpUserKey", Value::Null),
     ] {
-        let token = crate::support::token_of(&app.catalog, user, None).await;
+        let token = token_of(&app.catalog, user, None).await;
         assert_eq!(
             ask(&token).await.0,
             StatusCode::BAD_REQUEST,

@@ -16,6 +16,10 @@ use crate::proposal::{Change, Privileges, Proposal, Requirement};
 use crate::request_demands::Demands;
 use crate::{Error, ErrorSubject};
 
+/// What a caller who may change an entity where it is, but not where it would be, must know.
+const BOTH_SIDES: &str = "It is allowed as the entity is now, but not as it would be after the change: a move, for \
+                          example to another domain, needs the privilege on both sides.";
+
 /// What is decided before a change.
 pub(super) enum Decision<'p> {
     Allowed,
@@ -200,6 +204,13 @@ impl Batch<'_> {
             let references = item.proposal.references.as_deref();
             let policy = authorization
                 .decide(urn, privileges, &resource, references)
+                .map_err(|error| {
+                    if is_new {
+                        error
+                    } else {
+                        error.adding(BOTH_SIDES)
+                    }
+                })
                 .map_err(|error| about_proposal(error, &item.proposal))?;
             self.trail.allowed_by(policy);
             self.authorize_place(authorization, urn, privileges, check.fields)
