@@ -3,7 +3,7 @@
 use docent_model::{Registry, Urn};
 use docent_store::RelatedEntity;
 
-use crate::access::demand;
+use crate::access::{demand, parent_aspect};
 use crate::{Caller, Catalog, Change, Error, Proposal};
 
 /// How many references one transaction removes.
@@ -22,6 +22,9 @@ pub struct References {
 impl Catalog {
     /// Removes the references to an entity from all aspects, or only counts them. References in the
     /// URNs of other entities stay.
+    ///
+    /// The right to delete the entity suffices, except for its children in a hierarchy: without
+    /// their parent they are at the root, so they need the right to move them there.
     pub async fn delete_references(
         &self,
         caller: &Caller,
@@ -45,12 +48,15 @@ impl Catalog {
             let before = chunk.total;
             let read = chunk.listed.len();
             let others = chunk.listed.into_iter().filter(|it| !is_part_of_urn(it));
-            let proposals = others.map(|related| {
+            let (children, others): (Vec<_>, Vec<_>) = others.partition(is_child);
+            let removal = |related: RelatedEntity| {
                 let (aspect, target) = (related.aspect, urn.clone());
                 Proposal::new(related.urn, Change::RemoveReferences { aspect, target })
-            });
-            let proposals = proposals.collect();
-            self.apply_with_right_on(caller, &privileges, [urn.clone()], proposals)
+            };
+            self.apply(caller, children.into_iter().map(removal).collect())
+                .await?;
+            let removals = others.into_iter().map(removal).collect();
+            self.apply_with_right_on(caller, &privileges, [urn.clone()], removals)
                 .await?;
             let now = self.references(urn, 0, 0).await?.total;
             left += read.saturating_sub(before.saturating_sub(now));
@@ -74,6 +80,11 @@ impl Catalog {
             },
         ))
     }
+}
+
+/// Whether the reference is that of a child to its parent.
+fn is_child(related: &RelatedEntity) -> bool {
+    parent_aspect(related.urn.entity_type()) == Some(related.aspect)
 }
 
 fn is_part_of_urn(related: &RelatedEntity) -> bool {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::access::{
     administrator, assign, decide_first, domain_urn, is_denied, policy, user, with_steward, write,
 };
-use crate::{Fixture, upsert, write_as_operator};
+use crate::{Fixture, dataset, upsert, write_as_operator};
 
 #[tokio::test]
 async fn a_domain_that_moves_needs_the_right_on_both_parents() {
@@ -291,5 +291,48 @@ async fn the_right_on_a_container_or_a_node_does_not_decide_about_its_move() {
             accepted.unwrap();
             assert_eq!(hierarchy.parent().await.as_ref(), place);
         }
+    }
+}
+
+/// Without their parent, the children of an entity are at the root.
+#[tokio::test]
+async fn removing_the_references_to_a_parent_needs_the_right_to_move_its_children() {
+    let fixture = with_steward().await;
+    let (catalog, finance) = (&fixture.catalog, domain_urn("finance"));
+    let actors = json!({"users": [user("sam").actor()]});
+    let in_finance = json!([{"field": "DOMAIN", "values": [finance]}]);
+    let deleter = policy("deleters", &actors, &["DELETE_ENTITY"], &in_finance);
+    write_as_operator(catalog, vec![deleter]).await;
+    let removed = async |name: &str| {
+        let caller = user(name);
+        let removed = catalog.delete_references(&caller, &finance, false);
+        removed.await.map(drop)
+    };
+    let ancestors = async || {
+        let domains = [domain_urn("accounting")];
+        catalog.domain_ancestors(&domains).await.unwrap().remove(0)
+    };
+    is_denied(removed("sam").await, "MANAGE_DOMAINS");
+    assert_eq!(ancestors().await, [finance.clone()]);
+    removed("eddie").await.unwrap();
+    assert_eq!(ancestors().await, []);
+    // What is no child needs the right to delete alone.
+    let member = json!({"domains": [finance]});
+    let member = upsert(&dataset("member"), "domains", &member);
+    write_as_operator(catalog, vec![member]).await;
+    removed("sam").await.unwrap();
+
+    for entity_type in TYPES {
+        let hierarchy = Hierarchy::new(entity_type).await;
+        let (catalog, above) = (&hierarchy.fixture.catalog, &hierarchy.above);
+        let removed = async |name: &str| {
+            let caller = user(name);
+            let removed = catalog.delete_references(&caller, above, false);
+            removed.await.map(drop)
+        };
+        is_denied(removed("uma").await, "EDIT_ENTITY");
+        assert_eq!(hierarchy.parent().await.as_ref(), Some(above));
+        removed("eddie").await.unwrap();
+        assert_eq!(hierarchy.parent().await, None);
     }
 }
