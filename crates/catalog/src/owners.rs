@@ -205,13 +205,25 @@ where
             if ownership.owners != before || ownership.last_modified.is_none() {
                 ownership.last_modified = Some(stamp.clone());
             }
-            if ownership.owner_types.is_some() {
-                ownership.owner_types = Some(by_kind(&ownership.owners));
-            }
+            update_types(&mut ownership);
             Ok(Some(ownership))
         },
     );
     Ok(target.required_by(proposal, missing))
+}
+
+/// The aspect without an owner, whatever the ownership type.
+pub(crate) fn without(mut ownership: Ownership, owner: &Urn) -> Ownership {
+    ownership.owners.retain(|it| it.owner != *owner);
+    update_types(&mut ownership);
+    ownership
+}
+
+/// Makes the owners by type, if there are any, those of the list.
+fn update_types(ownership: &mut Ownership) {
+    if ownership.owner_types.is_some() {
+        ownership.owner_types = Some(by_kind(&ownership.owners));
+    }
 }
 
 fn by_kind(owners: &[Owner]) -> BTreeMap<String, Vec<Urn>> {

@@ -75,6 +75,8 @@ pub(super) struct Batch<'t> {
     places: HashMap<Urn, Option<Urn>>,
     /// Deleted entities that policies may name.
     deleted: DeletedGrantees,
+    /// Entities that a later transaction of the list deletes.
+    deleted_later: HashSet<Urn>,
     /// Entities that a dry run would delete.
     would_delete: HashSet<Urn>,
     stamp: AuditStamp,
@@ -132,6 +134,7 @@ impl<'t> Batch<'t> {
             released: 0,
             places: HashMap::new(),
             deleted: DeletedGrantees::default(),
+            deleted_later: HashSet::new(),
             would_delete: HashSet::new(),
             stamp,
             signs_links: false,

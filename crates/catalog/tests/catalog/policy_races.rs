@@ -116,10 +116,9 @@ impl World {
         row.into_row().unwrap().metadata.clone()
     }
 
-    /// An aspect that says which groups a user is in.
-    async fn groups(&self, user: &Urn, aspect: &str) -> Value {
+    async fn aspect(&self, urn: &Urn, aspect: &str) -> Value {
         let aspect = Registry::get().aspect(aspect).unwrap();
-        let key = AspectKey::new(user, aspect);
+        let key = AspectKey::new(urn, aspect);
         let row = self.store.inner.read(ReadRequest::row(&key)).await.unwrap();
         serde_json::from_str(&row.into_row().unwrap().metadata).unwrap()
     }
@@ -252,7 +251,7 @@ async fn a_group_is_deleted_with_its_memberships() {
     assert!(!world.exists(&urn).await);
     for number in 0..450 {
         let (user, aspect, list) = member(number);
-        assert_eq!(world.groups(&user, aspect).await[list], json!([other]));
+        assert_eq!(world.aspect(&user, aspect).await[list], json!([other]));
     }
 }
 
@@ -273,8 +272,89 @@ async fn a_member_who_is_added_while_the_group_is_removed_does_not_stay() {
     let removed = world.catalog.remove_group(&administrator(), &urn).await;
     removed.unwrap();
     assert!(!world.exists(&urn).await);
-    let left = world.groups(&member, "nativeGroupMembership").await;
+    let left = world.aspect(&member, "nativeGroupMembership").await;
     assert_eq!(left["nativeGroups"], json!([]));
+}
+
+/// Datasets that all of these own.
+fn owned(count: usize, owners: &[&Urn]) -> Vec<Proposal> {
+    let owners: Vec<Value> = owners
+        .iter()
+        .map(|owner| json!({"owner": owner, "type": "DATAOWNER"}))
+        .collect();
+    let stamp = json!({"time": 0, "actor": "urn:li:corpuser:datahub"});
+    let value = json!({"owners": owners, "lastModified": stamp});
+    let ownership = |number| upsert(&dataset(number), "ownership", &value);
+    (0..count).map(ownership).collect()
+}
+
+impl World {
+    async fn owners(&self, number: usize) -> Vec<Urn> {
+        let ownership = self.aspect(&dataset(number), "ownership").await;
+        let owners = ownership["owners"].as_array().unwrap().iter();
+        owners
+            .map(|it| Urn::parse(it["owner"].as_str().unwrap()).unwrap())
+            .collect()
+    }
+}
+
+/// A new user or group of the same name owns nothing.
+#[tokio::test]
+async fn a_user_or_group_is_deleted_with_its_ownerships() {
+    let ((team, new_group), (other, new_other)) = (group("g"), group("other"));
+    let ada = user("ada").actor().clone();
+    let info = upsert(&ada, "corpUserInfo", &json!({"active": true}));
+    for (urn, new) in [(team, new_group), (ada, info)] {
+        let world = World::new().await;
+        world.write(vec![new, new_other.clone()]).await;
+        world.write(owned(450, &[&urn, &other])).await;
+        world.allow_transactions(2);
+        world.delete(&urn).await.unwrap_err();
+        assert!(world.exists(&urn).await);
+        world.allow_transactions(1);
+        world.delete(&urn).await.unwrap();
+        assert!(!world.exists(&urn).await);
+        for number in 0..450 {
+            assert_eq!(world.owners(number).await, std::slice::from_ref(&other));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_owner_that_is_added_while_the_group_is_removed_does_not_stay() {
+    let world = World::new().await;
+    let (urn, new_group) = group("g");
+    world.write(vec![new_group]).await;
+    let (other, owned) = (world.other.clone(), owned(1, &[&urn]));
+    world
+        .before_next(async move { write_as_operator(&other, owned).await })
+        .await;
+    let removed = world.catalog.remove_group(&administrator(), &urn).await;
+    removed.unwrap();
+    assert!(!world.exists(&urn).await);
+    assert_eq!(world.owners(0).await, []);
+}
+
+/// The last transaction would find out, but the others would be committed.
+#[tokio::test]
+async fn a_denied_deletion_in_several_transactions_changes_nothing() {
+    let world = World::new().await;
+    let (ada, eve) = (user("ada").actor().clone(), user("eve"));
+    let actors = json!({"users": [eve.actor()]});
+    let (_, deleters) = policy("deleters", &actors, &["DELETE_ENTITY"]);
+    let member = upsert(
+        &ada,
+        "groupMembership",
+        &json!({"groups": ["urn:li:corpGroup:g"]}),
+    );
+    world.write(vec![member, deleters]).await;
+    world.write(owned(450, &[&ada])).await;
+    let delete = Proposal::new(ada.clone(), Change::DeleteEntity);
+    let denied = world.catalog.ingest(&eve, vec![delete]).await.unwrap_err();
+    assert_eq!(denied.kind(), ErrorKind::Forbidden, "{denied}");
+    for number in 0..450 {
+        assert_eq!(world.owners(number).await, std::slice::from_ref(&ada));
+    }
 }
 
 #[tokio::test]

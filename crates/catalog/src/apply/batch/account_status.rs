@@ -80,6 +80,15 @@ impl Batch<'_> {
 
     async fn account_status(&mut self, item: &Prepared) -> Result<AccountStatus, Error> {
         let urn = &item.proposal.urn;
+        if self.deleted_later.contains(urn) {
+            // What this transaction removes is not to be committed for somebody who may not delete.
+            return Ok(AccountStatus {
+                exists: false,
+                removed: false,
+                suspended: false,
+                memberships: vec![None; MEMBERSHIPS.len()],
+            });
+        }
         let mut memberships = Vec::with_capacity(MEMBERSHIPS.len());
         for aspect in MEMBERSHIPS {
             let row = self.get(urn, aspect).await?;

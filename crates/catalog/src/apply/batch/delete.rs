@@ -123,13 +123,14 @@ impl Batch<'_> {
         } else if let Some(kind) = LabelKind::of(urn) {
             self.release_label(urn, kind).await?
         } else if urn.entity_type() == "corpuser" {
-            self.revoke_access(urn).await?
+            self.revoke_access(urn).await? && self.release_owner(urn).await?
         } else if urn.entity_type() == "corpGroup" {
             self.release_group(urn).await?
         } else {
             true
         };
         if !is_released {
+            self.deleted_later.insert(urn.clone());
             return self.continue_later(urn);
         }
         self.deleted.add(urn);
