@@ -6,14 +6,18 @@
 //! neither a commit of about twenty small files nor the search that waits for it depends on the
 //! disk.
 //!
-//! The files are memory-mapped, and truncating a mapped file kills the process. Files are written
-//! once and then read-only. Replacing one creates another file, which is harmless.
+//! The files are memory-mapped, and reading a mapped file that was truncated kills the process.
+//! Files are written once and then read-only, which keeps others than root from truncating them by
+//! mistake. For root, [`MappedFiles`] notices a truncated file before it is read. Replacing one
+//! creates another file, which is harmless.
 
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tantivy::Directory;
 use tantivy::directory::error::{
@@ -24,10 +28,65 @@ use tantivy::directory::{
     WatchHandle, WritePtr,
 };
 
+/// The lengths of all files take some ten microseconds to read, which searches that follow each
+/// other at once should not all spend.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
+
 #[derive(Debug, Clone)]
 pub(crate) struct CacheDirectory {
     mapped: MmapDirectory,
     path: PathBuf,
+    files: MappedFiles,
+}
+
+/// The files that may be mapped. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MappedFiles(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    files: HashMap<PathBuf, MappedFile>,
+    checked: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct MappedFile {
+    inode: u64,
+    length: u64,
+}
+
+impl MappedFiles {
+    /// A file that is shorter than it was when it was mapped, unless they were checked just now.
+    pub(crate) fn truncated(&self, now: Instant) -> Option<PathBuf> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.checked.is_some_and(|at| now < at + CHECK_INTERVAL) {
+            return None;
+        }
+        known.checked = Some(now);
+        let is_truncated = |(path, mapped): &(&PathBuf, &MappedFile)| {
+            // A missing file stays mapped as it is, and so does one that was replaced.
+            fs::metadata(path).is_ok_and(|it| it.ino() == mapped.inode && it.len() < mapped.length)
+        };
+        let found = known.files.iter().find(is_truncated);
+        found.map(|(path, _)| path.clone())
+    }
+
+    fn add(&self, path: PathBuf) {
+        let Ok(metadata) = fs::metadata(&path) else {
+            return;
+        };
+        let mapped = MappedFile {
+            inode: metadata.ino(),
+            length: metadata.len(),
+        };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.files.insert(path, mapped);
+    }
+
+    fn remove(&self, path: &Path) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.files.remove(path);
+    }
 }
 
 impl CacheDirectory {
@@ -35,16 +94,24 @@ impl CacheDirectory {
         Ok(Self {
             mapped: MmapDirectory::open(path)?,
             path: path.to_owned(),
+            files: MappedFiles::default(),
         })
+    }
+
+    pub(crate) fn files(&self) -> MappedFiles {
+        self.files.clone()
     }
 }
 
 impl Directory for CacheDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        self.mapped.get_file_handle(path)
+        let handle = self.mapped.get_file_handle(path)?;
+        self.files.add(self.path.join(path));
+        Ok(handle)
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        self.files.remove(&self.path.join(path));
         self.mapped.delete(path)
     }
 
@@ -108,5 +175,44 @@ impl Write for Unsynced {
 impl TerminatingWrite for Unsynced {
     fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
         self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn truncated_files_are_found_and_deleted_ones_are_not() {
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = CacheDirectory::open(scratch.path()).unwrap();
+        let name = Path::new("file");
+        let write = |text: &str| {
+            let mut file = directory.open_write(name).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            file.terminate().unwrap();
+            directory.get_file_handle(name).unwrap();
+        };
+        write("long");
+        let (files, path) = (directory.files(), scratch.path().join(name));
+        let mut now = Instant::now();
+        assert_eq!(files.truncated(now), None);
+        fs::remove_file(&path).unwrap();
+        now += CHECK_INTERVAL;
+        assert_eq!(files.truncated(now), None);
+        write("again");
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(2)
+            .unwrap();
+        assert_eq!(files.truncated(now), None, "checked just now");
+        now += CHECK_INTERVAL;
+        assert_eq!(files.truncated(now), Some(path));
+        directory.delete(name).unwrap();
+        now += CHECK_INTERVAL;
+        assert_eq!(files.truncated(now), None);
     }
 }

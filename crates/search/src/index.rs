@@ -14,7 +14,7 @@ use tantivy::index::SegmentMeta;
 use tantivy::indexer::{LogMergePolicy, NoMergePolicy};
 use tantivy::{Directory as _, Index, IndexReader, IndexWriter, ReloadPolicy};
 
-use crate::directory::CacheDirectory;
+use crate::directory::{CacheDirectory, MappedFiles};
 use crate::document::EntityDocument;
 use crate::error::SearchError;
 use crate::schema::{FORMAT, Fields, RANK};
@@ -62,6 +62,7 @@ pub(crate) struct OpenIndex {
     pub(crate) reader: IndexReader,
     pub(crate) writer: SharedWriter,
     pub(crate) indexed: IndexedPosition,
+    pub(crate) files: MappedFiles,
     /// Whether its files were verified against their checksums.
     pub(crate) checked: bool,
     /// Distinguishes it from earlier indexes of this process.
@@ -185,7 +186,7 @@ impl IndexLocation {
         commit(&mut writer, &indexed)?;
         writer.wait_merging_threads()?;
         let (Self::Directory(directory), Some(path)) = (self, path) else {
-            return from_index(index, indexed, true);
+            return from_index(index, indexed, MappedFiles::default(), true);
         };
         drop(index);
         let current = Self::current(directory);
@@ -221,8 +222,9 @@ pub(crate) fn commit(
 }
 
 fn open_existing(path: &Path, fields: &Fields) -> Result<OpenIndex, SearchError> {
-    let files = CacheDirectory::open(path).map_err(tantivy::TantivyError::from)?;
-    let mut index = Index::open(files)?;
+    let directory = CacheDirectory::open(path).map_err(tantivy::TantivyError::from)?;
+    let files = directory.files();
+    let mut index = Index::open(directory)?;
     if index.schema() != fields.schema {
         return Err(damaged("its schema differs"));
     }
@@ -241,7 +243,7 @@ fn open_existing(path: &Path, fields: &Fields) -> Result<OpenIndex, SearchError>
     let payload = index.load_metas()?.payload.unwrap_or_default();
     let indexed = serde_json::from_str(&payload)
         .map_err(|_| damaged("it does not record its last change"))?;
-    let open = from_index(index, indexed, small)?;
+    let open = from_index(index, indexed, files, small)?;
     check_counts(&open)?;
     Ok(open)
 }
@@ -291,6 +293,7 @@ static OPENED: AtomicU64 = AtomicU64::new(0);
 fn from_index(
     index: Index,
     indexed: IndexedPosition,
+    files: MappedFiles,
     checked: bool,
 ) -> Result<OpenIndex, SearchError> {
     let reader = index
@@ -312,6 +315,7 @@ fn from_index(
         reader,
         writer,
         indexed,
+        files,
         checked,
     })
 }
@@ -337,7 +341,7 @@ fn make_private(directory: &Path) -> std::io::Result<()> {
     private.create(directory)
 }
 
-fn damaged(reason: &str) -> SearchError {
+pub(crate) fn damaged(reason: &str) -> SearchError {
     SearchError::Index(tantivy::TantivyError::InternalError(reason.to_owned()))
 }
 

@@ -14,6 +14,7 @@ use docent_store::{CommitStamp, LogPosition, Store};
 use tantivy::{Index, IndexReader, Searcher, TantivyError};
 use tokio::sync::Mutex;
 
+use crate::directory::MappedFiles;
 use crate::duplicates::duplicates;
 use crate::error::SearchError;
 use crate::feed::{self, FeedAmount, blocking};
@@ -67,6 +68,7 @@ struct CurrentReader {
     feed: u64,
     /// The serial number of its index.
     serial: u64,
+    files: MappedFiles,
 }
 
 /// What a search reads from.
@@ -140,7 +142,10 @@ impl LiveIndex {
         if let Some(current) = self.current()
             && current.stamp == stamp
         {
-            return Ok(current.snapshot());
+            match damage(&current.files) {
+                None => return Ok(current.snapshot()),
+                Some(error) => self.discard(current.serial, &error).await,
+            }
         }
         // The task must survive a caller that disconnects, because other searches share it.
         let live = self.clone();
@@ -201,12 +206,13 @@ impl LiveIndex {
         }
         let feed = inner.feeds.fetch_add(1, Ordering::SeqCst) + 1;
         let stamp = inner.store.commit_stamp_exact().await?;
-        let (reader, serial) = self.feed(&mut feeding, FeedAmount::All).await?;
+        let readable = self.feed(&mut feeding, FeedAmount::All).await?;
         let current = CurrentReader {
-            reader,
+            reader: readable.reader,
             stamp,
             feed,
-            serial,
+            serial: readable.serial,
+            files: readable.files,
         };
         let snapshot = current.snapshot();
         self.replace(Some(current));
@@ -221,20 +227,23 @@ impl LiveIndex {
         Ok(())
     }
 
-    /// Feeds the index, and returns its reader and serial number. An index that cannot be fed is
-    /// reopened or rebuilt. If the store fails, the index stays as it is.
+    /// Feeds the index, and returns what reads it. An index that cannot be fed is reopened or
+    /// rebuilt. If the store fails, the index stays as it is.
     async fn feed(
         &self,
         feeding: &mut Option<OpenIndex>,
         amount: FeedAmount,
-    ) -> Result<(IndexReader, u64), SearchError> {
+    ) -> Result<Readable, SearchError> {
+        if let Some(error) = feeding.as_ref().and_then(|open| damage(&open.files)) {
+            self.discard_open(feeding, &error).await;
+        }
         if let Some(open) = feeding {
             match self.catch_up(open, amount).await {
                 Err(SearchError::Index(error)) => {
                     tracing::error!(%error, "reopening the search index, because it cannot be updated");
                     *feeding = None;
                 }
-                fed => return fed.map(|()| (open.reader.clone(), open.serial)),
+                fed => return fed.map(|()| Readable::of(open)),
             }
         }
         let mut open = self.open().await?;
@@ -248,7 +257,7 @@ impl LiveIndex {
             open = self.open().await?;
             fed = self.catch_up(&mut open, amount).await;
         }
-        let readable = (open.reader.clone(), open.serial);
+        let readable = Readable::of(&open);
         if !matches!(fed, Err(SearchError::Index(_))) {
             *feeding = Some(open);
         }
@@ -363,6 +372,10 @@ impl LiveIndex {
         if feeding.as_ref().is_none_or(|open| open.serial != serial) {
             return;
         }
+        self.discard_open(&mut feeding, error).await;
+    }
+
+    async fn discard_open(&self, feeding: &mut Option<OpenIndex>, error: &SearchError) {
         tracing::error!(%error, "rebuilding the search index, because it is damaged");
         *feeding = None;
         if let Err(error) = self.forget().await {
@@ -391,6 +404,29 @@ impl LiveIndex {
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
+}
+
+/// What searches of an open index need.
+struct Readable {
+    reader: IndexReader,
+    serial: u64,
+    files: MappedFiles,
+}
+
+impl Readable {
+    fn of(open: &OpenIndex) -> Self {
+        Self {
+            reader: open.reader.clone(),
+            serial: open.serial,
+            files: open.files.clone(),
+        }
+    }
+}
+
+/// The error for files that must not be read any more.
+fn damage(files: &MappedFiles) -> Option<SearchError> {
+    let path = files.truncated(Instant::now())?;
+    Some(index::damaged(&format!("{} was truncated", path.display())))
 }
 
 /// Sets a flag until it is dropped.

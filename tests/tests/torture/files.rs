@@ -1,8 +1,10 @@
 //! Files that are deleted or damaged while a server uses them.
 
-use std::fs::{self, File};
-use std::os::unix::fs::FileExt as _;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use docent_e2e::{CommandOutput, Options, Server};
@@ -67,6 +69,56 @@ fn an_index_that_is_overwritten_while_serving_is_built_again_at_the_next_start()
     tags.verify(&server)?;
     server.kill()?;
     server.restart()?;
+    tags.verify_search(&server)
+}
+
+/// Reading a mapped file behind its new end would kill the process.
+#[test]
+fn an_index_that_is_truncated_while_serving_is_built_again() -> anyhow::Result<()> {
+    let server = server()?;
+    let mut tags = Tags::new(&server)?;
+    for keep in [0, 1, 2] {
+        tags.verify_search(&server)?;
+        for file in index_files(&server)? {
+            let metadata = fs::metadata(&file)?;
+            // Only their owner can, after a change of their mode.
+            fs::set_permissions(&file, Permissions::from_mode(0o600))?;
+            let file = OpenOptions::new().write(true).open(&file)?;
+            file.set_len(metadata.len() * keep / 3)?;
+        }
+        // The server looks at the files this often at most.
+        thread::sleep(Duration::from_millis(20));
+        tags.verify_search(&server)?;
+        let reply = tags.write(&server)?;
+        ensure!(reply.status == 200, "{reply:?}");
+        tags.verify(&server)?;
+    }
+    tags.verify_search(&server)
+}
+
+#[test]
+fn writes_wait_for_a_store_directory_that_is_gone() -> anyhow::Result<()> {
+    let directory = tempfile::tempdir()?;
+    let (here, away) = (directory.path().join("data"), directory.path().join("away"));
+    fs::create_dir(&here)?;
+    let database = here.join("docent.db");
+    let options = Options::default().store(format!("sqlite:{}", database.display()));
+    let mut server = Server::start(options.without_authentication())?;
+    let mut tags = Tags::new(&server)?;
+    fs::rename(&here, &away)?;
+    let reply = tags.write(&server)?;
+    ensure!(reply.status == 503, "{reply:?}");
+    ensure!(
+        reply.body.contains("was moved, removed or replaced"),
+        "{reply:?}"
+    );
+    tags.verify(&server)?;
+    fs::rename(&away, &here)?;
+    let reply = tags.write(&server)?;
+    ensure!(reply.status == 200, "{reply:?}");
+    server.kill()?;
+    server.restart()?;
+    tags.verify(&server)?;
     tags.verify_search(&server)
 }
 
