@@ -10,6 +10,7 @@ use docent_model::{AspectName, EpochMillis, Urn, hex};
 
 use crate::access::scope;
 use crate::caller::Origin;
+use crate::people::password::Queue;
 use crate::people::throttle::Attempt;
 use crate::people::{
     ADMINISTRATOR, Password, USER_MANAGERS, account_inactive, check_user, end_sessions,
@@ -50,7 +51,11 @@ impl Catalog {
             return Ok(SignIn::Wait { milliseconds });
         }
         let known = self.credentials_of(user).await?;
-        if !self.inner.hashing.verify(known.as_ref(), current).await? {
+        let hashing = &self.inner.hashing;
+        if !hashing
+            .verify(known.as_ref(), current, Queue::Known)
+            .await?
+        {
             denied("the current password is wrong").await;
             return Ok(SignIn::Rejected);
         }

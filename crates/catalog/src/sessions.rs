@@ -13,7 +13,7 @@ use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
 use docent_store::{AspectKey, ReadRequest};
 
 use crate::caller::{Credential, Origin};
-use crate::people::password::{self, MAX_BYTES};
+use crate::people::password::{self, MAX_BYTES, Queue};
 use crate::people::throttle::Attempt;
 use crate::people::{account_inactive, device, requires_active};
 use crate::proposal::{Change, Proposal};
@@ -148,10 +148,13 @@ impl Catalog {
             self.record_denial(user, &origin, reason, Vec::new()).await;
             return Ok(SignIn::Wait { milliseconds });
         }
-        let right = self
-            .inner
-            .hashing
-            .verify(credentials.as_ref(), password)
+        let queue = match attempt.device {
+            Some(_) => Queue::Known,
+            None => Queue::Strangers,
+        };
+        let hashing = &self.inner.hashing;
+        let right = hashing
+            .verify(credentials.as_ref(), password, queue)
             .await?;
         let rejected = async |user: Option<&Urn>| {
             tracing::info!(

@@ -5,6 +5,7 @@ mod disk;
 mod files;
 mod load;
 mod openapi;
+mod sign_in;
 
 use anyhow::ensure;
 use docent_e2e::load::proposal;

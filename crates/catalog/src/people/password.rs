@@ -34,8 +34,17 @@ const NOBODYS_HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5c3NhbHRzYWx0c
 const MIN_CHARACTERS: usize = 12;
 pub(crate) const MAX_BYTES: usize = 1024;
 
-/// The queue length; beyond it callers get [`crate::ErrorKind::Unavailable`].
+/// The length of each queue; beyond it callers get [`crate::ErrorKind::Unavailable`].
 const MAX_WAITING: usize = 64;
+
+/// Who waits for a hash. Strangers who fill their queue, from however many addresses, do not keep
+/// others out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Queue {
+    Strangers,
+    /// Devices that signed in before, and callers with a session or an invite link.
+    Known,
+}
 
 /// A password that follows the rules. Its `Debug` output does not show it.
 #[derive(Clone, PartialEq, Eq)]
@@ -117,17 +126,33 @@ pub(crate) fn is_ours(credentials: &CorpUserCredentials) -> bool {
 /// Bounds the number of concurrent hashes.
 #[derive(Debug)]
 pub(crate) struct Hashing {
-    waiting: Arc<Semaphore>,
+    strangers: Lane,
+    known: Lane,
+}
+
+#[derive(Debug)]
+struct Lane {
+    waiting: Semaphore,
     running: Arc<Semaphore>,
+}
+
+impl Lane {
+    fn new(running: usize) -> Self {
+        Self {
+            waiting: Semaphore::new(MAX_WAITING),
+            running: Arc::new(Semaphore::new(running)),
+        }
+    }
 }
 
 impl Default for Hashing {
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        // The other half of the cores keeps serving requests.
+        let running = (cores / 2).clamp(1, 8);
         Self {
-            waiting: Arc::new(Semaphore::new(MAX_WAITING)),
-            // The other half of the cores keeps serving requests.
-            running: Arc::new(Semaphore::new((cores / 2).clamp(1, 8))),
+            strangers: Lane::new(running),
+            known: Lane::new(running),
         }
     }
 }
@@ -141,7 +166,7 @@ impl Hashing {
         let salt = random::<16>()?;
         let password = password.clone();
         let hash = self
-            .run(move || {
+            .run(Queue::Known, move || {
                 let hash = argon2()?.hash_password_with_salt(password.0.as_bytes(), &salt);
                 hash.map(|hash: PasswordHash| hash.to_string())
                     .map_err(|error| failed(&error))
@@ -163,13 +188,14 @@ impl Hashing {
         &self,
         credentials: Option<&CorpUserCredentials>,
         attempt: &str,
+        queue: Queue,
     ) -> Result<bool, Error> {
         let known = credentials.filter(|credentials| is_ours(credentials));
         let hash = known.map_or(NOBODYS_HASH, |known| &known.hashed_password);
         let hash = PasswordHash::new(hash).map_err(|error| failed(&error))?;
         let attempt = attempt.to_owned();
         let right = self
-            .run(move || {
+            .run(queue, move || {
                 let verified = argon2()?.verify_password(attempt.as_bytes(), &hash);
                 Ok::<_, Error>(verified.is_ok())
             })
@@ -179,6 +205,7 @@ impl Hashing {
 
     async fn run<T: Send + 'static>(
         &self,
+        queue: Queue,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
         let busy = || {
@@ -186,8 +213,12 @@ impl Hashing {
                 "too many sign-ins are in progress: try again in a moment".to_owned(),
             )
         };
-        let _place = self.waiting.try_acquire().map_err(|_| busy())?;
-        let running = Arc::clone(&self.running);
+        let lane = match queue {
+            Queue::Strangers => &self.strangers,
+            Queue::Known => &self.known,
+        };
+        let _place = lane.waiting.try_acquire().map_err(|_| busy())?;
+        let running = Arc::clone(&lane.running);
         let turn = running.acquire_owned().await.map_err(|_| busy())?;
         let done = tokio::task::spawn_blocking(move || {
             // Held until the hash is done, even if the caller has gone.
@@ -239,24 +270,39 @@ mod tests {
         assert!(stored.hashed_password.contains(&stored.salt));
         assert!(
             hashing
-                .verify(Some(&stored), "correct horse")
+                .verify(Some(&stored), "correct horse", Queue::Known)
                 .await
                 .unwrap()
         );
         for wrong in ["correct horsf", "correct horse ", "Correct horse", ""] {
-            assert!(!hashing.verify(Some(&stored), wrong).await.unwrap());
+            assert!(
+                !hashing
+                    .verify(Some(&stored), wrong, Queue::Known)
+                    .await
+                    .unwrap()
+            );
         }
-        assert!(!hashing.verify(None, "correct horse").await.unwrap());
+        assert!(
+            !hashing
+                .verify(None, "correct horse", Queue::Known)
+                .await
+                .unwrap()
+        );
     }
 
     #[tokio::test]
     async fn no_more_than_a_bounded_number_wait_for_a_hash() {
         let hashing = Hashing {
-            waiting: Arc::new(Semaphore::new(0)),
+            strangers: Lane::new(0),
             ..Hashing::default()
         };
-        let refused = hashing.verify(None, "x").await.unwrap_err();
+        hashing.strangers.waiting.close();
+        let refused = hashing
+            .verify(None, "x", Queue::Strangers)
+            .await
+            .unwrap_err();
         assert_eq!(refused.kind(), crate::ErrorKind::Unavailable, "{refused}");
+        hashing.verify(None, "x", Queue::Known).await.unwrap();
     }
 
     #[test]
