@@ -6,7 +6,6 @@
 //! add an API endpoint with a new first path segment, extend [`API_PREFIXES`].
 
 use axum::Router;
-use axum::extract::Path;
 use axum::http::header::{
     ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
     CONTENT_TYPE, REFERRER_POLICY, VARY,
@@ -20,6 +19,7 @@ use crate::AppState;
 use crate::accept::weight;
 use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
+use crate::query::Path;
 
 /// Routes that the page handles in the browser.
 const PAGE_ROUTES: [&str; 12] = [
@@ -120,7 +120,7 @@ fn accepts_html(headers: &HeaderMap) -> bool {
     weight(headers, ACCEPT, "text/html").is_some()
 }
 
-async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Result<Response, ErrorResponse> {
+async fn asset(Path(path): Path, headers: HeaderMap) -> Result<Response, ErrorResponse> {
     file(&format!("assets/{path}"), &headers)
 }
 

@@ -1,4 +1,4 @@
-//! Extractors for the query string, with error messages in our format.
+//! Extractors for the query string and the path, with error messages in our format.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -19,6 +19,27 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
                 ErrorResponse::bad_request(format!(
                     "The query string '{}' is invalid: {}",
                     parts.uri.query().unwrap_or_default(),
+                    rejection.body_text()
+                ))
+            })
+    }
+}
+
+/// The only parameter of a route's path.
+#[derive(Debug)]
+pub(crate) struct Path(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Path {
+    type Rejection = ErrorResponse;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ErrorResponse> {
+        let parameter = axum::extract::Path::from_request_parts(parts, state).await;
+        parameter
+            .map(|axum::extract::Path(text)| Self(text))
+            .map_err(|rejection| {
+                ErrorResponse::bad_request(format!(
+                    "The path '{}' is invalid: {}",
+                    parts.uri.path(),
                     rejection.body_text()
                 ))
             })

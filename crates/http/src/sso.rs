@@ -5,7 +5,7 @@
 //! page with a code that the page explains; the log has the reason.
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use cookie::time::Duration;
@@ -20,6 +20,7 @@ use crate::AppState;
 use crate::client::Client;
 use crate::cookies;
 use crate::error::ErrorResponse;
+use crate::query::{Path, Query};
 
 /// Tokens that this server issues begin with it, and are no JSON Web Tokens.
 const OWN_TOKEN: &str = "docent_";
@@ -109,7 +110,7 @@ pub(crate) struct StartQuery {
 pub(crate) async fn start(
     State(state): State<AppState>,
     client: Client,
-    Path(id): Path<String>,
+    Path(id): Path,
     Query(query): Query<StartQuery>,
 ) -> Response {
     let Some(provider) = state.settings().identity.provider(&id) else {
@@ -133,7 +134,7 @@ pub(crate) async fn start(
 pub(crate) async fn callback(
     State(state): State<AppState>,
     client: Client,
-    Path(id): Path<String>,
+    Path(id): Path,
     Query(query): Query<Callback>,
     headers: HeaderMap,
 ) -> Result<Response, ErrorResponse> {

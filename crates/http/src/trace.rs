@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderValue, header::HeaderName};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
@@ -19,7 +19,7 @@ use crate::AppState;
 use crate::auth::{Authenticated, KnownCaller};
 use crate::body::JsonBody;
 use crate::error::ErrorResponse;
-use crate::query::Parameters;
+use crate::query::{Parameters, Path};
 use crate::wire::{parse, parse_aspect, parse_urn, reply};
 
 const HEADER: HeaderName = HeaderName::from_static("traceparent");
@@ -80,7 +80,7 @@ fn is_id(text: &str) -> bool {
 /// The write status of each aspect in the request.
 pub(crate) async fn write_status(
     Authenticated { state, .. }: Authenticated,
-    Path(trace): Path<String>,
+    Path(trace): Path,
     parameters: Parameters,
     JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {

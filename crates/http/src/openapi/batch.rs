@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use axum::extract::Path;
 use axum::response::Response;
 use docent_model::{AspectName, Urn};
 use serde::{Deserialize, Serialize};
@@ -12,6 +11,7 @@ use super::address::Kind;
 use crate::auth::Authenticated;
 use crate::body::JsonBody;
 use crate::error::ErrorResponse;
+use crate::query::Path;
 use crate::reply_budget::{AspectReply, READ_CHUNK, ReplyBudget};
 use crate::wire::{parse, parse_aspect, reply};
 
@@ -40,7 +40,7 @@ struct EntityReply<'a> {
 /// Missing entities are omitted, duplicates are returned once.
 pub(crate) async fn read(
     Authenticated { state, .. }: Authenticated,
-    Path(entity_type): Path<String>,
+    Path(entity_type): Path,
     JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
     let input: BatchInput = parse(&bytes).await?;

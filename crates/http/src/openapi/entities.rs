@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::Path;
 use axum::response::Response;
 use docent_catalog::search::{MAX_COUNT, SearchPage, SearchRequest, Sort, scroll_page};
 use docent_catalog::{AspectKey, StoredAspect};
@@ -16,7 +15,7 @@ use crate::auth::Authenticated;
 use crate::body::JsonBody;
 use crate::error::ErrorResponse;
 use crate::filter::WireFilter;
-use crate::query::Parameters;
+use crate::query::{Parameters, Path};
 use crate::reply_budget::{AspectReply, READ_CHUNK, ReplyBudget};
 use crate::wire::{parse_aspect, parse_optional, reply};
 
@@ -124,7 +123,7 @@ pub(crate) async fn scroll(
 /// Entities of one type, with all aspects or those in the query.
 pub(crate) async fn list(
     Authenticated { state, .. }: Authenticated,
-    Path(entity_type): Path<String>,
+    Path(entity_type): Path,
     parameters: Parameters,
 ) -> Result<Response, ErrorResponse> {
     let spec = address::entity_type(&entity_type)?;

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use axum::extract::Path;
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use docent_catalog::search::MAX_COUNT;
@@ -19,7 +18,7 @@ use crate::auth::Authenticated;
 use crate::body::JsonBody;
 use crate::conditions::with_item_headers;
 use crate::error::ErrorResponse;
-use crate::query::Parameters;
+use crate::query::{Parameters, Path};
 use crate::reply_budget::{READ_CHUNK, ReplyBudget};
 use crate::wire::{Items, check_aspect, check_not_secret, parse_aspect, parse_like, reply};
 
@@ -139,7 +138,7 @@ type AspectVersion = (AspectName, i64);
 /// Several entities. Missing ones are omitted, duplicates are returned once.
 pub(crate) async fn batch(
     Authenticated { state, .. }: Authenticated,
-    Path(kind): Path<String>,
+    Path(kind): Path,
     parameters: Parameters,
     JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {

@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use axum::extract::Path;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use docent_catalog::{AspectKey, Caller, Change, Conditions, ErrorSubject, Proposal};
@@ -24,7 +23,7 @@ use crate::auth::Authenticated;
 use crate::body::JsonBody;
 use crate::conditions::{Conditional, with_item_headers};
 use crate::error::ErrorResponse;
-use crate::query::Parameters;
+use crate::query::{Parameters, Path};
 use crate::reply_budget::{AspectReply, READ_CHUNK, ReplyBudget};
 use crate::wire::{Items, check_aspect, parse_aspect, parse_like, reply, system_metadata};
 
@@ -65,7 +64,7 @@ struct EntityReply<'a> {
 /// Writes whole aspects of entities of one type, or of any types for `generic`.
 pub(crate) async fn post(
     Authenticated { state, caller }: Authenticated,
-    Path(kind): Path<String>,
+    Path(kind): Path,
     parameters: Parameters,
     Conditional(conditions): Conditional,
     JsonBody(bytes): JsonBody,
@@ -80,7 +79,7 @@ pub(crate) async fn post(
 /// Patches aspects of entities.
 pub(crate) async fn patch(
     Authenticated { state, caller }: Authenticated,
-    Path(kind): Path<String>,
+    Path(kind): Path,
     parameters: Parameters,
     Conditional(conditions): Conditional,
     JsonBody(bytes): JsonBody,

@@ -1,7 +1,7 @@
 //! `POST /operations?action=restoreIndices` and consumer lag. DataHub processes writes
 //! asynchronously; here both have nothing to do.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::JsonBody;
 use crate::error::ErrorResponse;
-use crate::query::Query;
+use crate::query::{Path, Query};
 use crate::wire::reply;
 
 pub(crate) async fn act(
@@ -32,10 +32,7 @@ pub(crate) async fn act(
 const QUEUES: [&str; 3] = ["mcp", "mcl", "mcl-timeseries"];
 
 /// There are no consumers, so there is no lag.
-pub(crate) async fn lag(
-    _: Authenticated,
-    Path(queue): Path<String>,
-) -> Result<Response, ErrorResponse> {
+pub(crate) async fn lag(_: Authenticated, Path(queue): Path) -> Result<Response, ErrorResponse> {
     check_queue(&queue)?;
     Ok(reply(&json!({"consumerGroups": {}})))
 }
@@ -43,7 +40,7 @@ pub(crate) async fn lag(
 /// The older form of [`lag`], by topic.
 pub(crate) async fn offsets(
     _: Authenticated,
-    Path(queue): Path<String>,
+    Path(queue): Path,
 ) -> Result<Response, ErrorResponse> {
     check_queue(&queue)?;
     Ok(reply(&json!({})))

@@ -39,6 +39,22 @@ async fn a_wrong_method_gets_405_without_a_token() {
 }
 
 #[tokio::test]
+async fn paths_that_are_not_utf_8_get_an_error_in_the_usual_format() {
+    let app = App::empty().await;
+    for path in [
+        "/openapi/v3/entity/%FF",
+        "/assets/%FF",
+        "/sso/%FF",
+        "/callback/%FF",
+        "/openapi/operations/kafka/%FF/consumer/offsets",
+    ] {
+        let (status, reply) = app.get(path).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{path}: {reply}");
+        assert!(message(&reply).contains("%FF"), "{path}: {reply}");
+    }
+}
+
+#[tokio::test]
 async fn compressed_bodies_are_rejected() {
     let app = App::empty().await;
     for (encoding, expected) in [
