@@ -162,6 +162,9 @@ fn without_pairs(criteria: Vec<Criterion>) -> Result<Vec<Vec<Criterion>>, Error>
 
 /// A condition on a pair as a conjunction of choices, each between lists of conditions.
 fn choices(criterion: &Criterion) -> Vec<Vec<Vec<Criterion>>> {
+    if criterion.values.is_empty() {
+        return valueless_choices(criterion);
+    }
     let parts = criterion.values.iter().map(|value| {
         let part = |(field, value): (&str, &str)| Criterion {
             field: field.to_owned(),
@@ -182,6 +185,23 @@ fn choices(criterion: &Criterion) -> Vec<Vec<Vec<Criterion>>> {
             .collect()
     } else {
         vec![parts.collect()]
+    }
+}
+
+/// A condition on a pair that names no values: what it says holds of both halves. No choice at all
+/// would be a filter without alternatives, which accepts everything.
+fn valueless_choices(criterion: &Criterion) -> Vec<Vec<Vec<Criterion>>> {
+    let halves = criterion
+        .field
+        .split(PAIR_SEPARATOR)
+        .map(|field| Criterion {
+            field: field.to_owned(),
+            ..criterion.clone()
+        });
+    if criterion.negated {
+        vec![halves.map(|half| vec![half]).collect()]
+    } else {
+        vec![vec![halves.collect()]]
     }
 }
 
@@ -276,6 +296,25 @@ mod tests {
             [
                 vec![kind("dataset", true), kind("container", true)],
                 vec![sub("View", true), kind("container", true)]
+            ]
+        );
+    }
+
+    #[test]
+    fn a_pair_without_values_is_no_filter_that_accepts_everything() {
+        let field = "_entityType␞typeNames";
+        let half = |field, negated| equal(field, &[], negated);
+        let (any, _) = prepared(vec![vec![equal(field, &[], false)]]);
+        assert_eq!(
+            any,
+            [vec![half("_entityType", false), half("typeNames", false)]]
+        );
+        let (any, _) = prepared(vec![vec![equal(field, &[], true)]]);
+        assert_eq!(
+            any,
+            [
+                vec![half("_entityType", true)],
+                vec![half("typeNames", true)]
             ]
         );
     }
