@@ -315,7 +315,7 @@ impl Catalog {
 
 /// The beginning of the ids of this time: those of later times sort before it.
 fn id_before(time_ms: EpochMillis) -> String {
-    format!("{:019}", EpochMillis::MAX - time_ms)
+    format!("{:019}", EpochMillis::MAX.saturating_sub(time_ms.max(0)))
 }
 
 /// Fails if too many requests wait already. Others may add some, unless all take the lock of

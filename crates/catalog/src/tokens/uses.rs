@@ -61,7 +61,8 @@ impl LastUse {
     /// Whether to record a use at this time; only the first of several callers gets `true`.
     fn take(&self, now_ms: EpochMillis) -> bool {
         let last = self.0.load(Ordering::Relaxed);
-        now_ms.saturating_sub(last) >= PRECISION_MS
+        // A use in the future is from before the clock was set back.
+        !(0..PRECISION_MS).contains(&now_ms.saturating_sub(last))
             && self
                 .0
                 .compare_exchange(last, now_ms, Ordering::Relaxed, Ordering::Relaxed)

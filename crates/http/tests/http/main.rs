@@ -58,6 +58,7 @@ mod stewards;
 mod structured_properties;
 mod support;
 mod throttling;
+mod time;
 mod timeline;
 mod timeseries;
 mod token_scopes;
