@@ -6,6 +6,7 @@
 //! - [`load`] writes from several threads and verifies what must be stored afterwards.
 //! - [`markdown`], [`Shell`] and [`expectation`] run the commands in the documents and compare
 //!   their output.
+//! - [`FaultyClock`] makes the clock of a server wrong, [`preload_library`] other things.
 //! - [`module_graph`] reads which modules of a crate use which others.
 //!
 //! Of the workspace, this crate depends only on the one that starts PostgreSQL: a test sees what a
@@ -22,6 +23,7 @@ mod files;
 pub mod load;
 pub mod markdown;
 pub mod module_graph;
+mod preload;
 mod programs;
 mod server;
 mod shell;
@@ -29,6 +31,7 @@ mod temporary;
 
 pub use command::{CommandOutput, docent_command};
 pub use files::files_below;
+pub use preload::{FaultyClock, preload_library};
 pub use programs::{docent_binary, python, repository_root};
 pub use rustix::process::Signal;
 pub use server::{Options, Reply, Server, on_postgres, store_in};

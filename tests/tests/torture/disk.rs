@@ -2,10 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context as _, ensure};
-use docent_e2e::{CommandOutput, Options, Server, temporary_directory};
+use docent_e2e::{CommandOutput, Options, Server, preload_library, temporary_directory};
 
 use super::{Tags, search};
 
@@ -20,19 +19,7 @@ const FAULTS: [(&str, &str); 5] = [
 
 /// Compiles the library that makes the disk fail.
 fn faulty_disk(directory: &Path) -> anyhow::Result<PathBuf> {
-    let (source, library) = (
-        directory.join("faulty_disk.c"),
-        directory.join("faulty_disk.so"),
-    );
-    fs::write(&source, include_str!("faulty_disk.c"))?;
-    let mut compiler = Command::new("cc");
-    compiler
-        .args(["-shared", "-fPIC", "-o"])
-        .arg(&library)
-        .arg(&source)
-        .arg("-ldl");
-    CommandOutput::run(&mut compiler)?.succeeded()?;
-    Ok(library)
+    preload_library(directory, "faulty_disk", include_str!("faulty_disk.c"))
 }
 
 #[test]

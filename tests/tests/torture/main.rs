@@ -1,6 +1,7 @@
-//! What goes wrong on real machines: disks that are full or broken, files that are damaged, rude
-//! clients and invalid requests.
+//! What goes wrong on real machines: clocks that are wrong, disks that are full or broken, files
+//! that are damaged, rude clients and invalid requests.
 
+mod clock;
 mod disk;
 mod files;
 mod load;

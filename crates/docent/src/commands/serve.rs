@@ -1,5 +1,7 @@
 //! `docent serve`.
 
+mod audit_retention;
+
 use std::fs::{File, TryLockError};
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
@@ -15,7 +17,7 @@ use docent_graphql::Engine;
 use docent_http::server::tls::Certificate;
 use docent_http::server::{ConnectionLimits, Connections};
 use docent_http::{AppState, AuthMode, HttpSettings, IdentityProviders, server};
-use docent_model::{Clock as _, EpochMillis, SystemClock, Urn};
+use docent_model::{SystemClock, Urn};
 use docent_oidc::{Provider, TrustedIssuer};
 use docent_search::Search;
 use docent_store::Store;
@@ -40,9 +42,6 @@ use crate::settings::{
 /// How often the last use of tokens is stored. Each time is a commit, which invalidates caches.
 const TOKEN_USE_INTERVAL: Duration = Duration::from_mins(1);
 const FINAL_TOKEN_USE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often old events of the audit log are deleted.
-const PRUNE_INTERVAL: Duration = Duration::from_hours(1);
-const DAY_MS: EpochMillis = 24 * 60 * 60 * 1000;
 
 /// The connection pool logs every lost connection; `store-postgres` logs an outage once.
 const POOL: &str = "deadpool";
@@ -111,7 +110,7 @@ async fn run(settings: Settings) -> Result<()> {
     background.spawn(maintain_index(search));
     background.spawn(store_token_uses(catalog.clone(), Caller::system()));
     if let Some(days) = settings.audit_retention_days {
-        background.spawn(prune_audit_log(catalog.clone(), days));
+        background.spawn(audit_retention::prune(catalog.clone(), days));
     }
     let http = HttpSettings {
         auth,
@@ -254,21 +253,6 @@ async fn store_token_uses(catalog: Catalog, caller: Caller) {
 async fn store_periodic_rows(catalog: &Catalog, caller: &Caller) {
     catalog.store_token_uses(caller).await;
     catalog.store_dropped_denials().await;
-}
-
-/// Deletes events of the audit log periodically, starting now.
-async fn prune_audit_log(catalog: Catalog, days: u32) {
-    loop {
-        let before_ms = SystemClock.now_ms() - EpochMillis::from(days) * DAY_MS;
-        match catalog.prune_audit_log(before_ms).await {
-            Ok(0) => {}
-            Ok(deleted) => tracing::info!("deleted {deleted} old events of the audit log"),
-            Err(error) => {
-                tracing::warn!(%error, "cannot delete old events of the audit log ({error}); it is retried");
-            }
-        }
-        tokio::time::sleep(PRUNE_INTERVAL).await;
-    }
 }
 
 /// Locks the index for this process: several servers on a machine may share a database, but not an
