@@ -1,6 +1,7 @@
 //! Several servers on one PostgreSQL database, with failures of servers and of the database.
 
 mod caller;
+mod clocks;
 mod faults;
 mod load;
 mod operators;
