@@ -3,6 +3,7 @@
 //!
 //! - [`Server`] starts `docent serve` in its own directory and sends HTTP requests to it.
 //! - [`CommandOutput`] runs a command of the binary to completion.
+//! - [`linearizability`] checks histories of concurrent operations.
 //! - [`load`] writes from several threads and verifies what must be stored afterwards.
 //! - [`markdown`], [`Shell`] and [`expectation`] run the commands in the documents and compare
 //!   their output.
@@ -20,6 +21,7 @@ mod command;
 pub mod expectation;
 pub mod figures;
 mod files;
+pub mod linearizability;
 pub mod load;
 pub mod markdown;
 pub mod module_graph;

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 pub use connection::{Connection, proposal};
 pub use journal::{Collection, Register};
-pub use random::Random;
+pub use random::{Random, word};
 
 /// The columns of each writer's dataset.
 const COLUMNS: [&str; 2] = ["first", "second"];

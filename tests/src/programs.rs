@@ -23,9 +23,13 @@ fn profile_directory() -> anyhow::Result<PathBuf> {
         .with_context(|| format!("{} is not in a build directory", test.display()))
 }
 
-/// Returns the `docent` binary built with the same profile as the tests.
+/// Returns the `docent` binary that `DOCENT_TEST_BINARY` names, by default the one built with the
+/// same profile as the tests.
 pub fn docent_binary() -> anyhow::Result<PathBuf> {
-    let binary = profile_directory()?.join("docent");
+    let binary = match env::var_os("DOCENT_TEST_BINARY") {
+        Some(path) => PathBuf::from(path),
+        None => profile_directory()?.join("docent"),
+    };
     if !binary.is_file() {
         bail!(
             "{} does not exist: run the tests through `make test`, or run `cargo build -p docent` first",

@@ -24,3 +24,13 @@ impl Random {
         usize::try_from(self.below(bound)).unwrap_or_default()
     }
 }
+
+/// Returns a word of 16 letters that has nothing in common with those of other numbers: a search
+/// also finds similar words.
+pub fn word(number: u64) -> String {
+    let mut random = Random::seeded(number);
+    let letters: Vec<char> = ('a'..='z').collect();
+    (0..16)
+        .map(|_| letters[random.index(letters.len())])
+        .collect()
+}
