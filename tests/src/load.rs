@@ -4,22 +4,31 @@
 //! its writes is pending. [`Writer::verify`] reads everything back: acknowledged writes must be
 //! stored, the pending one may be stored, but only completely, and anything else is an error.
 //!
-//! To add a kind of write: a journal in [`Writer`], an arm in `Writer::step`, a check in `verify`.
+//! To add a kind of write: a journal in [`Writer`], an arm in `Writer::step`, a check in
+//! `verify.rs`.
 
 mod connection;
 mod journal;
+mod kills;
 mod random;
+mod verify;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::ensure;
 use serde_json::{Value, json};
 
 pub use connection::{Connection, proposal};
 pub use journal::{Collection, Register};
+pub use kills::{index_equals_store, verify_store, write_and_kill};
 pub use random::{Random, word};
+
+/// The aspect that batches write.
+const PROPERTIES: &str = "datasetProperties";
+
+/// How the name of the property begins that has the number of the batch.
+const BATCH_KEY: &str = "batch-";
 
 /// The columns of each writer's dataset.
 const COLUMNS: [&str; 2] = ["first", "second"];
@@ -32,21 +41,6 @@ const HALF_BATCH: usize = 10;
 
 /// More links would only make the dataset slow to write.
 const MAX_LINKS: usize = 100;
-
-/// The number of entities per query.
-const PAGE_SIZE: usize = 200;
-
-const READ: &str = "query read($dataset: String!) { dataset(urn: $dataset) {
-    editableSchemaMetadata { editableSchemaFieldInfo { fieldPath description } }
-    domain { domain { urn } }
-    institutionalMemory { elements { url } }
-} }";
-
-const READ_MANY: &str = "query readMany($urns: [String!]!) { entities(urns: $urns) {
-    urn
-    ... on Dataset { properties { customProperties { key value } } }
-    ... on Domain { properties { description } }
-} }";
 
 /// One writing client and the journals of its writes.
 #[derive(Debug)]
@@ -249,12 +243,15 @@ impl Writer {
 
     fn send_batch(&mut self, server: &Connection, write: u64) -> anyhow::Result<bool> {
         self.batches.begin(write);
-        let value = json!({"customProperties": {"batch": write.to_string()}});
+        let value = json!({
+            "description": self.batch_word(write),
+            "customProperties": {self.batch_key(): write.to_string()},
+        });
         let proposals: Vec<Value> = self
             .shared_urns()
             .into_iter()
             .chain(self.own_urns(write))
-            .map(|urn| proposal(&urn, "datasetProperties", &value))
+            .map(|urn| proposal(&urn, PROPERTIES, &value))
             .collect();
         let done = server.ingest(&proposals)?;
         if done {
@@ -263,142 +260,18 @@ impl Writer {
         Ok(done)
     }
 
-    /// Compares the server's data with the journal, and settles the pending write.
-    ///
-    /// `thorough` reads all entities ever created instead of the latest ones.
-    pub fn verify(&mut self, server: &Connection, thorough: bool) -> anyhow::Result<()> {
-        self.verify_all(server, thorough)
-            .with_context(|| format!("writer {}", self.number))
-    }
-
-    fn verify_all(&mut self, server: &Connection, thorough: bool) -> anyhow::Result<()> {
-        let reply = server.query(READ, &json!({"dataset": self.dataset()}))?;
-        let dataset = &reply["dataset"];
-        ensure!(dataset.is_object(), "the dataset is missing: {reply}");
-        for (index, column) in COLUMNS.iter().enumerate() {
-            let stored = described(dataset, column)?;
-            self.columns[index]
-                .settle(stored)
-                .with_context(|| format!("the description of column {column}"))?;
-        }
-        let domain = match dataset["domain"]["domain"]["urn"].as_str() {
-            None => None,
-            Some(urn) => Some(
-                DOMAINS
-                    .iter()
-                    .position(|domain| *domain == urn)
-                    .with_context(|| format!("an unexpected domain: {urn}"))?,
-            ),
-        };
-        self.domain.settle(domain).context("the dataset's domain")?;
-        let writes = self.links.all();
-        let found = stored_links(dataset, &writes)?;
-        self.links.settle(&writes, &found).context("links")?;
-        self.verify_domains(server, thorough)?;
-        self.verify_batches(server, thorough)
-    }
-
-    /// Verifies a copy made while the writer was running: it must contain exactly the writes up to
-    /// some point, which must not be before the write `at_least`.
-    pub fn verify_copy(&self, server: &Connection, at_least: u64) -> anyhow::Result<()> {
-        let domains = self.created_domains.all();
-        let batches = self.batches.all();
-        let links = self.links.all();
-        let reply = server.query(READ, &json!({"dataset": self.dataset()}))?;
-        let mut found = self.stored_domains(server, &domains)?;
-        found.extend(self.stored_batches(server, &batches)?);
-        found.extend(stored_links(&reply["dataset"], &links)?);
-        let point = found.last().copied().unwrap_or(0);
-        let expected: BTreeSet<u64> = domains
-            .iter()
-            .chain(&batches)
-            .chain(&links)
-            .filter(|write| **write <= point.max(at_least))
-            .copied()
-            .collect();
-        ensure!(
-            found == expected,
-            "writer {}: write {at_least} was acknowledged before the copy started, but the copy has {found:?} of {expected:?}",
-            self.number
-        );
-        let shared = whole_batch(&read_many(server, &self.shared_urns())?)?;
-        let last = batches.intersection(&found).last().copied();
-        ensure!(
-            shared == last,
-            "writer {}: the latest batch in the copy is {last:?}, but the shared datasets have {shared:?}",
-            self.number
-        );
-        Ok(())
-    }
-
-    fn verify_domains(&mut self, server: &Connection, thorough: bool) -> anyhow::Result<()> {
-        let writes = to_verify(&self.created_domains, thorough);
-        let found = self.stored_domains(server, &writes)?;
-        self.created_domains
-            .settle(&writes, &found)
-            .context("created domains")
-    }
-
-    /// Returns the writes whose domain is stored.
-    fn stored_domains(
-        &self,
-        server: &Connection,
-        writes: &BTreeSet<u64>,
-    ) -> anyhow::Result<BTreeSet<u64>> {
-        let urns: Vec<String> = writes
-            .iter()
-            .map(|write| format!("urn:li:domain:load-{}-{write}", self.number))
-            .collect();
-        let mut found = BTreeSet::new();
-        for (write, entity) in writes.iter().zip(read_many(server, &urns)?) {
-            if !entity.is_null() {
-                let description = entity["properties"]["description"].as_str();
-                ensure!(
-                    description == Some(write.to_string().as_str()),
-                    "a domain is stored partially: {entity}"
-                );
-                found.insert(*write);
-            }
-        }
-        Ok(found)
-    }
-
-    fn verify_batches(&mut self, server: &Connection, thorough: bool) -> anyhow::Result<()> {
-        let writes = to_verify(&self.batches, thorough);
-        let found = self.stored_batches(server, &writes)?;
-        self.batches.settle(&writes, &found).context("batches")?;
-        let shared = read_many(server, &self.shared_urns())?;
-        let last = whole_batch(&shared).context("the shared datasets")?;
-        ensure!(
-            last == self.batches.settled().last().copied(),
-            "the shared datasets have {last:?}, but the latest stored batch is {:?}",
-            self.batches.settled().last()
-        );
-        Ok(())
-    }
-
-    /// Returns the stored batches; a partially stored one is an error.
-    fn stored_batches(
-        &self,
-        server: &Connection,
-        writes: &BTreeSet<u64>,
-    ) -> anyhow::Result<BTreeSet<u64>> {
-        let urns: Vec<String> = writes
-            .iter()
-            .flat_map(|write| self.own_urns(*write))
-            .collect();
-        let stored = read_many(server, &urns)?;
-        let mut found = BTreeSet::new();
-        for (write, entities) in writes.iter().zip(stored.chunks(HALF_BATCH)) {
-            if whole_batch(entities).context("the new datasets of a batch")? == Some(*write) {
-                found.insert(*write);
-            }
-        }
-        Ok(found)
-    }
-
     fn dataset(&self) -> String {
         dataset_urn(&format!("writer_{}", self.number))
+    }
+
+    /// The property that has the number of the batch.
+    fn batch_key(&self) -> String {
+        format!("{BATCH_KEY}{}", self.number)
+    }
+
+    /// A word that finds the datasets of a batch.
+    fn batch_word(&self, write: u64) -> String {
+        word((self.number as u64) << 32 | write)
     }
 
     /// The datasets shared by all batches of this writer.
@@ -416,91 +289,10 @@ impl Writer {
     }
 }
 
-/// Returns the writes to read back: all, or the latest few.
-fn to_verify(collection: &Collection, thorough: bool) -> BTreeSet<u64> {
-    let all = collection.all();
-    if thorough {
-        return all;
-    }
-    all.into_iter().rev().take(5).collect()
-}
-
 fn dataset_urn(name: &str) -> String {
     format!("urn:li:dataset:(urn:li:dataPlatform:hive,load.{name},PROD)")
 }
 
 fn link(write: u64) -> String {
     format!("https://load.example/{write}")
-}
-
-/// Returns the writes whose link is stored.
-fn stored_links(dataset: &Value, writes: &BTreeSet<u64>) -> anyhow::Result<BTreeSet<u64>> {
-    let elements = dataset["institutionalMemory"]["elements"].as_array();
-    let links: Vec<&str> = elements
-        .into_iter()
-        .flatten()
-        .filter_map(|element| element["url"].as_str())
-        .collect();
-    let found: BTreeSet<u64> = writes
-        .iter()
-        .filter(|write| links.contains(&link(**write).as_str()))
-        .copied()
-        .collect();
-    ensure!(
-        links.len() == found.len(),
-        "the dataset has unexpected or duplicate links: {links:?}"
-    );
-    Ok(found)
-}
-
-/// Returns the number in a column's description.
-fn described(dataset: &Value, column: &str) -> anyhow::Result<Option<u64>> {
-    let columns = dataset["editableSchemaMetadata"]["editableSchemaFieldInfo"].as_array();
-    let description = columns
-        .into_iter()
-        .flatten()
-        .find(|info| info["fieldPath"] == column)
-        .and_then(|info| info["description"].as_str());
-    match description {
-        None => Ok(None),
-        Some(text) => Ok(Some(text.parse().with_context(|| {
-            format!("column {column} has an unexpected description: {text}")
-        })?)),
-    }
-}
-
-/// Returns the batch number of these datasets; `None` if none of them exists.
-fn whole_batch(entities: &[Value]) -> anyhow::Result<Option<u64>> {
-    let mut numbers = BTreeSet::new();
-    for entity in entities {
-        let properties = entity["properties"]["customProperties"].as_array();
-        let entry = properties
-            .into_iter()
-            .flatten()
-            .find(|entry| entry["key"] == "batch");
-        numbers.insert(match entry.and_then(|entry| entry["value"].as_str()) {
-            Some(number) => Some(number.parse::<u64>()?),
-            None => None,
-        });
-    }
-    let mut numbers = numbers.into_iter();
-    match (numbers.next(), numbers.next()) {
-        (Some(number), None) => Ok(number),
-        _ => bail!("a batch is stored partially: {entities:?}"),
-    }
-}
-
-/// Reads entities page by page; a missing one is null.
-fn read_many(server: &Connection, urns: &[String]) -> anyhow::Result<Vec<Value>> {
-    let mut entities = Vec::with_capacity(urns.len());
-    for page in urns.chunks(PAGE_SIZE) {
-        let reply = server.query(READ_MANY, &json!({ "urns": page }))?;
-        let read = reply["entities"].as_array().context("no entities")?;
-        ensure!(
-            read.len() == page.len(),
-            "the reply has too few entities: {reply}"
-        );
-        entities.extend(read.iter().cloned());
-    }
-    Ok(entities)
 }

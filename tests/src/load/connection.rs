@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
-use reqwest::blocking::Client;
+use reqwest::blocking::{Client, RequestBuilder};
 use serde_json::{Value, json};
 
 /// Far longer than a request takes.
@@ -36,8 +36,8 @@ impl Connection {
         }
     }
 
-    /// Sends change proposals as one batch. Returns false if the connection broke before the
-    /// acknowledgement.
+    /// Sends change proposals as one batch. Returns false if there is no acknowledgement: the
+    /// connection broke, or the store is unavailable.
     pub fn ingest(&self, proposals: &[Value]) -> anyhow::Result<bool> {
         let reply = self.post(
             "/aspects?action=ingestProposalBatch",
@@ -50,8 +50,7 @@ impl Connection {
         }
     }
 
-    /// Executes a mutation with one field, `done`. Returns false if the connection broke before the
-    /// acknowledgement.
+    /// Executes a mutation with one field, `done`. Returns false if there is no acknowledgement.
     pub fn mutate(&self, document: &str, variables: &Value) -> anyhow::Result<bool> {
         let Some(reply) = self.graphql(document, variables)? else {
             return Ok(false);
@@ -69,7 +68,7 @@ impl Connection {
     pub fn query(&self, document: &str, variables: &Value) -> anyhow::Result<Value> {
         let mut reply = self
             .graphql(document, variables)?
-            .context("the connection broke")?;
+            .context("the connection broke, or the store is unavailable")?;
         let errors = reply["errors"].as_array();
         if let Some(error) = errors
             .into_iter()
@@ -81,32 +80,49 @@ impl Connection {
         Ok(reply["data"].take())
     }
 
+    /// Returns a version of an aspect, with its system metadata; 0 is the latest. `None` if it does
+    /// not exist.
+    pub fn aspect(&self, urn: &str, aspect: &str, version: u64) -> anyhow::Result<Option<Value>> {
+        let entity = urn.split(':').nth(2).unwrap_or_default();
+        let path = format!("/openapi/v3/entity/{entity}/{urn}/{aspect}");
+        let query = format!("?systemMetadata=true&version={version}");
+        let url = format!("{}{path}{query}", self.address);
+        match exchange(self.client.get(url).bearer_auth(&self.token))? {
+            Some((200, text)) => Ok(Some(serde_json::from_str(&text)?)),
+            Some((404, _)) => Ok(None),
+            other => bail!("{aspect} of {urn} cannot be read: {other:?}"),
+        }
+    }
+
     fn graphql(&self, document: &str, variables: &Value) -> anyhow::Result<Option<Value>> {
         let body = json!({ "query": document, "variables": variables });
         let Some((status, text)) = self.post("/api/graphql", &body)? else {
             return Ok(None);
         };
         ensure!(status == 200, "GraphQL returned {status}: {text}");
-        Ok(Some(serde_json::from_str(&text)?))
+        let reply: Value = serde_json::from_str(&text)?;
+        let is_unavailable = reply["errors"][0]["extensions"]["code"] == 503;
+        Ok((!is_unavailable).then_some(reply))
     }
 
-    /// Returns status and body, or `None` if the response is missing or incomplete.
     fn post(&self, path: &str, body: &Value) -> anyhow::Result<Option<(u16, String)>> {
-        let sent = self
-            .client
-            .post(format!("{}{path}", self.address))
-            .bearer_auth(&self.token)
-            .json(body)
-            .send();
-        let reply = sent.and_then(|reply| {
-            let status = reply.status().as_u16();
-            Ok((status, reply.text()?))
-        });
-        match reply {
-            Ok(reply) => Ok(Some(reply)),
-            Err(error) if error.is_timeout() => Err(error).context("the request timed out"),
-            Err(_) => Ok(None),
-        }
+        let request = self.client.post(format!("{}{path}", self.address));
+        exchange(request.bearer_auth(&self.token).json(body))
+    }
+}
+
+/// Returns status and body, or `None` if the response is missing or incomplete, or the store is
+/// unavailable.
+fn exchange(request: RequestBuilder) -> anyhow::Result<Option<(u16, String)>> {
+    let response = request.send().and_then(|response| {
+        let status = response.status().as_u16();
+        Ok((status, response.text()?))
+    });
+    match response {
+        Ok((503, _)) => Ok(None),
+        Ok(response) => Ok(Some(response)),
+        Err(error) if error.is_timeout() => Err(error).context("the request timed out"),
+        Err(_) => Ok(None),
     }
 }
 

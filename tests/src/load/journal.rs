@@ -10,6 +10,7 @@ use anyhow::bail;
 pub struct Register<T> {
     settled: T,
     pending: Option<T>,
+    changes: u64,
 }
 
 impl<T: PartialEq + Debug> Register<T> {
@@ -17,6 +18,7 @@ impl<T: PartialEq + Debug> Register<T> {
         Self {
             settled: initial,
             pending: None,
+            changes: 0,
         }
     }
 
@@ -28,8 +30,18 @@ impl<T: PartialEq + Debug> Register<T> {
     /// Records that the pending write was acknowledged.
     pub fn acknowledge(&mut self) {
         if let Some(value) = self.pending.take() {
-            self.settled = value;
+            self.replace(value);
         }
+    }
+
+    /// Returns how often the settled value has changed.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    fn replace(&mut self, value: T) {
+        self.changes += u64::from(value != self.settled);
+        self.settled = value;
     }
 
     /// Settles on the stored value; an error unless it is the settled or the pending one.
@@ -41,7 +53,7 @@ impl<T: PartialEq + Debug> Register<T> {
                 self.pending
             );
         }
-        self.settled = stored;
+        self.replace(stored);
         self.pending = None;
         Ok(())
     }
@@ -109,9 +121,11 @@ mod tests {
         register.begin(3);
         register.acknowledge();
         assert!(register.settle(1).is_err(), "an acknowledged write is lost");
+        assert_eq!(register.changes(), 1);
         register.begin(4);
         assert!(register.settle(5).is_err(), "never written");
         assert!(register.settle(4).is_ok(), "the pending write was stored");
+        assert_eq!(register.changes(), 2);
         assert!(
             register.settle(3).is_err(),
             "a value that was read must stay"

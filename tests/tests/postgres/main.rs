@@ -3,6 +3,7 @@
 mod caller;
 mod clocks;
 mod faults;
+mod kills;
 mod load;
 mod operators;
 mod replay;
@@ -13,6 +14,7 @@ mod wire;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
+use docent_e2e::load::verify_store;
 use docent_e2e::{CommandOutput, Options, Server, docent_command, temporary_directory};
 use docent_test_postgres::Database;
 use serde_json::json;
@@ -33,19 +35,7 @@ fn start_servers(url: &str, count: usize) -> anyhow::Result<Vec<Server>> {
 
 /// Runs `docent check` and `docent rebuild`, which must find nothing.
 fn expect_sound(url: &str) -> anyhow::Result<()> {
-    let directory = temporary_directory()?;
-    let run = |command: &str| {
-        let mut docent = docent_command(directory.path())?;
-        CommandOutput::run(docent.args([command, "--store", url]))?.succeeded()
-    };
-    let checked = run("check")?;
-    ensure!(checked.contains("healthy"), "{checked}");
-    let rebuilt = run("rebuild")?;
-    ensure!(
-        rebuilt.contains("all derived data was correct"),
-        "{rebuilt}"
-    );
-    Ok(())
+    verify_store(temporary_directory()?.path(), url)
 }
 
 #[test]
