@@ -7,8 +7,8 @@
 //!
 //! Shared vocabulary and accounts ([`UNRESTRICTED_TYPES`]) can be seen by everyone. What describes
 //! an asset, such as an assertion, is seen with the asset. Policies, secrets and the like are seen
-//! by those who manage them alone, also without view policies ([`managed`]); statistics of datasets by
-//! those who have the privileges for them ([`statistics`]).
+//! by those who manage them alone, also without view policies ([`managed`]); statistics of datasets
+//! by those who have the privileges for them ([`statistics`]).
 //!
 //! To read from the store for a caller, use [`Catalog::reader`]; `Catalog::store` is for decisions
 //! and for what is not about entities that can be hidden.
