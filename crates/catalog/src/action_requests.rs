@@ -14,20 +14,24 @@ use std::collections::BTreeSet;
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, EpochMillis, Urn};
-use docent_store::{AspectKey, ReadRequest, Transaction};
+use docent_store::{AspectKey, AspectRow, ReadRequest, Transaction};
 use serde::{Deserialize, Serialize};
 
+use crate::long_work::{self, LONG_TEXT_BYTES};
 use crate::proposal::Proposal;
 use crate::request_demands::Demands;
 use crate::stored::aspect_value;
 use crate::{Caller, Catalog, ConflictReason, Error};
-pub(crate) use demands::{Unmet, fields_of};
+use demands::ProposedPart;
+pub(crate) use demands::fields_of;
 
 pub(crate) const ENTITY: &str = "actionRequest";
 /// The most changes of one request.
 pub(crate) const MAX_CHANGES: usize = 100;
 /// The most bytes of one request, texts before and after the changes included.
 const MAX_BYTES: usize = 1024 * 1024;
+/// The most bytes of what a summary has of the changes: lists read up to [`MAX_PENDING`] of them.
+const MAX_DECISIVE_BYTES: usize = 32 * 1024;
 /// The most requests that wait for a decision, of one user and of all.
 const MAX_PENDING_OF_USER: usize = 100;
 const MAX_PENDING: usize = 1_000;
@@ -81,6 +85,10 @@ struct Summary {
     /// Empty in results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     demands: Vec<SummaryDemand>,
+    /// What policies compare of the entities that the request creates or moves; `None` in requests
+    /// of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    proposed: Option<Vec<ProposedPart>>,
 }
 
 /// What the one who decides needs: one of the named privileges on the entity.
@@ -88,6 +96,9 @@ struct Summary {
 struct SummaryDemand {
     urn: Urn,
     privileges: Vec<String>,
+    /// Whether the change may move the entity.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    moves: bool,
 }
 
 /// What the one who decides wants.
@@ -158,6 +169,7 @@ impl Summary {
             proposer: Some(proposer.clone()),
             urns: urns.into_iter().cloned().collect(),
             demands: Vec::new(),
+            proposed: Some(ProposedPart::of(changes)),
         }
     }
 
@@ -170,15 +182,6 @@ impl Summary {
 pub fn is_proposable_type(entity_type: &str) -> bool {
     !entity_type.starts_with("dataHub")
         && !["corpuser", "corpGroup", "globalSettings", ENTITY].contains(&entity_type)
-}
-
-impl ProposedChange {
-    fn demand(&self) -> SummaryDemand {
-        SummaryDemand {
-            urn: self.urn.clone(),
-            privileges: self.privileges.clone(),
-        }
-    }
 }
 
 impl Catalog {
@@ -198,11 +201,7 @@ impl Catalog {
             self.pending_requests().await?
         };
         selected.retain(|(_, summary)| filter.selects(summary));
-        let named: Vec<(Urn, &[Urn])> = selected
-            .iter()
-            .map(|(urn, summary)| (urn.clone(), summary.urns.as_slice()))
-            .collect();
-        let mut are_hidden = self.are_hidden(&named).await?.into_iter();
+        let mut are_hidden = self.are_hidden(&selected).await?.into_iter();
         // One's own can be withdrawn, whatever they are about.
         let lists_own = !filter.decided && filter.entity.is_none();
         selected.retain(|(_, summary)| {
@@ -232,7 +231,11 @@ impl Catalog {
         caller: &Caller,
         requests: &[ActionRequest],
     ) -> Result<Vec<bool>, Error> {
-        let demands: Vec<Demands> = requests.iter().map(|it| Demands::of(&it.changes)).collect();
+        let changes = requests.iter().flat_map(|it| &it.changes);
+        let bytes = changes.map(|it| it.after.as_ref().map_or(0, String::len));
+        let is_long = bytes.sum::<usize>() > LONG_TEXT_BYTES;
+        let demands = || requests.iter().map(|it| Demands::of(&it.changes)).collect();
+        let demands: Vec<Demands> = long_work::run(is_long, demands).await;
         let decisions = requests.iter().zip(self.unmet(caller, &demands).await?);
         let may_decide = |(request, unmet): (&ActionRequest, Option<_>)| {
             request.decision.is_none() && !request.changes.is_empty() && unmet.is_none()
@@ -261,11 +264,13 @@ impl Catalog {
         let urns = self.store().urns_list(ENTITY, aspect, None, limit).await?;
         let keys: Vec<AspectKey> = urns.iter().map(|urn| AspectKey::new(urn, aspect)).collect();
         let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
-        let found = urns.into_iter().zip(&rows);
         // One that has no row was decided or deleted since the list was read.
-        Ok(found
-            .filter_map(|(urn, row)| Some((urn, aspect_value(row)?)))
-            .collect())
+        let parse = || {
+            let found = urns.into_iter().zip(&rows);
+            let summaries = found.filter_map(|(urn, row)| Some((urn, aspect_value(row)?)));
+            summaries.collect()
+        };
+        Ok(long_work::run(is_long(&rows), parse).await)
     }
 
     /// Reads requests, without those about entities that the caller may not see: they contain what
@@ -275,42 +280,55 @@ impl Catalog {
         caller: &Caller,
         urns: &[Urn],
     ) -> Result<Vec<(ActionRequest, bool)>, Error> {
-        let aspects = [
+        const ASPECTS: [AspectName; 3] = [
             AspectName::ACTION_REQUEST_INFO,
             AspectName::ACTION_REQUEST_RESULT,
+            AspectName::ACTION_REQUEST_PENDING,
         ];
         let keys: Vec<AspectKey> = urns
             .iter()
-            .flat_map(|urn| aspects.map(|aspect| AspectKey::new(urn, aspect)))
+            .flat_map(|urn| ASPECTS.map(|aspect| AspectKey::new(urn, aspect)))
             .collect();
         let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
-        let mut requests: Vec<ActionRequest> = Vec::with_capacity(urns.len());
-        for (urn, rows) in urns.iter().zip(rows.chunks(aspects.len())) {
-            let info: Option<Info> = aspect_value(&rows[0]);
-            let Some(info) = info else { continue };
-            requests.push(ActionRequest {
-                urn: urn.clone(),
-                proposer: info.proposer,
-                created_at: info.created_at,
-                changes: info.changes,
-                decision: aspect_value(&rows[1]),
-            });
-        }
-        let summaries: Vec<Summary> = requests
-            .iter()
-            .map(|request| Summary::new(&request.proposer, &request.changes))
-            .collect();
-        let named: Vec<(Urn, &[Urn])> = requests
-            .iter()
-            .zip(&summaries)
-            .map(|(request, summary)| (request.urn.clone(), summary.urns.as_slice()))
-            .collect();
-        let are_hidden = self.are_hidden(&named).await?;
+        let parse = || {
+            let found = urns.iter().zip(rows.chunks(ASPECTS.len()));
+            let found = found.filter_map(|(urn, rows)| read_request(urn, rows));
+            found.unzip()
+        };
+        let (requests, summaries): (Vec<ActionRequest>, Vec<(Urn, Summary)>) =
+            long_work::run(is_long(&rows), parse).await;
+        let are_hidden = self.are_hidden(&summaries).await?;
         let requests = requests.into_iter().zip(are_hidden);
         Ok(requests
             .filter(|(request, is_hidden)| !is_hidden || request.proposer == *caller.actor())
             .collect())
     }
+}
+
+/// Whether parsing the rows takes long.
+fn is_long(rows: &[AspectRow]) -> bool {
+    let bytes = rows.iter().flatten().map(|row| row.metadata.len());
+    bytes.sum::<usize>() > LONG_TEXT_BYTES
+}
+
+/// A request and its summary, from the rows that it has of its aspects, result and summary last.
+fn read_request(urn: &Urn, rows: &[AspectRow]) -> Option<(ActionRequest, (Urn, Summary))> {
+    let [info, result, pending] = rows else {
+        return None;
+    };
+    let info: Info = aspect_value(info)?;
+    let summary: Option<Summary> = aspect_value(pending).or_else(|| aspect_value(result));
+    // That of an older version does not have all.
+    let summary = summary.filter(|it| it.proposed.is_some());
+    let summary = summary.unwrap_or_else(|| Summary::new(&info.proposer, &info.changes));
+    let request = ActionRequest {
+        urn: urn.clone(),
+        proposer: info.proposer,
+        created_at: info.created_at,
+        changes: info.changes,
+        decision: aspect_value(result),
+    };
+    Some((request, (urn.clone(), summary)))
 }
 
 /// The beginning of the ids of this time: those of later times sort before it.
@@ -355,8 +373,15 @@ pub(crate) fn new_request(
     changes: Vec<ProposedChange>,
 ) -> Result<Vec<Proposal>, Error> {
     let mut pending = Summary::new(&stamp.actor, &changes);
-    pending.demands = changes.iter().map(ProposedChange::demand).collect();
-    pending.demands.dedup();
+    pending.demands = SummaryDemand::of(&changes);
+    let decisive = pending.proposed.iter().flatten();
+    let decisive: usize = decisive.map(ProposedPart::bytes).sum();
+    if decisive > MAX_DECISIVE_BYTES {
+        return Err(Error::invalid(format!(
+            "the new and moved entities of the proposed change have {decisive} bytes of owners, labels, domains and \
+             containers: at most {MAX_DECISIVE_BYTES} can be proposed at once"
+        )));
+    }
     let pending = text(&pending)?;
     let info = text(&Info {
         proposer: stamp.actor.clone(),

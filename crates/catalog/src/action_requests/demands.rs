@@ -2,77 +2,119 @@
 //!
 //! The decision is that of the write itself ([`crate::apply`]), on the stored data for an entity
 //! that exists, and on the proposed data for one that the request creates or moves. Summaries have
-//! no proposed data, so lists read the texts of the requests that summaries alone do not decide.
+//! what decides of the proposed data, so that lists read no texts.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, AspectRow, ReadRequest, RowVersion, StoredAspect};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Info, MAX_LISTED, ProposedChange, Summary};
+use super::{Info, MAX_LISTED, ProposedChange, Summary, SummaryDemand, is_long};
 use crate::access::demand::may_move;
 use crate::access::resource::{Fields, Resource};
 use crate::access::scope::{self, CallerRights};
 use crate::access::{
     AspectSource, Prefetched, decisive_part, read_move, read_parent, read_resource,
 };
+use crate::long_work;
 use crate::privilege::{CREATE_ENTITY, Privilege};
 use crate::request_demands::{Demand, Demands};
 use crate::stored::aspect_value;
 use crate::{Caller, Catalog, Error};
 
-/// A demand that the caller does not meet.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Unmet<'d> {
-    pub(crate) demand: &'d Demand,
-    /// Whether the entity does not exist, so that the proposed data decides.
-    is_new: bool,
+/// What policies compare of a proposed aspect.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ProposedPart {
+    urn: Urn,
+    aspect: String,
+    /// The JSON text; `None` if the aspect is deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+}
+
+impl ProposedPart {
+    /// Those of the entities that the changes create or move.
+    pub(super) fn of(changes: &[ProposedChange]) -> Vec<Self> {
+        let placed = changes.iter().filter(|it| it.is_new || it.may_move());
+        let placed: HashSet<&Urn> = placed.map(|change| &change.urn).collect();
+        let part = |change: &ProposedChange| {
+            let aspect = change.aspect()?;
+            // The text is parsed only if a part of it counts.
+            decisive_part(aspect, &Value::Null)?;
+            let value = match &change.after {
+                Some(after) => decisive_part(aspect, &serde_json::from_str(after).ok()?),
+                None => None,
+            };
+            Some(Self {
+                urn: change.urn.clone(),
+                aspect: change.aspect.clone(),
+                value: value.map(|value| value.to_string()),
+            })
+        };
+        let changes = changes.iter().filter(|it| placed.contains(&it.urn));
+        changes.filter_map(part).collect()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.urn.as_str().len() + self.value.as_ref().map_or(0, String::len)
+    }
+
+    /// The aspect as if it were stored.
+    fn row(&self) -> Option<(AspectKey, AspectRow)> {
+        let key = AspectKey::new(&self.urn, Registry::get().aspect(&self.aspect)?);
+        let row = self.value.as_ref().map(|value| StoredAspect {
+            version: RowVersion::LATEST,
+            metadata: value.clone(),
+            system_metadata: None,
+            created_on_ms: 0,
+            created_by: String::new(),
+            created_for: None,
+        });
+        Some((key, row.map(Arc::new)))
+    }
+}
+
+impl ProposedChange {
+    fn aspect(&self) -> Option<AspectName> {
+        Registry::get().aspect(&self.aspect)
+    }
+
+    fn may_move(&self) -> bool {
+        self.aspect().is_some_and(may_move)
+    }
+}
+
+impl SummaryDemand {
+    pub(super) fn of(changes: &[ProposedChange]) -> Vec<Self> {
+        let demand = |change: &ProposedChange| Self {
+            urn: change.urn.clone(),
+            privileges: change.privileges.clone(),
+            moves: change.may_move(),
+        };
+        let mut demands: Vec<Self> = changes.iter().map(demand).collect();
+        demands.dedup();
+        demands
+    }
 }
 
 impl Demands {
     pub(super) fn of(changes: &[ProposedChange]) -> Self {
-        let aspect_of = |change: &ProposedChange| Registry::get().aspect(&change.aspect);
-        let is_move = |change: &ProposedChange| aspect_of(change).is_some_and(may_move);
-        let mut demands: Vec<Demand> = changes
-            .iter()
-            .map(|change| Demand::new(&change.urn, &change.privileges, is_move(change)))
-            .collect();
-        demands.dedup();
-        let placed = changes.iter().filter(|it| it.is_new || is_move(it));
-        let placed: HashSet<&Urn> = placed.map(|change| &change.urn).collect();
-        let part = |change: &ProposedChange| {
-            let aspect = aspect_of(change)?;
-            let key = AspectKey::new(&change.urn, aspect);
-            let Some(after) = &change.after else {
-                return Some((key, None));
-            };
-            let value: Value = serde_json::from_str(after).ok()?;
-            let row = StoredAspect {
-                version: RowVersion::LATEST,
-                metadata: decisive_part(aspect, &value)?.to_string(),
-                system_metadata: None,
-                created_on_ms: 0,
-                created_by: String::new(),
-                created_for: None,
-            };
-            Some((key, Some(Arc::new(row))))
-        };
-        let proposed = changes.iter().filter(|it| placed.contains(&it.urn));
-        Self {
-            demands,
-            proposed: proposed.filter_map(part).collect(),
-        }
+        Self::new(&SummaryDemand::of(changes), &ProposedPart::of(changes))
     }
 
-    /// Those of a summary, which say nothing about what is proposed.
-    fn of_summary(summary: &Summary) -> Self {
-        let demands = summary.demands.iter();
-        let demands = demands.map(|it| Demand::new(&it.urn, &it.privileges, false));
+    /// Those of a summary, unless an older version wrote it.
+    fn of_summary(summary: &Summary) -> Option<Self> {
+        let proposed = summary.proposed.as_ref()?;
+        Some(Self::new(&summary.demands, proposed))
+    }
+
+    fn new(demands: &[SummaryDemand], proposed: &[ProposedPart]) -> Self {
         Self {
-            demands: demands.collect(),
-            proposed: HashMap::new(),
+            demands: demands.iter().map(Demand::new).collect(),
+            proposed: proposed.iter().filter_map(ProposedPart::row).collect(),
         }
     }
 
@@ -89,12 +131,12 @@ impl Demands {
         source: &mut impl AspectSource,
         existing: &HashSet<Urn>,
         fields: Fields,
-    ) -> Result<Option<Unmet<'_>>, Error> {
+    ) -> Result<Option<&Demand>, Error> {
         for demand in &self.demands {
             let is_new = !existing.contains(&demand.urn);
             let is_met = demand.is_met(rights, source, self, is_new, fields);
             if !is_met.await? {
-                return Ok(Some(Unmet { demand, is_new }));
+                return Ok(Some(demand));
             }
         }
         Ok(None)
@@ -137,12 +179,9 @@ impl Catalog {
         &self,
         caller: &Caller,
         requests: &'d [Demands],
-    ) -> Result<Vec<Option<Unmet<'d>>>, Error> {
+    ) -> Result<Vec<Option<&'d Demand>>, Error> {
         if scope::check_writer(caller).is_err() {
-            let is_new = false;
-            let first = requests.iter().map(|it| it.demands.first());
-            let unmet = first.map(|it| it.map(|demand| Unmet { demand, is_new }));
-            return Ok(unmet.collect());
+            return Ok(requests.iter().map(|it| it.demands.first()).collect());
         }
         let Some(rights) = self.rights(caller).await? else {
             return Ok(requests.iter().map(|_| None).collect());
@@ -166,39 +205,19 @@ impl Catalog {
         caller: &Caller,
         requests: &[(Urn, Summary)],
     ) -> Result<Vec<bool>, Error> {
-        let Some(rights) = self.rights(caller).await? else {
+        if self.rights(caller).await?.is_none() {
             return Ok(vec![true; requests.len()]);
-        };
-        let demands: Vec<Demands> = requests
-            .iter()
-            .map(|(_, summary)| Demands::of_summary(summary))
-            .collect();
+        }
+        let requests: Vec<&(Urn, Summary)> = requests.iter().collect();
+        let demands = self.demands_of(&requests).await?;
         let unmet = self.unmet(caller, &demands).await?;
-        let mut decidable = Vec::with_capacity(requests.len());
-        let mut undecided = Vec::new();
-        for (index, (demands, unmet)) in demands.iter().zip(unmet).enumerate() {
-            let is_clear = |it: &Demand| rights.everywhere(it.names(false)).is_some();
-            let is_clear = demands.demands.iter().all(is_clear);
-            let is_denied = unmet.is_some_and(|it| !it.is_new);
-            decidable.push(is_clear && unmet.is_none());
-            if !is_clear && !is_denied {
-                undecided.push(index);
-            }
-        }
-        for some in undecided.chunks(MAX_LISTED) {
-            let urns: Vec<&Urn> = some.iter().map(|index| &requests[*index].0).collect();
-            let demands = self.proposed_demands(&urns).await?;
-            for (index, unmet) in some.iter().zip(self.unmet(caller, &demands).await?) {
-                decidable[*index] = unmet.is_none();
-            }
-        }
-        Ok(decidable)
+        Ok(unmet.iter().map(Option::is_none).collect())
     }
 
     /// Which of the requests are about something that the caller may not see. What a request
     /// creates is seen as the request describes it.
-    pub(super) async fn are_hidden(&self, requests: &[(Urn, &[Urn])]) -> Result<Vec<bool>, Error> {
-        let urns = requests.iter().flat_map(|(_, urns)| *urns);
+    pub(super) async fn are_hidden(&self, requests: &[(Urn, Summary)]) -> Result<Vec<bool>, Error> {
+        let urns = requests.iter().flat_map(|(_, summary)| &summary.urns);
         let hidden = self.hidden_among(urns).await?;
         let mut are_hidden = vec![false; requests.len()];
         let Some(view) = self.view.as_ref().filter(|_| !hidden.is_empty()) else {
@@ -207,46 +226,63 @@ impl Catalog {
         let hidden_urns: Vec<Urn> = hidden.iter().cloned().collect();
         let existing = self.existing(&hidden_urns).await?;
         let mut undecided = Vec::new();
-        for (index, (_, urns)) in requests.iter().enumerate() {
+        for (index, request) in requests.iter().enumerate() {
+            let urns = &request.1.urns;
             if urns.iter().any(|urn| hidden.contains(urn)) {
                 are_hidden[index] = true;
                 if !urns.iter().any(|urn| existing.contains(urn)) {
-                    undecided.push(index);
+                    undecided.push((index, request));
                 }
             }
         }
         let mut stored =
             Prefetched::new(self.store(), view.domains(), &[], Fields::default()).await?;
-        for some in undecided.chunks(MAX_LISTED) {
-            let urns: Vec<&Urn> = some.iter().map(|index| &requests[*index].0).collect();
-            for (index, demands) in some.iter().zip(self.proposed_demands(&urns).await?) {
-                let mut source = AsProposed {
-                    stored: &mut stored,
-                    proposed: &demands.proposed,
-                };
-                let mut is_hidden = false;
-                for urn in requests[*index].1.iter().filter(|it| hidden.contains(*it)) {
-                    is_hidden |= !view.grants(&mut source, urn).await?;
-                }
-                are_hidden[*index] = is_hidden;
+        let new: Vec<&(Urn, Summary)> = undecided.iter().map(|(_, request)| *request).collect();
+        let demands = self.demands_of(&new).await?;
+        for ((index, (_, summary)), demands) in undecided.into_iter().zip(demands) {
+            let mut source = AsProposed {
+                stored: &mut stored,
+                proposed: &demands.proposed,
+            };
+            let mut is_hidden = false;
+            for urn in summary.urns.iter().filter(|it| hidden.contains(*it)) {
+                is_hidden |= !view.grants(&mut source, urn).await?;
             }
+            are_hidden[index] = is_hidden;
         }
         Ok(are_hidden)
     }
 
-    /// The demands of stored requests, with what they propose.
-    async fn proposed_demands(&self, requests: &[&Urn]) -> Result<Vec<Demands>, Error> {
+    /// The demands of requests, with what they propose. Only those of older versions are read.
+    async fn demands_of(&self, requests: &[&(Urn, Summary)]) -> Result<Vec<Demands>, Error> {
+        let demands = requests.iter().map(|it| Demands::of_summary(&it.1));
+        let mut demands: Vec<Option<Demands>> = demands.collect();
+        let is_old = |index: &usize| demands[*index].is_none();
+        let old: Vec<usize> = (0..requests.len()).filter(is_old).collect();
+        for some in old.chunks(MAX_LISTED) {
+            let urns = some.iter().map(|index| &requests[*index].0);
+            let read = self.read_demands(urns).await?;
+            for (index, read) in some.iter().zip(read) {
+                demands[*index] = Some(read);
+            }
+        }
+        Ok(demands.into_iter().map(Option::unwrap_or_default).collect())
+    }
+
+    /// The demands of stored requests, from their texts.
+    async fn read_demands(
+        &self,
+        requests: impl Iterator<Item = &Urn>,
+    ) -> Result<Vec<Demands>, Error> {
         let aspect = AspectName::ACTION_REQUEST_INFO;
-        let keys: Vec<AspectKey> = requests
-            .iter()
-            .map(|urn| AspectKey::new(urn, aspect))
-            .collect();
+        let keys: Vec<AspectKey> = requests.map(|urn| AspectKey::new(urn, aspect)).collect();
         let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
         let demands = |row: &AspectRow| {
             let info: Option<Info> = aspect_value(row);
             info.map_or_else(Demands::default, |info| Demands::of(&info.changes))
         };
-        Ok(rows.iter().map(demands).collect())
+        let parse = || rows.iter().map(demands).collect();
+        Ok(long_work::run(is_long(&rows), parse).await)
     }
 
     /// Those of the entities that exist, whether the caller sees them or not.
@@ -259,13 +295,13 @@ impl Catalog {
 }
 
 impl Demand {
-    fn new(urn: &Urn, names: &[String], moves: bool) -> Self {
-        let (privileges, privileges_if_new) = by_existence(names);
+    fn new(demand: &SummaryDemand) -> Self {
+        let (privileges, privileges_if_new) = by_existence(&demand.privileges);
         Self {
-            urn: urn.clone(),
+            urn: demand.urn.clone(),
             privileges,
             privileges_if_new,
-            moves,
+            moves: demand.moves,
         }
     }
 

@@ -10,6 +10,7 @@ mod model;
 mod moves;
 mod people;
 mod policy_races;
+mod proposal_lists;
 mod random;
 mod random_world;
 mod runs;

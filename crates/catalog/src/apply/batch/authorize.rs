@@ -8,7 +8,7 @@ use docent_store::{AspectKey, AspectRow};
 use super::{Batch, Prepared, conditions};
 use crate::access::demand::is_move;
 use crate::access::{AspectSource, denied, read_resource};
-use crate::action_requests::{Unmet, fields_of};
+use crate::action_requests::fields_of;
 use crate::apply::authorization::{Authorization, Check};
 use crate::apply::prepare::about_proposal;
 use crate::privilege::EDIT_ENTITY;
@@ -138,7 +138,7 @@ impl Batch<'_> {
             }
         }
         let unmet = demands.unmet(rights, self, &existing, fields).await?;
-        let Some(Unmet { demand, .. }) = unmet else {
+        let Some(demand) = unmet else {
             return Ok(());
         };
         let privileges = &demand.privileges_if_new;
