@@ -27,7 +27,7 @@ impl Batch<'_> {
                 .texts_list(entity_type, aspect, after.as_ref(), PAGE);
             let policies = listed.await?;
             for (urn, text) in &policies {
-                if self.deleted.may_be_in(text) {
+                if self.deleted.are_in(text) {
                     self.remove_grants_of(urn).await?;
                 }
             }
