@@ -19,7 +19,7 @@ use crate::people::{
 use crate::privilege as p;
 use crate::proposal::{Change, Proposal};
 use crate::secret::{hash_of, random};
-use crate::sessions::{Proof, SignIn};
+use crate::sessions::SignIn;
 use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind};
 
 /// How long a reset link works, as in DataHub.
@@ -186,20 +186,18 @@ impl Catalog {
         let forget = requires_active(forget, &user)
             .requires_value(&user, aspect, is_expected)
             .requires_existing(&user, unknown(&user));
-        let stored = credentials.clone();
         let remember = Proposal::edit(user.clone(), aspect, move |_, _: &AuditStamp| {
-            Ok::<CorpUserCredentials, _>(stored.clone())
+            Ok::<CorpUserCredentials, _>(credentials.clone())
         });
-        let proposals = vec![forget, remember, end_sessions(&user)];
+        // In the same transaction, so that a user who gets an error has the old password.
+        let session = self.new_session(&user, None).await?;
+        let mut proposals = vec![forget, remember, end_sessions(&user)];
+        proposals.extend(session.proposals);
         self.apply_authorized(caller, proposals).await?;
         tracing::info!(user = user.as_str(), "{user} has a new password");
-        let proof = Proof::Password(Some(credentials));
-        // The session is part of the change, which is an event already.
-        let caller = caller.clone().unaudited();
-        let secret = self.begin_session(caller, proof).await?;
         Ok(SignIn::Welcome {
             user,
-            secret,
+            secret: session.secret,
             device: None,
         })
     }

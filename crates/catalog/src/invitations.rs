@@ -19,7 +19,7 @@ use crate::privilege::{self as p, Privilege};
 use crate::proposal::{Change, Proposal, Requirement};
 use crate::secret::{hash_of, random};
 use crate::service_accounts::PREFIX;
-use crate::sessions::{Proof, SignIn};
+use crate::sessions::SignIn;
 use crate::stored::aspect_value;
 use crate::{Caller, Catalog, Error, SYSTEM_ACTOR};
 
@@ -175,11 +175,10 @@ impl Catalog {
                 ),
             },
         );
-        let stored = credentials.clone();
         let remember = Proposal::edit(
             user.clone(),
             AspectName::CORP_USER_CREDENTIALS,
-            move |_, _: &AuditStamp| Ok::<CorpUserCredentials, _>(stored.clone()),
+            move |_, _: &AuditStamp| Ok::<CorpUserCredentials, _>(credentials.clone()),
         );
         let mut proposals = vec![
             requires_invitation(info, &invitation),
@@ -189,20 +188,22 @@ impl Catalog {
         if let Some(role) = &invitation.role {
             proposals.push(with_role(&user, role));
         }
+        // In the same transaction, so that a user who gets an error can sign up again.
+        let session = self.new_session(&user, None).await?;
         let caller = Caller::new(user.clone())
             .at(address)
-            .in_operation(operation);
+            .in_operation(operation)
+            .with_credential(session.credential());
+        proposals.extend(session.proposals);
         self.apply_authorized(&caller, proposals).await?;
         tracing::info!(
             user = user.as_str(),
             address = address.map(tracing::field::display),
             "{user} signed up"
         );
-        let proof = Proof::Password(Some(credentials));
-        let secret = self.begin_session(caller, proof).await?;
         Ok(SignIn::Welcome {
             user,
-            secret,
+            secret: session.secret,
             device: None,
         })
     }

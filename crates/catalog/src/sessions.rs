@@ -70,6 +70,19 @@ pub(crate) enum Proof {
     Provider(String),
 }
 
+/// A session that is not stored yet.
+pub(crate) struct NewSession {
+    pub(crate) secret: String,
+    /// They store it, and delete some that have expired.
+    pub(crate) proposals: Vec<Proposal>,
+}
+
+impl NewSession {
+    pub(crate) fn credential(&self) -> Credential {
+        Credential::session(&hash_of(&self.secret))
+    }
+}
+
 /// The outcome of an attempt to sign in.
 pub enum SignIn {
     /// The only time the secret is shown.
@@ -293,16 +306,8 @@ impl Catalog {
             Proof::Password(checked) => (None, Some(checked)),
             Proof::Provider(id) => (Some(id), None),
         };
-        let secret = hex(&random::<{ SECRET_DIGITS / 2 }>()?);
-        let caller = caller.with_credential(Credential::session(&hash_of(&secret)));
-        let urn = urn_of(&secret)?;
-        let now_ms = self.now_ms();
-        let info = SessionInfo {
-            user: user.clone(),
-            created_at: now_ms,
-            expires_at: now_ms.saturating_add(self.options.session_limits.absolute_ms),
-            provider,
-        };
+        let session = self.new_session(user, provider).await?;
+        let caller = caller.with_credential(session.credential());
         // Comes first, because it locks the user: no change of the account can slip in between.
         let room = Change::EndSessions {
             keep: MAX_SESSIONS - 1,
@@ -313,14 +318,35 @@ impl Catalog {
             room = room.requires_value(user, AspectName::CORP_USER_CREDENTIALS, is_unchanged);
         }
         let room = room.requires_existing(user, format!("the user {user} does not exist"));
+        let proposals = [room].into_iter().chain(session.proposals);
+        self.apply_authorized(&caller, proposals.collect()).await?;
+        Ok(session.secret)
+    }
+
+    /// A session for a user, to be stored with the change that allows it.
+    pub(crate) async fn new_session(
+        &self,
+        user: &Urn,
+        provider: Option<String>,
+    ) -> Result<NewSession, Error> {
+        let secret = hex(&random::<{ SECRET_DIGITS / 2 }>()?);
+        let urn = urn_of(&secret)?;
+        let now_ms = self.now_ms();
+        let info = SessionInfo {
+            user: user.clone(),
+            created_at: now_ms,
+            expires_at: now_ms.saturating_add(self.options.session_limits.absolute_ms),
+            provider,
+        };
         let begin = Proposal::edit(urn.clone(), AspectName::SESSION_INFO, move |_, _| {
             Ok::<SessionInfo, _>(info.clone())
         });
-        let mut proposals = vec![room, begin];
         let expired = self.expired_sessions(&urn).await?.into_iter();
-        proposals.extend(expired.map(|urn| Proposal::new(urn, Change::DeleteEntity)));
-        self.apply_authorized(&caller, proposals).await?;
-        Ok(secret)
+        let ended = expired.map(|urn| Proposal::new(urn, Change::DeleteEntity));
+        Ok(NewSession {
+            secret,
+            proposals: [begin].into_iter().chain(ended).collect(),
+        })
     }
 
     /// Expired sessions among those behind `from`. Ids are random, so every session gets its turn.

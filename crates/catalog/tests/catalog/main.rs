@@ -5,6 +5,7 @@
 mod access;
 mod derived;
 mod external_users;
+mod interrupted;
 mod lineage;
 mod model;
 mod moves;

@@ -2,17 +2,20 @@
 
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 
+use docent_catalog::invitations::SignUp;
 use docent_catalog::people::{Administrator, NewUser, Password};
 use docent_catalog::sessions::{SignIn, SignInClient};
 use docent_catalog::tokens::{NewToken, TokenFilter};
-use docent_catalog::{AspectKey, Caller, Change, ConflictReason, ErrorKind, Proposal};
-use docent_model::{AspectName, SystemMetadata, Urn};
-use docent_store::{RawAspect, RowVersion, StoredAspect};
+use docent_catalog::{AspectKey, Caller, Catalog, Change, ConflictReason, ErrorKind, Proposal};
+use docent_model::{AspectName, FixedClock, SystemMetadata, Urn};
+use docent_store::{RawAspect, RowVersion, Store, StoredAspect};
 use serde_json::{Value, json};
 
 use crate::Fixture;
+use crate::interrupted::Interrupted;
 use crate::writing::write_raw;
 
 const PASSWORD: &str = "a long password";
@@ -397,4 +400,50 @@ async fn a_rollback_by_others_does_not_lift_a_suspension() {
         .roll_back(&administrator, "r", false, false)
         .await;
     assert_eq!(lifted.unwrap().aspects_reverted, 1);
+}
+
+/// Somebody who gets an error repeats the request: nothing of it may be done already.
+#[tokio::test]
+async fn an_account_and_a_new_password_are_one_transaction_with_their_session() {
+    let fixture = Fixture::new().await;
+    let ada = add(&fixture, "ada").await;
+    fixture.enforce().await;
+    let invite = fixture
+        .catalog
+        .create_invite_token(&Caller::system(), None, false)
+        .await
+        .unwrap();
+    let store = Interrupted::store(Arc::clone(&fixture.store));
+    let clock = Arc::new(FixedClock::at(1_790_000_000_000));
+    let catalog = Catalog::new(Arc::clone(&store) as Arc<dyn Store>, clock);
+    let sign_up = async || {
+        let user = NewUser {
+            user: Urn::new("corpuser", "grace").unwrap(),
+            display_name: None,
+            email: None,
+            password: Password::new(PASSWORD).unwrap(),
+        };
+        let sign_up = SignUp {
+            user,
+            title: None,
+            invite_token: invite.clone(),
+        };
+        catalog.sign_up(sign_up, None, "signUp").await
+    };
+    let caller = Caller::new(ada);
+    let next = Password::new("another long password").unwrap();
+    let change = async || catalog.change_password(&caller, PASSWORD, &next).await;
+    store.allow_transactions(0);
+    sign_up().await.unwrap_err();
+    change().await.unwrap_err();
+    store.allow_transactions(1);
+    let signed_up = sign_up().await;
+    store.allow_transactions(1);
+    for begun in [signed_up, change().await] {
+        let SignIn::Welcome { secret, user, .. } = begun.unwrap() else {
+            panic!("no session")
+        };
+        let session = catalog.authenticate_session(&secret).await.unwrap();
+        assert_eq!(session, Some(Caller::new(user)));
+    }
 }

@@ -1,63 +1,21 @@
 //! Decisions about policies and proposals that must be made inside the transaction of the write:
 //! with failures between transactions, and with other writers in between.
 
-use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use async_trait::async_trait;
 use docent_catalog::action_requests::{ActionRequestFilter, Verdict};
 use docent_catalog::descriptions::NewDescription;
 use docent_catalog::groups::MemberChange;
 use docent_catalog::policies::{NewPolicy, PolicyActors};
 use docent_catalog::{Caller, Catalog, Change, ConflictReason, Error, ErrorKind, Proposal};
 use docent_model::{AspectName, Derived, FixedClock, Registry, Urn};
-use docent_store::{AspectKey, ReadRequest, Store, StoreError, TransactionBody, transact, version};
-use docent_test_store::{Intercept, InterceptedStore, TestStore};
+use docent_store::{AspectKey, ReadRequest, Store, StoreError, transact, version};
+use docent_test_store::{InterceptedStore, TestStore};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
 
+use crate::interrupted::Interrupted;
 use crate::{dataset, domain, upsert, write_as_operator};
-
-type Step = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// A store where something happens between a use case and its transaction.
-struct Interrupted {
-    inner: Arc<dyn Store>,
-    /// Transactions that still succeed.
-    remaining: AtomicUsize,
-    /// Happens before the next transaction.
-    before: Mutex<Option<Step>>,
-}
-
-impl fmt::Debug for Interrupted {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Interrupted")
-    }
-}
-
-#[async_trait]
-impl Intercept for Interrupted {
-    fn inner(&self) -> &dyn Store {
-        self.inner.as_ref()
-    }
-
-    async fn run_transaction(&self, body: Box<dyn TransactionBody>) -> Result<(), StoreError> {
-        if let Some(step) = self.before.lock().await.take() {
-            step.await;
-        }
-        let take = |left: usize| left.checked_sub(1);
-        let taken = self
-            .remaining
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take);
-        if taken.is_err() {
-            return Err(StoreError::other("the server was killed".to_owned()));
-        }
-        self.inner.run_transaction(body).await
-    }
-}
 
 /// A catalog on an interrupted store, and another one that writes meanwhile.
 struct World {
@@ -74,11 +32,7 @@ impl World {
         let clock = Arc::new(FixedClock::at(1_790_000_000_000));
         let other = Catalog::new(Arc::clone(&inner), clock.clone());
         other.ensure_policies().await.unwrap();
-        let store = Arc::new(InterceptedStore(Interrupted {
-            inner,
-            remaining: AtomicUsize::new(usize::MAX),
-            before: Mutex::default(),
-        }));
+        let store = Interrupted::store(inner);
         let catalog = Catalog::new(Arc::clone(&store) as Arc<dyn Store>, clock);
         let reader = Urn::new("dataHubRole", "Reader").unwrap();
         for catalog in [&catalog, &other] {
@@ -93,11 +47,11 @@ impl World {
     }
 
     fn allow_transactions(&self, number: usize) {
-        self.store.remaining.store(number, Ordering::SeqCst);
+        self.store.allow_transactions(number);
     }
 
     async fn before_next(&self, step: impl Future<Output = ()> + Send + 'static) {
-        *self.store.before.lock().await = Some(Box::pin(step));
+        self.store.before_next(step).await;
     }
 
     async fn write(&self, proposals: Vec<Proposal>) {
