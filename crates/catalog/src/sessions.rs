@@ -30,6 +30,9 @@ pub const DEVICE_TTL_MS: EpochMillis = device::TTL_MS;
 /// The oldest sessions of a user end beyond this.
 const MAX_SESSIONS: usize = 20;
 const SECRET_DIGITS: usize = 64;
+/// A session that has expired is stored for a while: a clock that is ahead for some hours must not
+/// delete those that are valid when it is right again.
+const KEPT_AFTER_EXPIRY_MS: EpochMillis = 24 * 60 * 60 * 1000;
 /// How many sessions of all users each sign-in checks for expiry.
 const EXPIRY_CHECK: usize = 100;
 
@@ -349,7 +352,8 @@ impl Catalog {
         })
     }
 
-    /// Expired sessions among those behind `from`. Ids are random, so every session gets its turn.
+    /// Sessions that expired a while ago, among those behind `from`. Ids are random, so every
+    /// session gets its turn.
     async fn expired_sessions(&self, from: &Urn) -> Result<Vec<Urn>, Error> {
         let store = self.store();
         let urns = store
@@ -360,10 +364,10 @@ impl Catalog {
             .map(|urn| AspectKey::new(urn, AspectName::SESSION_INFO))
             .collect();
         let rows = store.read(ReadRequest::rows(&keys)).await?.rows;
-        let now_ms = self.now_ms();
+        let before_ms = self.now_ms().saturating_sub(KEPT_AFTER_EXPIRY_MS);
         let expired = urns.into_iter().zip(rows).filter(|(_, row)| {
             let info: Option<SessionInfo> = aspect_value(row);
-            info.is_some_and(|info| info.expires_at <= now_ms)
+            info.is_some_and(|info| info.expires_at <= before_ms)
         });
         Ok(expired.map(|(urn, _)| urn).collect())
     }

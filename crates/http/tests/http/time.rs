@@ -135,6 +135,15 @@ async fn tokens_and_sessions_expire_with_the_clock_and_work_again_when_it_is_set
         };
         assert_eq!(token_status().await, expected, "{time_ms}");
     }
+    // Sessions are deleted long after they have expired.
+    add(&app, "urn:li:corpuser:grace").await;
+    set_clock(&app, NOW_MS + 30 * HOUR_MS);
+    for _ in 0..5 {
+        session(&app, "grace").await;
+    }
+    assert_eq!(whoami(&app, &cookie).await, None);
+    set_clock(&app, NOW_MS);
+    assert_eq!(whoami(&app, &cookie).await.as_deref(), Some(ADA));
     // Users sign in whatever the clock says, and said before.
     for time_ms in [YEAR_2100_MS, BEFORE_1970_MS, NOW_MS] {
         set_clock(&app, time_ms);
