@@ -7,6 +7,7 @@ mod files;
 mod load;
 mod openapi;
 mod sign_in;
+mod soak;
 
 use anyhow::ensure;
 use docent_e2e::load::proposal;
