@@ -1,6 +1,7 @@
 //! Random choices.
 
 /// A small generator, so that a failing test can be repeated by its seed.
+#[derive(Clone)]
 pub(super) struct Random(u64);
 
 impl Random {

@@ -1,7 +1,8 @@
 //! Random worlds of users, groups, hierarchies and policies, compared with an interpreter that is
-//! slow and obviously right: what callers may do, see, find and count.
+//! slow and obviously right: what callers may do, see, find and count, and what they write.
 
 mod world;
+mod writes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,10 +15,13 @@ use serde_json::{Value, json};
 
 use crate::{Fixture, upsert, write_as_operator};
 use world::{PRIVILEGES, World};
+use writes::{Outcomes, compare_writes};
 
 /// Worlds, each of which changes a few times. All states together have more than 20,000 decisions.
 const WORLDS: u64 = 5;
 const CHANGES: usize = 3;
+/// Writes of random users between two changes.
+const WRITES: usize = 60;
 /// Conditions take most of the time, so only some of the users search with them.
 const USERS_WITH_CONDITIONS: usize = 2;
 
@@ -289,6 +293,7 @@ fn facet_by_hand(world: &World, seen: &BTreeSet<Urn>, field: &str) -> BTreeMap<S
 #[tokio::test]
 async fn decisions_and_searches_equal_those_of_the_interpreter() {
     let mut decisions = 0;
+    let mut outcomes = Outcomes::new();
     for number in 1..=WORLDS {
         let fixture = Fixture::new().await;
         let search = Search::in_memory(Arc::clone(&fixture.store));
@@ -306,7 +311,9 @@ async fn decisions_and_searches_equal_those_of_the_interpreter() {
             write_policy(&catalog, &world, urn).await;
         }
         for change in 0..CHANGES {
-            decisions += compare(&catalog, &world, &format!("world {number}.{change}")).await;
+            let name = format!("world {number}.{change}");
+            decisions += compare(&catalog, &world, &name).await;
+            compare_writes(&catalog, &mut world, WRITES, &mut outcomes, &name).await;
             let all: Vec<Urn> = world.entities.keys().cloned().collect();
             let mut changed = world.of_type("domain");
             changed.extend((0..6).map(|_| world.random.pick(&all).clone()));
@@ -329,4 +336,8 @@ async fn decisions_and_searches_equal_those_of_the_interpreter() {
         }
     }
     assert!(decisions > 20_000, "{decisions}");
+    for (kind, [denied, allowed]) in &outcomes {
+        let few = *denied.min(allowed);
+        assert!(few > 5, "{kind}: {denied} denied, {allowed} allowed");
+    }
 }

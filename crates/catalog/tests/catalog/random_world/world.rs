@@ -11,10 +11,11 @@ use super::upsert;
 use crate::dataset;
 use crate::random::Random;
 
-pub(super) const PRIVILEGES: [Privilege; 3] = [
+pub(super) const PRIVILEGES: [Privilege; 4] = [
     privilege::VIEW_ENTITY_PAGE,
     privilege::EDIT_ENTITY,
     privilege::EDIT_ENTITY_DOCS,
+    privilege::DELETE_ENTITY,
 ];
 /// Of which one is enough to see an entity.
 const VIEWERS: [&str; 4] = [
@@ -41,6 +42,15 @@ pub(super) struct Entity {
     pub(super) owners: Vec<(Urn, &'static str)>,
 }
 
+/// What a decision is about.
+#[derive(Clone, Copy)]
+pub(super) enum Subject<'s> {
+    Entity(&'s Urn),
+    /// The root of the hierarchy of this type: no entity, so all that it has is the type.
+    Root(&'s str),
+}
+
+#[derive(Clone)]
 pub(super) struct World {
     pub(super) random: Random,
     pub(super) users: Vec<Urn>,
@@ -108,28 +118,33 @@ impl World {
             .collect()
     }
 
-    /// Gives an entity other owners, labels and places. Trees stay trees: a parent has a smaller
-    /// number.
-    pub(super) fn change_entity(&mut self, urn: &Urn) {
-        let (domains, containers) = (self.of_type("domain"), self.of_type("container"));
-        let (terms, nodes) = (self.of_type("glossaryTerm"), self.of_type("glossaryNode"));
-        let owners = [self.users.clone(), self.groups.clone()].concat();
-        let tags = self.tags.clone();
-        let random = &mut self.random;
-        let mut entity = Entity::default();
+    /// A parent for an entity, if its type has any, or the root. Trees stay trees: a parent has a
+    /// smaller number.
+    pub(super) fn pick_parent(&mut self, urn: &Urn) -> Option<Urn> {
         let above = match urn.entity_type() {
-            "domain" => domains.clone(),
-            "container" => containers.clone(),
-            "glossaryNode" | "glossaryTerm" => nodes.clone(),
+            "domain" | "container" => self.of_type(urn.entity_type()),
+            "glossaryNode" | "glossaryTerm" => self.of_type("glossaryNode"),
             _ => Vec::new(),
         };
         let above: Vec<Urn> = above
             .into_iter()
             .filter(|it| it.entity_type() != urn.entity_type() || it < urn)
             .collect();
-        if !above.is_empty() && !random.one_in(3) {
-            entity.parent = Some(random.pick(&above).clone());
-        }
+        let is_root = above.is_empty() || self.random.one_in(3);
+        (!is_root).then(|| self.random.pick(&above).clone())
+    }
+
+    /// Gives an entity other owners, labels and places.
+    pub(super) fn change_entity(&mut self, urn: &Urn) {
+        let (domains, containers) = (self.of_type("domain"), self.of_type("container"));
+        let terms = self.of_type("glossaryTerm");
+        let owners = [self.users.clone(), self.groups.clone()].concat();
+        let tags = self.tags.clone();
+        let mut entity = Entity {
+            parent: self.pick_parent(urn),
+            ..Entity::default()
+        };
+        let random = &mut self.random;
         let owners = random.some(&owners);
         for owner in owners {
             let kind = *random.pick(&OWNERSHIP_TYPES);
@@ -223,7 +238,14 @@ impl World {
         found
     }
 
-    fn values(&self, urn: &Urn, field: &str) -> BTreeSet<String> {
+    fn values(&self, subject: Subject<'_>, field: &str) -> BTreeSet<String> {
+        let urn = match subject {
+            Subject::Entity(urn) => urn,
+            Subject::Root(entity_type) if field == "TYPE" => {
+                return BTreeSet::from([entity_type.to_owned()]);
+            }
+            Subject::Root(_) => return BTreeSet::new(),
+        };
         let entity = &self.entities[urn];
         let own = |types: &[&str]| types.contains(&urn.entity_type()).then(|| urn.clone());
         let texts = |urns: &[Urn]| urns.iter().map(ToString::to_string).collect();
@@ -252,6 +274,14 @@ impl World {
 
     /// Whether a user has one of the privileges on an entity, in the words of the definition.
     pub(super) fn may(&self, user: &Urn, privileges: &[&str], urn: &Urn) -> bool {
+        self.may_on(user, privileges, Subject::Entity(urn))
+    }
+
+    pub(super) fn may_on(&self, user: &Urn, privileges: &[&str], subject: Subject<'_>) -> bool {
+        let owners = match subject {
+            Subject::Entity(urn) => self.entities[urn].owners.as_slice(),
+            Subject::Root(_) => &[],
+        };
         let groups = &self.members[user];
         let has = |list: &Value, urn: &Urn| {
             let items = list.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -260,7 +290,7 @@ impl World {
         self.policies.values().any(|policy| {
             let actors = &policy["actors"];
             let types = actors["resourceOwnersTypes"].as_array();
-            let owns = self.entities[urn].owners.iter().any(|(owner, kind)| {
+            let owns = owners.iter().any(|(owner, kind)| {
                 (owner == user || groups.contains(owner))
                     && types.is_none_or(|types| types.iter().any(|it| it == kind))
             });
@@ -275,7 +305,7 @@ impl World {
                 .any(|name| privileges.contains(&name));
             let criteria = policy["resources"]["filter"]["criteria"].as_array();
             let is_covered = criteria.unwrap().iter().all(|criterion| {
-                let found = self.values(urn, criterion["field"].as_str().unwrap());
+                let found = self.values(subject, criterion["field"].as_str().unwrap());
                 let values = criterion["values"].as_array().unwrap().iter();
                 let mut values = values.filter_map(Value::as_str);
                 match criterion["condition"].as_str().unwrap() {
