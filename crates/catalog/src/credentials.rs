@@ -13,8 +13,7 @@ use crate::caller::Origin;
 use crate::people::password::Queue;
 use crate::people::throttle::Attempt;
 use crate::people::{
-    ADMINISTRATOR, Password, USER_MANAGERS, account_inactive, check_user, end_sessions,
-    requires_active, unknown,
+    Password, USER_MANAGERS, account_inactive, check_user, end_sessions, requires_active, unknown,
 };
 use crate::privilege as p;
 use crate::proposal::{Change, Proposal};
@@ -87,12 +86,7 @@ impl Catalog {
         )
         .await?;
         check_user(user)?;
-        if user.key() == ADMINISTRATOR && !Self::is_administrator(caller) {
-            let error = Error::forbidden(format!(
-                "only {ADMINISTRATOR} itself can have a reset link for {ADMINISTRATOR}, because it may do everything"
-            ));
-            return self.audited(caller, Err(error)).await;
-        }
+        self.check_may_act_as(caller, user, "a reset link").await?;
         self.check_user_exists(user).await?;
         self.expect_person(user).await?;
         let secret = hex(&random::<32>()?);
@@ -215,6 +209,10 @@ impl Catalog {
             self.audited(caller, scope::check_unscoped(caller)).await?;
         } else {
             self.authorize(caller, USER_MANAGERS, None).await?;
+            if tokens {
+                let managers = self.token_managers(user).await?;
+                self.authorize(caller, managers, None).await?;
+            }
         }
         self.check_user_exists(user).await?;
         let change = if tokens {

@@ -14,14 +14,16 @@ use serde_json::{Value, json};
 
 use crate::access::scope;
 use crate::caller::Origin;
-use crate::people::{NewUser, USER_CREATORS, active_user, check_new_user, with_active_status};
+use crate::people::{
+    NewUser, USER_CREATORS, active_user, check_new_user, is_protected, with_active_status,
+};
 use crate::privilege::{self as p, Privilege};
 use crate::proposal::{Change, Proposal, Requirement};
 use crate::secret::{hash_of, random};
 use crate::service_accounts::PREFIX;
 use crate::sessions::SignIn;
 use crate::stored::aspect_value;
-use crate::{Caller, Catalog, Error, SYSTEM_ACTOR};
+use crate::{Caller, Catalog, Error};
 
 pub(crate) const ENTITY: &str = "inviteToken";
 pub const INVITE_TTL_MS: EpochMillis = 7 * 24 * 60 * 60 * 1000;
@@ -141,10 +143,8 @@ impl Catalog {
         } = sign_up;
         check_new_user(&new)?;
         let user = new.user;
-        let is_reserved = user.as_str() == SYSTEM_ACTOR
-            || user.key() == crate::people::ADMINISTRATOR
-            || user.key() == "UNKNOWN"
-            || user.key().starts_with(PREFIX);
+        let is_reserved =
+            is_protected(&user) || user.key() == "UNKNOWN" || user.key().starts_with(PREFIX);
         if is_reserved {
             return Err(Error::invalid(format!(
                 "the name {} is reserved: choose another",

@@ -98,9 +98,24 @@ impl Catalog {
     /// Whether the caller is an administrator: the operator at the command line, or the user that
     /// the first start creates.
     pub fn is_administrator(caller: &Caller) -> bool {
-        let actor = caller.actor();
-        actor.as_str() == SYSTEM_ACTOR
-            || (actor.entity_type() == "corpuser" && actor.key() == ADMINISTRATOR)
+        is_protected(caller.actor())
+    }
+
+    /// Fails for a user who may always do everything, unless the caller is one: whoever can act as
+    /// such a user can do everything, too.
+    pub(crate) async fn check_may_act_as(
+        &self,
+        caller: &Caller,
+        user: &Urn,
+        what: &str,
+    ) -> Result<(), Error> {
+        if !is_protected(user) || Self::is_administrator(caller) {
+            return Ok(());
+        }
+        let error = Error::forbidden(format!(
+            "only {ADMINISTRATOR} or an operator on the server can have {what} for {user}, because it may do everything"
+        ));
+        self.audited(caller, Err(error.naming(user))).await
     }
 
     /// Gives a user without a password one, and creates a missing user. A removed user starts over:
@@ -109,6 +124,7 @@ impl Catalog {
         self.authorize(caller, USER_CREATORS, None).await?;
         check_new_user(&new)?;
         let user = &new.user;
+        self.check_may_act_as(caller, user, "a password").await?;
         self.expect_person(user).await?;
         let (display_name, email) = (new.display_name, new.email);
         let info = move |current: Option<CorpUserInfo>| {
@@ -211,6 +227,7 @@ impl Catalog {
         self.authorize(caller, &[p::MANAGE_USER_CREDENTIALS], None)
             .await?;
         check_user(user)?;
+        self.check_may_act_as(caller, user, "a password").await?;
         password.check_for(user)?;
         self.check_user_exists(user).await?;
         self.expect_person(user).await?;
@@ -274,7 +291,7 @@ impl Catalog {
         user: &Urn,
         what: &str,
     ) -> Result<(), Error> {
-        if user.key() != ADMINISTRATOR {
+        if !is_protected(user) {
             return Ok(());
         }
         let error = Error::forbidden(format!(
@@ -431,6 +448,12 @@ pub(crate) fn account_inactive(message: String) -> Error {
 
 pub(crate) fn unknown(user: &Urn) -> String {
     format!("there is no user {}", user.key())
+}
+
+/// Whether a user may always do everything, so that others neither block nor act as it.
+pub(crate) fn is_protected(user: &Urn) -> bool {
+    user.as_str() == SYSTEM_ACTOR
+        || (user.entity_type() == "corpuser" && user.key() == ADMINISTRATOR)
 }
 
 pub(crate) fn check_user(user: &Urn) -> Result<&Urn, Error> {

@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 use crate::access::{denied, scope};
 use crate::caller::Credential;
 use crate::limits::{check_name, check_note};
-use crate::people::{ADMINISTRATOR, AccountStatus, account_inactive, requires_active};
+use crate::people::{AccountStatus, account_inactive, requires_active};
 use crate::privilege::{GENERATE_PERSONAL_ACCESS_TOKENS, MANAGE_ACCESS_TOKENS, Privilege};
 use crate::proposal::{Change, Proposal};
 use crate::secret::{hash_of, random};
@@ -290,13 +290,7 @@ impl Catalog {
             self.token_managers(&new.actor).await?
         };
         self.authorize(caller, privileges, None).await?;
-        if new.actor.key() == ADMINISTRATOR && !Self::is_administrator(caller) {
-            let error = Error::forbidden(format!(
-                "only {ADMINISTRATOR} itself can have a token for {ADMINISTRATOR}, because it may do everything; an operator can \
-                 run 'docent token create' on the server"
-            ));
-            return self.audited(caller, Err(error)).await;
-        }
+        self.check_may_act_as(caller, &new.actor, "a token").await?;
         self.store_token(caller, new, !caller.is_system()).await
     }
 

@@ -51,7 +51,7 @@ pub(crate) async fn log_in(
     };
     let outcome = state.catalog().sign_in(&username, &password, from).await?;
     let rejected = "The user name or the password is wrong, or the account is suspended. \
-                    'docent user list' shows the accounts, 'docent user passwd' sets a new password.";
+                    An administrator can create a link that resets the password.";
     let rejected = ErrorResponse::new(StatusCode::UNAUTHORIZED, rejected);
     respond(&state, &client, outcome, rejected)
 }

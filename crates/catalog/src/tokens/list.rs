@@ -57,7 +57,7 @@ impl Catalog {
     }
 
     /// The privileges to manage the tokens of another user.
-    pub(super) async fn token_managers(&self, actor: &Urn) -> Result<&'static [Privilege], Error> {
+    pub(crate) async fn token_managers(&self, actor: &Urn) -> Result<&'static [Privilege], Error> {
         Ok(if self.is_service_account(actor).await? {
             &[MANAGE_SERVICE_ACCOUNTS, MANAGE_ACCESS_TOKENS]
         } else {

@@ -354,3 +354,133 @@ async fn the_user_who_may_do_everything_belongs_to_itself() {
     }
     assert_eq!(app.aspect(USER, "status").await, None);
 }
+
+/// A policy for Ada, who has the role Reader and these privileges on these resources.
+async fn reader_with(app: &App, kind: &str, privileges: &[&str], resources: Value) -> String {
+    let token = token_of(&app.catalog, ADA, None).await;
+    let (system, users) = (Caller::system(), [Urn::parse(ADA).unwrap()]);
+    let reader = role("Reader");
+    let assigned = app.catalog.assign_role(&system, &users, Some(&reader));
+    assigned.await.unwrap();
+    let mut policy = json!({
+        "type": kind, "state": "ACTIVE", "name": "Ada", "privileges": privileges,
+        "actors": {"users": [ADA], "resourceOwners": false, "allUsers": false, "allGroups": false},
+    });
+    if !resources.is_null() {
+        policy["resources"] = resources;
+    }
+    app.mutate("createPolicy", "PolicyUpdateInput", policy)
+        .await;
+    token
+}
+
+#[tokio::test]
+async fn nobody_acts_as_a_user_who_may_do_everything() {
+    let app = App::empty().await;
+    let privileges = [
+        "MANAGE_USER_CREDENTIALS",
+        "MANAGE_ACCESS_TOKENS",
+        "CREATE_USERS",
+    ];
+    let ada = reader_with(&app, "PLATFORM", &privileges, Value::Null).await;
+    for user in [
+        "urn:li:corpuser:__datahub_system",
+        "urn:li:corpuser:datahub",
+    ] {
+        app.ingest(user, "corpUserInfo", &json!({"active": true}))
+            .await;
+        for mutation in [
+            format!(
+                r#"createNativeUserResetToken(input: {{ userUrn: "{user}" }}) {{ resetToken }}"#
+            ),
+            format!(
+                r#"createAccessToken(input: {{ type: PERSONAL, actorUrn: "{user}", duration: ONE_HOUR, name: "t" }}) {{ accessToken }}"#
+            ),
+        ] {
+            let reply = app
+                .graphql_as(&ada, &format!("mutation {{ {mutation} }}"))
+                .await;
+            assert_eq!(reply["errors"][0]["extensions"]["code"], 403, "{reply}");
+            let message = reply["errors"][0]["message"].as_str().unwrap();
+            assert!(
+                message.contains("because it may do everything"),
+                "{message}"
+            );
+        }
+    }
+    let other = "urn:li:corpuser:other";
+    app.ingest(other, "corpUserInfo", &json!({"active": true}))
+        .await;
+    let reset = format!(
+        r#"mutation {{ createNativeUserResetToken(input: {{ userUrn: "{other}" }}) {{ resetToken }} }}"#
+    );
+    let reply = app.graphql_as(&ada, &reset).await;
+    assert_eq!(reply.get("errors"), None, "{reply}");
+}
+
+#[tokio::test]
+async fn tokens_of_others_are_revoked_by_those_who_manage_tokens() {
+    let app = App::empty().await;
+    let ada = reader_with(&app, "PLATFORM", &["UPDATE_USERS"], Value::Null).await;
+    let bob = "urn:li:corpuser:bob";
+    token_of(&app.catalog, bob, None).await;
+    let sign_out = |tokens: bool| {
+        format!(
+            r#"mutation {{ signOutEverywhere(input: {{userUrn: "{bob}", revokeTokens: {tokens}}}) }}"#
+        )
+    };
+    let reply = app.graphql_as(&ada, &sign_out(true)).await;
+    assert_eq!(reply["errors"][0]["extensions"]["code"], 403, "{reply}");
+    let reply = app.graphql_as(&ada, &sign_out(false)).await;
+    assert_eq!(reply["data"]["signOutEverywhere"], true, "{reply}");
+}
+
+#[tokio::test]
+async fn deleting_what_is_not_stored_needs_the_right_too() {
+    let app = App::with_dataset().await;
+    let tags = json!({"tags": [{"tag": "urn:li:tag:pii"}]});
+    app.ingest(DATASET, "globalTags", &tags).await;
+    let domain = "urn:li:domain:finance";
+    app.ingest(domain, "domainProperties", &json!({"name": "Finance"}))
+        .await;
+    let finance = json!({"filter": {"criteria": [
+        {"field": "DOMAIN", "values": [domain], "condition": "EQUALS"},
+    ]}});
+    let ada = reader_with(&app, "METADATA", &["DELETE_ENTITY"], finance).await;
+    let path = "/entities?action=delete";
+    for urn in [
+        "urn:li:tag:pii",
+        "urn:li:corpuser:nobody",
+        "urn:li:glossaryTerm:t",
+    ] {
+        let (status, reply) = app
+            .send_as(&ada, "POST", path, &json!({ "urn": urn }))
+            .await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{urn}: {reply}");
+    }
+    assert_eq!(
+        app.aspect(DATASET, "globalTags").await.unwrap()["tags"],
+        tags["tags"]
+    );
+    let (status, reply) = app.post(path, &json!({"urn": "urn:li:tag:pii"})).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert_eq!(
+        app.aspect(DATASET, "globalTags").await.unwrap()["tags"],
+        json!([])
+    );
+}
+
+#[tokio::test]
+async fn a_column_counts_as_its_dataset_also_before_it_is_stored() {
+    let app = App::with_dataset().await;
+    let all = json!({"type": "dataset", "allResources": true});
+    let ada = reader_with(&app, "METADATA", &["CREATE_ENTITY"], all).await;
+    let column = format!("urn:li:schemaField:({DATASET},id)");
+    let tags = json!({"tags": [{"tag": "urn:li:tag:pii"}]});
+    let status = write(&app, &ada, &column, "globalTags", &tags).await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    // Owners may edit what they own.
+    app.ingest(DATASET, "ownership", &owned_by(ADA)).await;
+    let status = write(&app, &ada, &column, "globalTags", &tags).await;
+    assert_eq!(status, StatusCode::OK);
+}

@@ -6,7 +6,7 @@ use docent_model::aspects::SYSTEM_ACTOR;
 use super::{Batch, Prepared};
 use crate::Error;
 use crate::lifecycle::is_removed;
-use crate::people::{ADMINISTRATOR, is_suspended};
+use crate::people::{ADMINISTRATOR, is_protected, is_suspended};
 use crate::proposal::{Change, Proposal};
 
 /// What the rights of a user come from.
@@ -34,7 +34,7 @@ impl Batch<'_> {
     pub(super) async fn change_keeping_status(&mut self, item: &Prepared) -> Result<(), Error> {
         let urn = &item.proposal.urn;
         let before = self.account_status(item).await?;
-        let mut is_account = urn.key() == ADMINISTRATOR
+        let mut is_account = is_protected(urn)
             || self
                 .get(urn, AspectName::CORP_USER_CREDENTIALS)
                 .await?
@@ -116,7 +116,7 @@ fn may_delete(change: &Change) -> bool {
 /// Whether a change by somebody else than the operator is one of the account that may always do
 /// everything.
 pub(super) fn is_of_administrator(proposal: &Proposal, actor: &str) -> bool {
-    proposal.urn.key() == ADMINISTRATOR && may_change(proposal) && actor != SYSTEM_ACTOR
+    is_protected(&proposal.urn) && may_change(proposal) && actor != SYSTEM_ACTOR
 }
 
 /// Whether a change may suspend, resume, remove or restore a user.

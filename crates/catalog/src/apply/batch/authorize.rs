@@ -7,7 +7,7 @@ use docent_store::{AspectKey, AspectRow};
 
 use super::{Batch, Prepared, conditions};
 use crate::access::demand::is_move;
-use crate::access::{AspectSource, denied, read_resource};
+use crate::access::{AspectSource, denied, holder_of, read_resource};
 use crate::action_requests::fields_of;
 use crate::apply::authorization::{Authorization, Check};
 use crate::apply::prepare::about_proposal;
@@ -61,8 +61,8 @@ impl Batch<'_> {
                     urn: required,
                     otherwise,
                     ..
-                } if required == urn => {
-                    let subject = ErrorSubject::entity(urn);
+                } if self.hides(required) => {
+                    let subject = ErrorSubject::entity(required);
                     return Err(Error::no_entity(otherwise.as_str()).about(subject));
                 }
                 // Clearing a missing entity finds no aspect that a condition could be about.
@@ -101,16 +101,18 @@ impl Batch<'_> {
             self.authorize_on_others(authorization, demands).await?;
             return Ok(Decision::Allowed);
         }
-        let urn = &item.proposal.urn;
-        let is_new = !self.exists(urn, item.entity).await? || self.created.contains(urn);
-        if !is_new {
+        let Proposal { urn, change, .. } = &item.proposal;
+        let is_new = self.is_new(urn).await?;
+        // What is not stored may still be referred to, and its deletion removes the references.
+        let is_decided = !is_new || change.deletes_entity(urn);
+        if is_decided {
             let resource = read_resource(self, urn, check.fields).await?;
             let references = item.proposal.references.as_deref();
             let policy = authorization.decide(urn, &check.privileges, &resource, references)?;
             self.trail.allowed_by(policy);
         }
         self.note_place(item, is_new).await?;
-        if !is_new && !is_move(&item.proposal.change) {
+        if is_decided && !is_move(change) {
             return Ok(Decision::Allowed);
         }
         Ok(Decision::Waits(Deferred {
@@ -118,6 +120,16 @@ impl Batch<'_> {
             check,
             is_new,
         }))
+    }
+
+    /// Whether an entity did not exist before the list. A column counts as its dataset.
+    async fn is_new(&mut self, urn: &Urn) -> Result<bool, Error> {
+        let holder = holder_of(urn);
+        let Some(key) = AspectKey::of_entity(&holder) else {
+            return Ok(true);
+        };
+        let is_stored = self.get(&holder, key.aspect).await?.is_some();
+        Ok(!is_stored || self.created.contains(&holder))
     }
 
     /// Fails unless the caller meets the demands on other entities.
