@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::limits::check_name;
 use crate::owners::{self, NewOwner};
-use crate::privilege::{CREATE_TAGS, Privilege};
+use crate::privilege::{CREATE_TAGS, EDIT_TAG_COLOR, Privilege};
 use crate::proposal::{Proposal, Requirement};
 use crate::{Caller, Catalog, Change, Error};
 
@@ -157,6 +157,7 @@ impl Catalog {
             tag,
             format!("Failed to set Tag {tag} color. Tag does not exist."),
         );
+        let proposal = proposal.also_allowed_by(&[EDIT_TAG_COLOR]);
         self.apply(caller, vec![proposal]).await?;
         Ok(())
     }

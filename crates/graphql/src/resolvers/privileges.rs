@@ -86,27 +86,21 @@ const fn field(
     }
 }
 
+/// What the catalog demands for each. A privilege of DataHub that no change here needs is not
+/// among them: a page must not offer what is denied.
 const ENTITY: [EntityPrivilege; 24] = [
-    field(
-        "canManageChildren",
-        None,
-        &[p::MANAGE_GLOSSARY_CHILDREN, p::MANAGE_ALL_GLOSSARY_CHILDREN],
-    ),
+    field("canManageChildren", None, &[p::MANAGE_GLOSSARIES]),
     field("canManageEntity", None, &[]),
     field("canEditProperties", None, &[p::EDIT_ENTITY_PROPERTIES]),
     field("canEditDescription", None, &[p::EDIT_ENTITY_DOCS]),
-    field("canManageAssetSummary", None, &[p::MANAGE_ASSET_SUMMARY]),
+    field("canManageAssetSummary", None, &[]),
     field(
         "canEditLineage",
         Some("upstreamLineage"),
         &[p::EDIT_LINEAGE],
     ),
     field("canEditEmbed", Some("embed"), &[p::EDIT_ENTITY_EMBED]),
-    field(
-        "canEditQueries",
-        Some("schemaMetadata"),
-        &[p::EDIT_ENTITY_QUERIES],
-    ),
+    field("canEditQueries", Some("schemaMetadata"), &[]),
     field("canEditTags", Some("globalTags"), &[p::EDIT_ENTITY_TAGS]),
     field(
         "canEditGlossaryTerms",
@@ -123,17 +117,9 @@ const ENTITY: [EntityPrivilege; 24] = [
         Some("domains"),
         &[p::EDIT_DOMAINS_PRIVILEGE],
     ),
-    field(
-        "canEditDataProducts",
-        Some("dataProducts"),
-        &[p::EDIT_ENTITY_DATA_PRODUCTS],
-    ),
+    field("canEditDataProducts", Some("dataProducts"), &[]),
     field("canEditOwners", Some("ownership"), &[p::EDIT_ENTITY_OWNERS]),
-    field(
-        "canEditIncidents",
-        Some("incidentsSummary"),
-        &[p::EDIT_ENTITY_INCIDENTS],
-    ),
+    field("canEditIncidents", Some("incidentsSummary"), &[]),
     field(
         "canEditAssertions",
         Some("schemaMetadata"),

@@ -356,7 +356,12 @@ async fn the_user_who_may_do_everything_belongs_to_itself() {
 }
 
 /// A policy for Ada, who has the role Reader and these privileges on these resources.
-async fn reader_with(app: &App, kind: &str, privileges: &[&str], resources: Value) -> String {
+pub(crate) async fn reader_with(
+    app: &App,
+    kind: &str,
+    privileges: &[&str],
+    resources: Value,
+) -> String {
     let token = token_of(&app.catalog, ADA, None).await;
     let (system, users) = (Caller::system(), [Urn::parse(ADA).unwrap()]);
     let reader = role("Reader");

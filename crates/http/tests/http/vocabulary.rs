@@ -1,5 +1,6 @@
 //! Creating, changing and deleting tags and glossary terms.
 
+use crate::escalation::reader_with;
 use crate::support::{App, DATASET, NOW_MS, USER};
 use serde_json::{Value, json};
 
@@ -146,4 +147,22 @@ async fn terms_and_nodes_are_created_under_their_parents() {
         app.mutate_error("createGlossaryTerm", kind, wrong).await.0,
         400
     );
+}
+
+#[tokio::test]
+async fn the_color_of_a_tag_has_a_privilege_of_its_own() {
+    let app = App::empty().await;
+    let tag = "urn:li:tag:pii";
+    app.ingest(tag, "tagProperties", &json!({"name": "PII"}))
+        .await;
+    let resources = json!({"resources": [tag]});
+    let ada = reader_with(&app, "METADATA", &["EDIT_TAG_COLOR"], resources).await;
+    let color = format!(r##"mutation {{ setTagColor(urn: "{tag}", colorHex: "#3366CC") }}"##);
+    let reply = app.graphql_as(&ada, &color).await;
+    assert_eq!(reply["data"]["setTagColor"], true, "{reply}");
+    let rename = format!(
+        r#"mutation {{ updateTag(urn: "{tag}", input: {{ urn: "{tag}", name: "x" }}) {{ urn }} }}"#
+    );
+    let reply = app.graphql_as(&ada, &rename).await;
+    assert_eq!(reply["errors"][0]["extensions"]["code"], 403, "{reply}");
 }
