@@ -128,7 +128,8 @@ impl Catalog {
 
     /// Rolls back what a run wrote. `hard` also deletes entities of the run that others have
     /// written to. Works in chunks, one transaction each; after a failure, the same call continues.
-    /// Each decision is made in the transaction that applies it.
+    /// Each decision is made in the transaction that applies it, and once before the first one:
+    /// what the caller may not roll back as a whole is not rolled back in part.
     pub async fn roll_back(
         &self,
         caller: &Caller,
@@ -151,22 +152,40 @@ impl Catalog {
             hard,
             dry_run,
         };
-        let mut domains = BTreeSet::new();
-        for pass in 0..MAX_PASSES {
-            let done = self
-                .pass(caller, request, pass == 0, &mut domains, &mut summary)
+        if !dry_run {
+            let rehearsal = RollbackRequest {
+                dry_run: true,
+                ..request
+            };
+            self.all_passes(caller, rehearsal, &mut RolledBack::default())
                 .await?;
-            if dry_run || !done {
-                break;
-            }
         }
-        self.roll_back_domains(caller, request, domains, &mut summary)
-            .await?;
+        self.all_passes(caller, request, &mut summary).await?;
         if !dry_run {
             self.delete_points_of(caller, run_id).await?;
         }
         self.hide_in(&mut summary).await?;
         Ok(summary)
+    }
+
+    /// Processes the aspects of the run until none are left that can be rolled back.
+    async fn all_passes(
+        &self,
+        caller: &Caller,
+        request: RollbackRequest<'_>,
+        summary: &mut RolledBack,
+    ) -> Result<(), Error> {
+        let mut domains = BTreeSet::new();
+        for pass in 0..MAX_PASSES {
+            let done = self
+                .pass(caller, request, pass == 0, &mut domains, summary)
+                .await?;
+            if request.dry_run || !done {
+                break;
+            }
+        }
+        self.roll_back_domains(caller, request, domains, summary)
+            .await
     }
 
     /// Removes what the caller may not see from the lists of a summary; its totals have everything.

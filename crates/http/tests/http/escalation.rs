@@ -489,3 +489,48 @@ async fn a_column_counts_as_its_dataset_also_before_it_is_stored() {
     let status = write(&app, &ada, &column, "globalTags", &tags).await;
     assert_eq!(status, StatusCode::OK);
 }
+
+#[tokio::test]
+async fn a_rollback_that_is_denied_in_part_changes_nothing() {
+    let app = App::empty().await;
+    let domain = "urn:li:domain:finance";
+    app.ingest(domain, "domainProperties", &json!({"name": "Finance"}))
+        .await;
+    // More than one transaction rolls back; the last one may not be.
+    let dataset =
+        |number: usize| format!("urn:li:dataset:(urn:li:dataPlatform:hive,{number:05},PROD)");
+    let count = 1_100;
+    let mut proposals = Vec::new();
+    for number in 0..count {
+        let urn = dataset(number);
+        let mut wire = proposal(
+            "UPSERT",
+            &urn,
+            "datasetProperties",
+            &json!({"description": "d"}),
+        );
+        wire["systemMetadata"] = json!({"runId": "run", "lastObserved": 1});
+        proposals.push(wire);
+        if number + 1 < count {
+            let domains = json!({"domains": [domain]});
+            proposals.push(proposal("UPSERT", &urn, "domains", &domains));
+        }
+    }
+    let (status, reply) = app.propose_all(proposals).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let finance = json!({"filter": {"criteria": [
+        {"field": "DOMAIN", "values": [domain], "condition": "EQUALS"},
+    ]}});
+    let ada = reader_with(&app, "METADATA", &["DELETE_ENTITY"], finance).await;
+    let (status, reply) = roll_back(&app, &ada, "run", false).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{reply}");
+    for number in [0, count - 1] {
+        let stored = app.aspect(&dataset(number), "datasetProperties").await;
+        assert!(stored.is_some(), "{number}");
+    }
+    let domains = json!({"domains": [domain]});
+    app.ingest(&dataset(count - 1), "domains", &domains).await;
+    let (status, reply) = roll_back(&app, &ada, "run", false).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert_eq!(app.aspect(&dataset(0), "datasetProperties").await, None);
+}
