@@ -2,7 +2,8 @@
 //!
 //! A provider is trusted to say who somebody is, and to which groups they belong. Users and groups
 //! that it names for the first time are created. The administrator of this server, service accounts
-//! and the system itself are never signed in by a provider.
+//! and the system itself are never signed in by a provider, and removed users only after somebody
+//! has let them back in ([`crate::external_record`]).
 
 use std::net::IpAddr;
 
@@ -12,6 +13,7 @@ use docent_store::{AspectKey, ReadRequest};
 use serde_json::{Value, json};
 
 use crate::caller::{Credential, Origin};
+use crate::external_record::unless_removed;
 use crate::people::{ADMINISTRATOR, AccountStatus, active_user, with_active_status};
 use crate::proposal::Proposal;
 use crate::secret::hash_of;
@@ -69,9 +71,7 @@ impl Catalog {
             .in_operation(operation);
         let secret = match self.begin_session(caller, proof).await {
             // Suspended or removed just now.
-            Err(error) if error.kind() == ErrorKind::Conflict(ConflictReason::AccountInactive) => {
-                return rejected().await;
-            }
+            Err(error) if is_inactive(&error) => return rejected().await,
             begun => begun?,
         };
         tracing::info!(
@@ -134,13 +134,16 @@ impl Catalog {
                 user.key()
             )));
         }
+        if self.external_record(&user).await?.is_removed {
+            return Ok(None);
+        }
         let status = self.account_status(&user).await?;
         match status {
             AccountStatus::Suspended | AccountStatus::Removed => return Ok(None),
             AccountStatus::Unknown if !external.may_create => return Ok(None),
             AccountStatus::Unknown | AccountStatus::Active => {}
         }
-        let mut proposals = Vec::new();
+        let mut proposals = vec![unless_removed(&user)?];
         if status == AccountStatus::Unknown {
             proposals.push(new_user(&user, external));
             proposals.push(with_origin(&user, &external.provider));
@@ -149,8 +152,12 @@ impl Catalog {
         if let Some(groups) = &external.groups {
             proposals.extend(self.with_groups(&user, groups, &external.provider).await?);
         }
-        if !proposals.is_empty() {
-            self.apply_authorized(system, proposals).await?;
+        if proposals.len() > 1 {
+            match self.apply_authorized(system, proposals).await {
+                // Removed just now.
+                Err(error) if is_inactive(&error) => return Ok(None),
+                applied => applied?,
+            };
         }
         Ok(Some(user))
     }
@@ -191,6 +198,10 @@ impl Catalog {
         }
         Ok(proposals)
     }
+}
+
+fn is_inactive(error: &Error) -> bool {
+    error.kind() == ErrorKind::Conflict(ConflictReason::AccountInactive)
 }
 
 /// Whether the membership has exactly these groups, in any order.

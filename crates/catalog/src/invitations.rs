@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::access::scope;
 use crate::caller::Origin;
+use crate::external_record::restoration;
 use crate::people::{
     NewUser, USER_CREATORS, active_user, check_new_user, is_protected, with_active_status,
 };
@@ -184,6 +185,7 @@ impl Catalog {
             requires_invitation(info, &invitation),
             remember,
             with_active_status(&user),
+            restoration(&user)?,
         ];
         if let Some(role) = &invitation.role {
             proposals.push(with_role(&user, role));

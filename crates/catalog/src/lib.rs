@@ -29,6 +29,7 @@ pub mod datasets;
 pub mod descriptions;
 pub mod domains;
 mod error;
+mod external_record;
 pub mod external_users;
 pub mod groups;
 pub mod history;

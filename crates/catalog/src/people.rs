@@ -21,6 +21,7 @@ use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, AspectRow, ReadRequest};
 use serde_json::{Value, json};
 
+use crate::external_record::{removal, restoration};
 use crate::lifecycle::is_removed;
 use crate::privilege::{self as p, Privilege};
 use crate::proposal::{Change, Proposal, Requirement, require_all};
@@ -204,6 +205,7 @@ impl Catalog {
             proposals.push(end_sessions(user));
         }
         proposals.extend([
+            restoration(user)?,
             Proposal::edit(user.clone(), AspectName::CORP_USER_CREDENTIALS, credentials),
             Proposal::edit(
                 user.clone(),
@@ -258,29 +260,38 @@ impl Catalog {
         Ok(())
     }
 
+    /// Lifts a suspension, and lets a user back in whom [`Catalog::remove_user`] keeps out. One who
+    /// is still deleted exists again after the next sign-in at an identity provider.
     pub async fn resume_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
         self.authorize(caller, USER_MANAGERS, None).await?;
         check_user(user)?;
-        self.check_user_exists(user).await?;
-        if self.account_status(user).await? == AccountStatus::Removed {
-            return Err(account_inactive(format!(
-                "{} was removed, not suspended: add the user again instead",
-                user.key()
-            )));
+        let mut proposals = vec![restoration(user)?];
+        match self.account_status(user).await? {
+            AccountStatus::Unknown if self.external_record(user).await?.is_removed => {}
+            AccountStatus::Unknown => return Err(Error::not_found(unknown(user))),
+            AccountStatus::Removed => {
+                return Err(account_inactive(format!(
+                    "{} was removed, not suspended: add the user again instead",
+                    user.key()
+                )));
+            }
+            AccountStatus::Suspended | AccountStatus::Active => {
+                proposals.push(with_status(user, ACTIVE));
+            }
         }
-        self.apply_authorized(caller, vec![with_status(user, ACTIVE)])
-            .await?;
+        self.apply_authorized(caller, proposals).await?;
         Ok(())
     }
 
-    /// Deletes a user with sessions and tokens.
+    /// Deletes a user with sessions and tokens. Identity providers do not bring the user back until
+    /// somebody adds or resumes the user.
     pub async fn remove_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
         self.authorize(caller, USER_MANAGERS, None).await?;
         check_user(user)?;
         self.check_dispensable(caller, user, "deleted").await?;
-        let proposal = Proposal::new(user.clone(), Change::DeleteEntity)
-            .requires_existing(user, unknown(user));
-        self.apply_authorized(caller, vec![proposal]).await?;
+        let mark = removal(user)?.requires_existing(user, unknown(user));
+        let delete = Proposal::new(user.clone(), Change::DeleteEntity);
+        self.apply_authorized(caller, vec![mark, delete]).await?;
         Ok(())
     }
 

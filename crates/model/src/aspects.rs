@@ -319,6 +319,16 @@ pub struct SessionInfo {
     pub provider: Option<String>,
 }
 
+/// What is known about a user of identity providers besides the user. A hash of the user name is
+/// the id of its entity.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExternalUserInfo {
+    /// When an administrator removed the user; `None` if the user may sign in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removed_at: Option<EpochMillis>,
+}
+
 /// An invitation to sign up, stored under the hash of its secret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InviteToken {

@@ -50,7 +50,7 @@ use super::authorization::{Authorization, Visibility};
 use super::prepare::{Payload, Prepared, about_proposal};
 use crate::access::DeletedGrantees;
 use crate::proposal::{Change, Edit, Proposal};
-use crate::{ConflictReason, Error, hooks};
+use crate::{ConflictReason, Error, external_record, hooks};
 
 /// The limit of a request body. Patches need it too, because they add to the stored value.
 const MAX_PATCHED_BYTES: usize = 16 * 1024 * 1024;
@@ -514,10 +514,12 @@ impl<'t> Batch<'t> {
 }
 
 /// Whether the list may run in several transactions, each continuing where the one before stopped.
-/// A list of different changes may not: it promises all or nothing.
+/// A list of different changes may not: it promises all or nothing. The records of external users
+/// do not count, because they are about the user whom the other change deletes.
 fn is_resumable(prepared: &[Prepared]) -> bool {
     let is_rollback = |item: &Prepared| matches!(item.proposal.change, Change::RollbackRun { .. });
-    prepared.len() == 1 || prepared.iter().all(is_rollback)
+    let is_counted = |item: &&Prepared| item.entity.name != external_record::ENTITY;
+    prepared.iter().filter(is_counted).count() == 1 || prepared.iter().all(is_rollback)
 }
 
 /// Row 0 after a write.

@@ -1,6 +1,8 @@
 //! Users of identity providers: creation, groups, and who is never signed in.
 
 use docent_catalog::external_users::ExternalUser;
+use docent_catalog::invitations::SignUp;
+use docent_catalog::people::{NewUser, Password};
 use docent_catalog::service_accounts::NewServiceAccount;
 use docent_catalog::sessions::SignIn;
 use docent_catalog::{AspectKey, Caller, ErrorKind};
@@ -8,7 +10,7 @@ use docent_model::{AspectName, Urn};
 use docent_store::ReadRequest;
 use serde_json::{Value, json};
 
-use crate::Fixture;
+use crate::{Fixture, upsert, write_as_operator};
 
 fn ada() -> ExternalUser {
     ExternalUser {
@@ -217,4 +219,71 @@ async fn a_bearer_token_works_until_it_expires_or_its_user_is_suspended() {
     assert_eq!(authenticate("a", now_ms + 1).await, None);
     fixture.catalog.resume_user(&system, &urn).await.unwrap();
     assert_eq!(authenticate("a", now_ms + 1).await, expected);
+}
+
+/// The user of a bearer token.
+async fn authenticate(fixture: &Fixture, token: &str, user: &ExternalUser) -> Option<String> {
+    let verify = async || Ok(Some((user.clone(), i64::MAX)));
+    let authenticated = fixture.catalog.authenticate_external(token, verify).await;
+    authenticated
+        .unwrap()
+        .map(|caller| caller.actor().to_string())
+}
+
+#[tokio::test]
+async fn a_removed_user_stays_out_until_somebody_lets_the_user_back_in() {
+    let fixture = Fixture::enforced().await;
+    let (catalog, system) = (&fixture.catalog, Caller::system());
+    let urn = Urn::new("corpuser", "ada").unwrap();
+    let is_in = async || {
+        let by_token = authenticate(&fixture, "token", &ada()).await.is_some();
+        assert_eq!(sign_in(&fixture, &ada()).await.is_some(), by_token);
+        by_token
+    };
+    let remove = async || {
+        catalog.remove_user(&system, &urn).await.unwrap();
+        assert!(!is_in().await);
+        let exists = catalog.exists(std::slice::from_ref(&urn)).await.unwrap();
+        assert_eq!(exists, [false]);
+    };
+    assert!(is_in().await);
+    let reader = Urn::new("dataHubRole", "Reader").unwrap();
+    let assigned = catalog.assign_role(&system, std::slice::from_ref(&urn), Some(&reader));
+    assigned.await.unwrap();
+    remove().await;
+
+    catalog.resume_user(&system, &urn).await.unwrap();
+    assert!(is_in().await);
+    remove().await;
+
+    // Pipelines write users, but decide nothing.
+    let info = json!({"active": true, "displayName": "Ada"});
+    write_as_operator(catalog, vec![upsert(&urn, "corpUserInfo", &info)]).await;
+    assert!(!is_in().await);
+    catalog.resume_user(&system, &urn).await.unwrap();
+    assert!(is_in().await);
+    remove().await;
+
+    let new = NewUser {
+        user: urn.clone(),
+        display_name: None,
+        email: None,
+        password: Password::new("correct horse battery").unwrap(),
+    };
+    catalog.add_user(&system, new.clone()).await.unwrap();
+    assert!(is_in().await);
+    remove().await;
+
+    let invited = catalog.create_invite_token(&system, None, false).await;
+    let sign_up = SignUp {
+        user: new,
+        title: None,
+        invite_token: invited.unwrap(),
+    };
+    catalog.sign_up(sign_up, None, "test").await.unwrap();
+    assert!(is_in().await);
+
+    let nobody = Urn::new("corpuser", "nobody").unwrap();
+    let error = catalog.resume_user(&system, &nobody).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
 }

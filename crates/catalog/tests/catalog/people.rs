@@ -275,10 +275,9 @@ async fn a_user_with_thousands_of_tokens_is_deleted_in_several_transactions() {
     let token = |id: &str| Urn::new("dataHubAccessToken", id).unwrap();
     let some = [token("a0000"), token("a1009")];
     assert_eq!(fixture.catalog.exists(&some).await.unwrap(), [true, true]);
-    let delete = Proposal::new(user.clone(), Change::DeleteEntity);
     let administrator = Caller::new(datahub());
-    let deleted = fixture.catalog.ingest(&administrator, vec![delete]);
-    deleted.await.unwrap();
+    let removed = fixture.catalog.remove_user(&administrator, &user);
+    removed.await.unwrap();
     assert_eq!(fixture.catalog.exists(&[user]).await.unwrap(), [false]);
     assert_eq!(fixture.catalog.exists(&some).await.unwrap(), [false, false]);
     assert_eq!(fixture.store.check().await.unwrap(), Vec::<String>::new());

@@ -53,7 +53,7 @@ pub(crate) enum UserCommand {
         /// The user name
         user: String,
     },
-    /// Reactivate a suspended account
+    /// Reactivate a suspended account, or let a removed user sign in at an identity provider again
     Resume {
         /// The user name
         user: String,
