@@ -2,25 +2,33 @@
 //!
 //! It is an internal entity of type [`ENTITY`], because it outlives the user: a provider would
 //! create a removed user again, with the default role. Its id is a hash of the user name, so that
-//! no name of a removed user is left.
+//! no name of a removed user is left. It also has the age of the user's groups, because an old
+//! token must not restore old groups.
 
 use docent_model::aspects::{AuditStamp, ExternalUserInfo};
-use docent_model::{AspectName, Urn, hex};
-use docent_store::{AspectKey, ReadRequest};
+use docent_model::{AspectName, EpochMillis, Urn, hex};
+use docent_store::{AspectKey, ReadRequest, version};
 
-use crate::proposal::Proposal;
+use crate::proposal::{Change, Proposal};
 use crate::secret::hash_of;
 use crate::stored::aspect_value;
-use crate::{Catalog, ConflictReason, Error};
+use crate::{Caller, Catalog, ConflictReason, Error};
 
 pub(crate) const ENTITY: &str = "docentExternalUser";
 const ASPECT: AspectName = AspectName::EXTERNAL_USER_INFO;
+/// The property of the system metadata with the time of the newest token that confirmed the groups:
+/// no new version and no log entry.
+const CONFIRMED_AT: &str = "groupsConfirmedAt";
+/// The resolution of [`CONFIRMED_AT`], so that not every token is a write.
+const PRECISION_MS: EpochMillis = 60_000;
 
-/// The record of a user; by default, of one without a record.
-#[derive(Debug, Default)]
+/// What the record of a user says, or that nothing is known.
+#[derive(Debug)]
 pub(crate) struct ExternalRecord {
     /// Whether an administrator has removed the user.
     pub(crate) is_removed: bool,
+    /// When the newest token was issued that has set or confirmed the groups.
+    pub(crate) groups_issued_at: Option<EpochMillis>,
 }
 
 impl Catalog {
@@ -28,9 +36,41 @@ impl Catalog {
         let key = AspectKey::new(&record_urn(user)?, ASPECT);
         let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
         let info: ExternalUserInfo = aspect_value(&row).unwrap_or_default();
+        let confirmed_at = row.as_ref().and_then(|row| {
+            let properties = version::system_metadata_of(row).properties?;
+            properties.get(CONFIRMED_AT)?.as_str()?.parse().ok()
+        });
         Ok(ExternalRecord {
             is_removed: info.removed_at.is_some(),
+            groups_issued_at: info.groups_issued_at.max(confirmed_at),
         })
+    }
+
+    /// Records that a newer token names the stored groups. Best effort: a user can be authenticated
+    /// while the store rejects writes.
+    pub(crate) async fn confirm_groups(
+        &self,
+        system: &Caller,
+        user: &Urn,
+        record: &ExternalRecord,
+        issued_at: EpochMillis,
+    ) -> Result<(), Error> {
+        let confirm = match record.groups_issued_at {
+            Some(known) if issued_at.saturating_sub(known) < PRECISION_MS => return Ok(()),
+            Some(_) => {
+                let change = Change::SetSystemProperty {
+                    aspect: ASPECT,
+                    property: CONFIRMED_AT,
+                    value: issued_at.to_string(),
+                };
+                Proposal::new(record_urn(user)?, change)
+            }
+            None => update(user, Some(issued_at), false)?,
+        };
+        if let Err(error) = self.apply_authorized(system, vec![confirm]).await {
+            tracing::debug!(%error, "cannot store the age of the groups of {user}");
+        }
+        Ok(())
     }
 }
 
@@ -40,6 +80,7 @@ pub(crate) fn removal(user: &Urn) -> Result<Proposal, Error> {
         let is_removed = current.is_some_and(|it| it.removed_at.is_some());
         Ok((!is_removed).then_some(ExternalUserInfo {
             removed_at: Some(stamp.time),
+            groups_issued_at: None,
         }))
     };
     Ok(Proposal::edit_if(record_urn(user)?, ASPECT, remove))
@@ -54,17 +95,34 @@ pub(crate) fn restoration(user: &Urn) -> Result<Proposal, Error> {
     Ok(Proposal::edit_if(record_urn(user)?, ASPECT, restore))
 }
 
-/// Fails in the transaction if the user is removed.
-pub(crate) fn unless_removed(user: &Urn) -> Result<Proposal, Error> {
+/// The first of the changes to a user: fails in the transaction if the user is removed. If the
+/// changes set the groups, it records when their token was issued, and fails if a newer one has set
+/// them. What was recorded about an earlier user of the name does not count for a new one.
+pub(crate) fn update(
+    user: &Urn,
+    groups_issued_at: Option<EpochMillis>,
+    is_new: bool,
+) -> Result<Proposal, Error> {
     let name = user.key().to_owned();
-    let check = move |current: Option<ExternalUserInfo>, _: &AuditStamp| match current {
-        Some(current) if current.removed_at.is_some() => {
+    let edit = move |current: Option<ExternalUserInfo>, _: &AuditStamp| {
+        let current = current.unwrap_or_default();
+        if current.removed_at.is_some() {
             let message = format!("{name} is removed");
-            Err(Error::conflict(ConflictReason::AccountInactive, message))
+            return Err(Error::conflict(ConflictReason::AccountInactive, message));
         }
-        _ => Ok(None::<ExternalUserInfo>),
+        let is_older = groups_issued_at <= current.groups_issued_at;
+        if groups_issued_at.is_some() && is_older && !is_new {
+            return Err(Error::conflict(
+                ConflictReason::ChangedMeanwhile,
+                format!("a newer token has set the groups of {name}"),
+            ));
+        }
+        Ok(groups_issued_at.map(|_| ExternalUserInfo {
+            groups_issued_at,
+            ..current
+        }))
     };
-    Ok(Proposal::edit_if(record_urn(user)?, ASPECT, check))
+    Ok(Proposal::edit_if(record_urn(user)?, ASPECT, edit))
 }
 
 fn record_urn(user: &Urn) -> Result<Urn, Error> {

@@ -13,7 +13,7 @@ use docent_store::{AspectKey, ReadRequest};
 use serde_json::{Value, json};
 
 use crate::caller::{Credential, Origin};
-use crate::external_record::unless_removed;
+use crate::external_record;
 use crate::people::{ADMINISTRATOR, AccountStatus, active_user, with_active_status};
 use crate::proposal::Proposal;
 use crate::secret::hash_of;
@@ -31,6 +31,9 @@ pub struct ExternalUser {
     pub email: Option<String>,
     /// `None` if the provider says nothing about groups.
     pub groups: Option<Vec<String>>,
+    /// When the token was issued that says so; the groups of an older one do not count any more.
+    /// `None` for a sign-in, where the provider says so now.
+    pub issued_at: Option<EpochMillis>,
     /// The provider, as the origin of what it creates.
     pub provider: String,
     /// Whether to create an unknown user.
@@ -116,8 +119,8 @@ impl Catalog {
         }))
     }
 
-    /// Creates what the provider names for the first time, and sets the groups. Returns the user,
-    /// or `None` if the account is not active.
+    /// Creates what the provider names for the first time, and sets the groups, unless a newer
+    /// token has set them. Returns the user, or `None` if the account is not active.
     async fn provision(
         &self,
         system: &Caller,
@@ -134,7 +137,8 @@ impl Catalog {
                 user.key()
             )));
         }
-        if self.external_record(&user).await?.is_removed {
+        let record = self.external_record(&user).await?;
+        if record.is_removed {
             return Ok(None);
         }
         let status = self.account_status(&user).await?;
@@ -143,23 +147,42 @@ impl Catalog {
             AccountStatus::Unknown if !external.may_create => return Ok(None),
             AccountStatus::Unknown | AccountStatus::Active => {}
         }
-        let mut proposals = vec![unless_removed(&user)?];
-        if status == AccountStatus::Unknown {
+        let is_new = status == AccountStatus::Unknown;
+        let mut proposals = Vec::new();
+        if is_new {
             proposals.push(new_user(&user, external));
             proposals.push(with_origin(&user, &external.provider));
             proposals.push(with_active_status(&user));
         }
-        if let Some(groups) = &external.groups {
+        let known_at = record.groups_issued_at.filter(|_| !is_new);
+        // A sign-in is the newest, even if the clock of an issuer is ahead.
+        let issued_at = external.issued_at.unwrap_or_else(|| {
+            let now_ms = self.now_ms();
+            known_at.map_or(now_ms, |known_at| now_ms.max(known_at.saturating_add(1)))
+        });
+        let is_newest = known_at.is_none_or(|known_at| issued_at > known_at);
+        let groups = external.groups.as_ref().filter(|_| is_newest);
+        if let Some(groups) = groups {
             proposals.extend(self.with_groups(&user, groups, &external.provider).await?);
         }
-        if proposals.len() > 1 {
-            match self.apply_authorized(system, proposals).await {
-                // Removed just now.
-                Err(error) if is_inactive(&error) => return Ok(None),
-                applied => applied?,
-            };
+        if proposals.is_empty() {
+            if groups.is_some() {
+                self.confirm_groups(system, &user, &record, issued_at)
+                    .await?;
+            }
+            return Ok(Some(user));
         }
-        Ok(Some(user))
+        let update = external_record::update(&user, groups.map(|_| issued_at), is_new)?;
+        proposals.insert(0, update);
+        match self.apply_authorized(system, proposals).await {
+            // Removed just now.
+            Err(error) if is_inactive(&error) => Ok(None),
+            // A newer token was faster, and its groups count.
+            Err(error) if error.kind() == ErrorKind::Conflict(ConflictReason::ChangedMeanwhile) => {
+                Ok(Some(user))
+            }
+            applied => applied.map(|_| Some(user)),
+        }
     }
 
     /// The changes that make a user a member of exactly these external groups.

@@ -150,7 +150,9 @@ pub(crate) async fn callback(
             return Ok((ended, failed(Failure::from(&error))).into_response());
         }
     };
-    let external = external(identity, &id, provider.settings().create_users);
+    let mut external = external(identity, &id, provider.settings().create_users);
+    // User info is from now, whatever the age of the ID token.
+    external.issued_at = None;
     let outcome = match state
         .catalog()
         .sign_in_external(&external, client.address(), CALLBACK)
@@ -228,6 +230,7 @@ fn external(identity: Identity, provider: &str, may_create: bool) -> ExternalUse
         display_name: identity.display_name,
         email: identity.email,
         groups: identity.groups,
+        issued_at: Some(identity.issued_at),
         provider: provider.to_owned(),
         may_create,
     }

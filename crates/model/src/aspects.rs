@@ -327,6 +327,10 @@ pub struct ExternalUserInfo {
     /// When an administrator removed the user; `None` if the user may sign in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed_at: Option<EpochMillis>,
+    /// When the token was issued that the user's groups come from; `None` if no provider has set
+    /// them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups_issued_at: Option<EpochMillis>,
 }
 
 /// An invitation to sign up, stored under the hash of its secret.

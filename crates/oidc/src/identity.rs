@@ -1,9 +1,10 @@
 //! What a provider says about a user.
 
+use docent_model::EpochMillis;
 use serde_json::Value;
 
 use crate::OidcError;
-use crate::jwt::Claims;
+use crate::jwt::{Claims, time_of};
 
 /// More than any user has; the rest is left out.
 const MAX_GROUPS: usize = 500;
@@ -26,6 +27,8 @@ pub struct Identity {
     pub email: Option<String>,
     /// `None` if the provider says nothing about groups.
     pub groups: Option<Vec<String>>,
+    /// When the provider said so; 0 if it does not say.
+    pub issued_at: EpochMillis,
 }
 
 impl Identity {
@@ -58,6 +61,10 @@ impl Identity {
                 groups.truncate(MAX_GROUPS);
                 groups
             }),
+            issued_at: ["iat", "nbf"]
+                .into_iter()
+                .find_map(|name| time_of(claims.get(name)?))
+                .unwrap_or_default(),
         })
     }
 
@@ -143,6 +150,19 @@ mod tests {
         assert_eq!(identity(claims.clone(), "sub", None).unwrap().groups, None);
         let error = identity(claims, "upn", None).unwrap_err();
         assert!(error.contains("did not send the claim 'upn'"), "{error}");
+    }
+
+    #[test]
+    fn a_token_without_the_time_of_its_issue_has_that_of_its_begin_or_is_the_oldest() {
+        for (claims, issued_at) in [
+            (json!({"sub": "1", "iat": 7, "nbf": 5}), 7000),
+            (json!({"sub": "1", "iat": 7.5}), 7000),
+            (json!({"sub": "1", "nbf": 5}), 5000),
+            (json!({"sub": "1"}), 0),
+        ] {
+            let found = identity(claims.clone(), "sub", None).unwrap();
+            assert_eq!(found.issued_at, issued_at, "{claims}");
+        }
     }
 
     #[test]

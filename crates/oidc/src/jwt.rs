@@ -168,8 +168,8 @@ pub(crate) fn check_claims(
     }
     let time = |name: &str| match claims.get(name) {
         None => Ok(None),
-        Some(value) => match seconds(value) {
-            Some(seconds) => Ok(Some(seconds.saturating_mul(1000))),
+        Some(value) => match time_of(value) {
+            Some(time) => Ok(Some(time)),
             None => Err(invalid(&format!("has an invalid time ({name})"))),
         },
     };
@@ -185,6 +185,11 @@ pub(crate) fn check_claims(
         }
     }
     Ok(until)
+}
+
+/// The time of a claim, which has seconds.
+pub(crate) fn time_of(value: &Value) -> Option<EpochMillis> {
+    Some(seconds(value)?.saturating_mul(1000))
 }
 
 /// Whole seconds; some issuers send fractions.

@@ -5,7 +5,7 @@ use docent_catalog::invitations::SignUp;
 use docent_catalog::people::{NewUser, Password};
 use docent_catalog::service_accounts::NewServiceAccount;
 use docent_catalog::sessions::SignIn;
-use docent_catalog::{AspectKey, Caller, ErrorKind};
+use docent_catalog::{AspectKey, Caller, Change, ErrorKind, Proposal};
 use docent_model::{AspectName, Urn};
 use docent_store::ReadRequest;
 use serde_json::{Value, json};
@@ -18,6 +18,7 @@ fn ada() -> ExternalUser {
         display_name: Some("Ada".to_owned()),
         email: Some("ada@example.com".to_owned()),
         groups: None,
+        issued_at: None,
         provider: "example".to_owned(),
         may_create: true,
     }
@@ -28,6 +29,21 @@ fn in_groups(groups: &[&str]) -> ExternalUser {
         groups: Some(groups.iter().map(|&name| name.to_owned()).collect()),
         ..ada()
     }
+}
+
+/// As a token of this time says it.
+fn issued_at(time_ms: i64, groups: &[&str]) -> ExternalUser {
+    ExternalUser {
+        issued_at: Some(time_ms),
+        ..in_groups(groups)
+    }
+}
+
+/// The groups of ada.
+async fn groups_of_ada(fixture: &Fixture) -> Option<Value> {
+    let aspect = AspectName::GROUP_MEMBERSHIP;
+    let membership = value(fixture, "urn:li:corpuser:ada", aspect).await;
+    membership.map(|it| it["groups"].clone())
 }
 
 async fn value(fixture: &Fixture, urn: &str, aspect: AspectName) -> Option<Value> {
@@ -97,15 +113,7 @@ async fn the_first_sign_in_creates_the_user_and_later_ones_keep_the_profile() {
 #[tokio::test]
 async fn groups_follow_the_claim_and_unknown_ones_are_created() {
     let fixture = Fixture::enforced().await;
-    let groups = async || {
-        let membership = value(
-            &fixture,
-            "urn:li:corpuser:ada",
-            AspectName::GROUP_MEMBERSHIP,
-        )
-        .await;
-        membership.map(|it| it["groups"].clone())
-    };
+    let groups = async || groups_of_ada(&fixture).await;
     sign_in(&fixture, &ada()).await.unwrap();
     assert_eq!(groups().await, None);
     sign_in(&fixture, &in_groups(&["finance", "data stewards"]))
@@ -286,4 +294,71 @@ async fn a_removed_user_stays_out_until_somebody_lets_the_user_back_in() {
     let nobody = Urn::new("corpuser", "nobody").unwrap();
     let error = catalog.resume_user(&system, &nobody).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
+#[tokio::test]
+async fn a_token_does_not_restore_groups_from_before_a_newer_sign_in_or_token() {
+    let fixture = Fixture::enforced().await;
+    let now_ms = fixture.catalog.now_ms();
+    // Each token is another one, because equal ones are cached.
+    let groups_after = async |token: &str, time_ms: i64, groups: &[&str]| {
+        let user = issued_at(time_ms, groups);
+        assert!(authenticate(&fixture, token, &user).await.is_some());
+        groups_of_ada(&fixture).await.unwrap()
+    };
+    let admins = json!(["urn:li:corpGroup:admins"]);
+    let old = async |token: &str| groups_after(token, now_ms - 1000, &["admins"]).await;
+    assert_eq!(old("old").await, admins);
+    sign_in(&fixture, &in_groups(&[])).await.unwrap();
+    assert_eq!(old("old").await, json!([]));
+    assert_eq!(old("another old").await, json!([]));
+
+    let minute = 60_000;
+    let finance = json!(["urn:li:corpGroup:finance"]);
+    let newer = groups_after("newer", now_ms + minute, &["finance"]).await;
+    assert_eq!(newer, finance);
+    // A token that confirms the groups counts, too.
+    let confirmed = groups_after("confirms", now_ms + 3 * minute, &["finance"]).await;
+    assert_eq!(confirmed, finance);
+    let between = groups_after("between", now_ms + 2 * minute, &["admins"]).await;
+    assert_eq!(between, finance);
+    // A sign-in is the newest, even if the clock of the issuer is ahead.
+    sign_in(&fixture, &in_groups(&[])).await.unwrap();
+    let ahead = groups_after("ahead", now_ms + 3 * minute, &["finance"]).await;
+    assert_eq!(ahead, json!([]));
+
+    // A user who was deleted is new, and has the groups of the first token.
+    let user = Urn::new("corpuser", "ada").unwrap();
+    let delete = Proposal::new(user, Change::DeleteEntity);
+    write_as_operator(&fixture.catalog, vec![delete]).await;
+    assert_eq!(old("after the deletion").await, admins);
+}
+
+#[tokio::test]
+async fn tokens_with_different_groups_do_not_change_them_in_turns() {
+    let fixture = Fixture::enforced().await;
+    let now_ms = fixture.catalog.now_ms();
+    let first = issued_at(now_ms - 2000, &["finance"]);
+    let second = issued_at(now_ms - 1000, &["marketing"]);
+    let same_second = issued_at(now_ms - 1000, &["sales"]);
+    let use_all = async || {
+        for (token, user) in [("a", &first), ("b", &second), ("c", &same_second)] {
+            assert!(authenticate(&fixture, token, user).await.is_some());
+        }
+        let newest = fixture.store.log_newest().await.unwrap();
+        newest.unwrap().position
+    };
+    let before = use_all().await;
+    let marketing = json!(["urn:li:corpGroup:marketing"]);
+    assert_eq!(groups_of_ada(&fixture).await, Some(marketing.clone()));
+    // The change of another user makes the server check the tokens again.
+    let grace = ExternalUser {
+        name: "grace".to_owned(),
+        ..ada()
+    };
+    assert!(authenticate(&fixture, "grace", &grace).await.is_some());
+    let created = fixture.store.log_newest().await.unwrap().unwrap().position;
+    assert!(created > before);
+    assert_eq!(use_all().await, created);
+    assert_eq!(groups_of_ada(&fixture).await, Some(marketing));
 }
