@@ -1,8 +1,8 @@
 //! Hierarchies whose entities count as inside themselves and inside everything above: domains,
 //! containers, and the nodes and terms of the glossary.
 //!
-//! To add one: name the aspect and the member that have the parent, and let
-//! [`read_resource`](super::read_resource) start from the entity itself.
+//! To add one: name the aspect and the member that have the parent, and let [`read_resource`] start
+//! from the entity itself.
 
 use docent_model::{AspectName, Urn};
 use docent_store::{AspectKey, AspectRow};
