@@ -125,11 +125,14 @@ impl Batch<'_> {
     /// Whether an entity did not exist before the list. A column counts as its dataset.
     async fn is_new(&mut self, urn: &Urn) -> Result<bool, Error> {
         let holder = holder_of(urn);
-        let Some(key) = AspectKey::of_entity(&holder) else {
-            return Ok(true);
+        Ok(!self.is_stored(&holder).await? || self.created.contains(&holder))
+    }
+
+    async fn is_stored(&mut self, urn: &Urn) -> Result<bool, Error> {
+        let Some(key) = AspectKey::of_entity(urn) else {
+            return Ok(false);
         };
-        let is_stored = self.get(&holder, key.aspect).await?.is_some();
-        Ok(!is_stored || self.created.contains(&holder))
+        Ok(self.get(urn, key.aspect).await?.is_some())
     }
 
     /// Fails unless the caller meets the demands on other entities.
@@ -142,10 +145,7 @@ impl Batch<'_> {
         let fields = fields_of(rights, std::slice::from_ref(demands));
         let mut existing = HashSet::new();
         for urn in demands.urns() {
-            let Some(key) = AspectKey::of_entity(urn) else {
-                continue;
-            };
-            if self.get(urn, key.aspect).await?.is_some() {
+            if self.is_stored(urn).await? {
                 existing.insert(urn.clone());
             }
         }
