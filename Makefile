@@ -38,7 +38,7 @@ test: ## Run all tests
 	@scripts/test
 
 .PHONY: torture
-torture: ## Kill, starve and overload the release build for about three hours (see docs/RELIABILITY.md)
+torture: ## Kill, starve and overload the release build for an hour and a half (see docs/RELIABILITY.md)
 	@scripts/torture
 
 .PHONY: check
