@@ -103,22 +103,36 @@ impl Catalog {
         self.audited(caller, applied).await
     }
 
+    /// Fails like [`Catalog::apply`] would, and stores nothing: for changes in several lists, of
+    /// which a caller who may not apply all applies none.
+    pub(crate) async fn rehearse(
+        &self,
+        caller: &Caller,
+        proposals: Vec<Proposal>,
+    ) -> Result<(), Error> {
+        let rehearsed = self.rehearse_all(caller, proposals).await;
+        self.audited(caller, rehearsed).await
+    }
+
+    async fn rehearse_all(&self, caller: &Caller, proposals: Vec<Proposal>) -> Result<(), Error> {
+        let prepared = prepare_all(caller, proposals).await?;
+        let Some(authorization) = self.authorization_of(caller, &prepared).await? else {
+            return Ok(());
+        };
+        let stamp = AuditStamp::new(caller.actor(), self.now_ms());
+        transact(self.store(), move |tx| {
+            let (prepared, stamp) = (Arc::clone(&prepared), stamp.clone());
+            let authorization = Arc::clone(&authorization);
+            Box::pin(async move { Batch::rehearse(tx, &prepared, &authorization, stamp).await })
+        })
+        .await
+    }
+
     async fn apply_all(&self, caller: &Caller, proposals: Vec<Proposal>) -> Result<Applied, Error> {
-        scope::check_writer(caller)?;
-        if proposals.is_empty() {
+        let prepared = prepare_all(caller, proposals).await?;
+        if prepared.is_empty() {
             return Ok(Applied::default());
         }
-        if proposals.len() > MAX_PROPOSALS {
-            return Err(Error::invalid(format!(
-                "a list may have at most {MAX_PROPOSALS} changes, and this one has {}: send it in parts",
-                proposals.len()
-            )));
-        }
-        let bytes: usize = proposals.iter().map(Proposal::text_bytes).sum();
-        let check = || proposals.into_iter().map(Prepared::check).collect();
-        let prepared: Result<Arc<[Prepared]>, Error> =
-            long_work::run(bytes > LONG_TEXT_BYTES, check).await;
-        let prepared = prepared?;
         match self.apply_prepared(caller, &prepared).await {
             Err(denial) if denial.kind() == ErrorKind::Forbidden => {
                 self.propose(caller, prepared, denial).await
@@ -127,20 +141,27 @@ impl Catalog {
         }
     }
 
+    /// What is left to decide in the transaction; `None` if the caller may do everything.
+    async fn authorization_of(
+        &self,
+        caller: &Caller,
+        prepared: &[Prepared],
+    ) -> Result<Option<Arc<Authorization>>, Error> {
+        let Some(rights) = self.rights(caller).await? else {
+            return Ok(None);
+        };
+        let visibility = self.visibility_of(prepared).await?;
+        let actor = caller.actor();
+        let authorization = Authorization::prepare(actor, rights, prepared, visibility)?;
+        Ok(Some(Arc::new(authorization)))
+    }
+
     async fn apply_prepared(
         &self,
         caller: &Caller,
         prepared: &Arc<[Prepared]>,
     ) -> Result<Applied, Error> {
-        let authorization = match self.rights(caller).await? {
-            Some(rights) => {
-                let visibility = self.visibility_of(prepared).await?;
-                let actor = caller.actor();
-                Some(Authorization::prepare(actor, rights, prepared, visibility)?)
-            }
-            None => None,
-        };
-        let authorization = authorization.map(Arc::new);
+        let authorization = self.authorization_of(caller, prepared).await?;
         let stamp = AuditStamp::new(caller.actor(), self.now_ms());
         let mut applied = Applied::default();
         for _ in 0..MAX_TRANSACTIONS {
@@ -177,6 +198,20 @@ impl Catalog {
             view: self.view.clone(),
         }))
     }
+}
+
+/// Checks each proposal on its own.
+async fn prepare_all(caller: &Caller, proposals: Vec<Proposal>) -> Result<Arc<[Prepared]>, Error> {
+    scope::check_writer(caller)?;
+    if proposals.len() > MAX_PROPOSALS {
+        return Err(Error::invalid(format!(
+            "a list may have at most {MAX_PROPOSALS} changes, and this one has {}: send it in parts",
+            proposals.len()
+        )));
+    }
+    let bytes: usize = proposals.iter().map(Proposal::text_bytes).sum();
+    let check = || proposals.into_iter().map(Prepared::check).collect();
+    long_work::run(bytes > LONG_TEXT_BYTES, check).await
 }
 
 /// The entities that the list changes or requires to exist.

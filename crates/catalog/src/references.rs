@@ -24,7 +24,9 @@ impl Catalog {
     /// URNs of other entities stay.
     ///
     /// The right to delete the entity suffices, except for its children in a hierarchy: without
-    /// their parent they are at the root, so they need the right to move them there.
+    /// their parent they are at the root, so they need the right to move them there. What the
+    /// caller may not do as a whole is not done in part. After another failure half-way, the same
+    /// call continues.
     pub async fn delete_references(
         &self,
         caller: &Caller,
@@ -38,6 +40,7 @@ impl Catalog {
         }
         let privileges = demand::of_change(urn, &Change::DeleteEntity);
         self.authorize(caller, &privileges, Some(urn)).await?;
+        self.rehearse_moves(caller, urn, found.total).await?;
         // Skips references that stay.
         let mut left = 0;
         loop {
@@ -49,19 +52,42 @@ impl Catalog {
             let read = chunk.listed.len();
             let others = chunk.listed.into_iter().filter(|it| !is_part_of_urn(it));
             let (children, others): (Vec<_>, Vec<_>) = others.partition(is_child);
-            let removal = |related: RelatedEntity| {
-                let (aspect, target) = (related.aspect, urn.clone());
-                Proposal::new(related.urn, Change::RemoveReferences { aspect, target })
+            let removals = |all: Vec<RelatedEntity>| {
+                let all = all.into_iter();
+                all.map(|related| removal(related, urn)).collect()
             };
-            self.apply(caller, children.into_iter().map(removal).collect())
-                .await?;
-            let removals = others.into_iter().map(removal).collect();
+            self.apply(caller, removals(children)).await?;
+            let removals = removals(others);
             self.apply_with_right_on(caller, &privileges, [urn.clone()], removals)
                 .await?;
             let now = self.references(urn, 0, 0).await?.total;
             left += read.saturating_sub(before.saturating_sub(now));
         }
         Ok(found)
+    }
+
+    /// Fails if the caller may not move one of the children to the root. The first chunk decides
+    /// for itself: its children come before everything else.
+    async fn rehearse_moves(
+        &self,
+        caller: &Caller,
+        parent: &Urn,
+        references: usize,
+    ) -> Result<(), Error> {
+        if references <= CHUNK {
+            return Ok(());
+        }
+        let mut start = 0;
+        loop {
+            let chunk = self.references(parent, start, CHUNK).await?.listed;
+            if chunk.is_empty() {
+                return Ok(());
+            }
+            start += chunk.len();
+            let children = chunk.into_iter().filter(is_child);
+            let moves = children.map(|child| removal(child, parent)).collect();
+            self.rehearse(caller, moves).await?;
+        }
     }
 
     async fn references(&self, urn: &Urn, start: usize, limit: usize) -> Result<References, Error> {
@@ -80,6 +106,11 @@ impl Catalog {
             },
         ))
     }
+}
+
+fn removal(related: RelatedEntity, target: &Urn) -> Proposal {
+    let (aspect, target) = (related.aspect, target.clone());
+    Proposal::new(related.urn, Change::RemoveReferences { aspect, target })
 }
 
 /// Whether the reference is that of a child to its parent.

@@ -110,6 +110,18 @@ impl<'t> Batch<'t> {
         Ok(applied)
     }
 
+    /// Fails like [`Batch::run`] would, and stores nothing.
+    pub(super) async fn rehearse(
+        tx: &'t mut dyn Transaction,
+        prepared: &[Prepared],
+        authorization: &Authorization,
+        stamp: AuditStamp,
+    ) -> Result<(), Error> {
+        let mut batch = Self::new(tx, prepared, stamp);
+        batch.discard_writes();
+        batch.items(prepared, Some(authorization)).await
+    }
+
     pub(super) fn new(
         tx: &'t mut dyn Transaction,
         prepared: &[Prepared],

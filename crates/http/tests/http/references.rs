@@ -3,7 +3,8 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::support::{App, DATASET, NOW_MS, encoded};
+use crate::escalation::reader_with;
+use crate::support::{App, DATASET, NOW_MS, encoded, proposal};
 
 const TERM: &str = "urn:li:glossaryTerm:pii";
 const CONTAINER: &str = "urn:li:container:c";
@@ -60,6 +61,50 @@ async fn an_aspect_that_only_holds_a_reference_is_deleted() {
     assert_eq!(delete_references(&app, CONTAINER, false).await["total"], 1);
     assert_eq!(app.aspect(DATASET, "container").await, None);
     assert!(app.aspect(DATASET, "datasetKey").await.is_some());
+}
+
+#[tokio::test]
+async fn a_removal_that_is_denied_in_part_changes_nothing() {
+    let app = App::empty().await;
+    let domain = "urn:li:domain:hr";
+    app.ingest(domain, "domainProperties", &json!({"name": "HR"}))
+        .await;
+    // More than one transaction removes them; the last child may not be moved.
+    let child = |number: usize| format!("urn:li:container:child-{number:05}");
+    let count = 1_100;
+    let place = json!({"container": CONTAINER});
+    let mut proposals: Vec<Value> = (0..count)
+        .map(|number| proposal("UPSERT", &child(number), "container", &place))
+        .collect();
+    let domains = json!({"domains": [domain]});
+    proposals.push(proposal("UPSERT", &child(count - 1), "domains", &domains));
+    let (status, reply) = app.propose_all(proposals).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let elsewhere = json!({"filter": {"criteria": [
+        {"field": "DOMAIN", "values": [domain], "condition": "NOT_EQUALS"},
+    ]}});
+    let privileges = ["DELETE_ENTITY", "EDIT_ENTITY"];
+    let ada = reader_with(&app, "METADATA", &privileges, elsewhere).await;
+    let remove = async || {
+        let (path, body) = (
+            "/entities?action=deleteReferences",
+            json!({"urn": CONTAINER}),
+        );
+        app.send_as(&ada, "POST", path, &body).await
+    };
+    let (status, reply) = remove().await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{reply}");
+    assert!(reply.to_string().contains(&child(count - 1)), "{reply}");
+    for number in [0, count - 1] {
+        let stored = app.aspect(&child(number), "container").await;
+        assert_eq!(stored.as_ref(), Some(&place), "{number}");
+    }
+    let domains = json!({"domains": []});
+    app.ingest(&child(count - 1), "domains", &domains).await;
+    let (status, reply) = remove().await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert_eq!(app.aspect(&child(0), "container").await, None);
+    assert_eq!(delete_references(&app, CONTAINER, true).await["total"], 0);
 }
 
 #[tokio::test]
