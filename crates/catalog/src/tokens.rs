@@ -340,6 +340,7 @@ impl Catalog {
         };
         let urn = token_urn(&id)?;
         let stored = info.clone();
+        let domain = info.scope.as_ref().and_then(|scope| scope.domain.clone());
         let mut token = Proposal::edit::<AccessTokenInfo, _>(
             urn.clone(),
             AspectName::ACCESS_TOKEN_INFO,
@@ -348,6 +349,10 @@ impl Catalog {
         if user_must_exist {
             let missing = format!("the user {} does not exist", new.actor);
             token = requires_active(token, &new.actor).requires_existing(&new.actor, missing);
+        }
+        if let Some(domain) = domain {
+            // The deletion of a domain revokes its tokens, so none may follow.
+            token = token.requires_existing(&domain, missing_domain(&domain));
         }
         let key_value = Registry::get()
             .key_aspect_value(&new.actor)
@@ -385,9 +390,7 @@ impl Catalog {
         if let Some(domain) = &scope.domain
             && self.exists(std::slice::from_ref(domain)).await? != [true]
         {
-            return Err(Error::invalid(format!(
-                "the scope names a domain that does not exist: {domain}"
-            )));
+            return Err(Error::invalid(missing_domain(domain)));
         }
         Ok(())
     }
@@ -529,6 +532,10 @@ impl Catalog {
     async fn token_by_id(&self, id: &str) -> Result<Option<Token>, Error> {
         Ok(self.stored_tokens(&[token_urn(id)?]).await?.pop().flatten())
     }
+}
+
+fn missing_domain(domain: &Urn) -> String {
+    format!("the scope names a domain that does not exist: {domain}")
 }
 
 fn unknown(id: &str) -> Error {

@@ -1,5 +1,5 @@
-//! What policies say about entities that are deleted: nothing may be left for a later entity of the
-//! same name.
+//! What policies and scopes of tokens say about entities that are deleted: nothing may be left for
+//! a later entity of the same name.
 
 use std::collections::HashSet;
 
@@ -29,6 +29,14 @@ pub(crate) struct DeletedGrantees(HashSet<String>);
 impl DeletedGrantees {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    pub(crate) fn contains(&self, urn: &Urn) -> bool {
+        self.0.contains(urn.as_str())
+    }
+
+    pub(crate) fn has_domains(&self) -> bool {
+        self.0.iter().any(|urn| urn.starts_with("urn:li:domain:"))
     }
 
     /// Adds an entity, if policies may refer to it.

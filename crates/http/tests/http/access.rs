@@ -370,7 +370,6 @@ pub(crate) fn rows() -> Vec<(&'static str, String, &'static str)> {
             r#"(entityUrn: "urn:li:container:c")"#.to_owned(),
             PROPOSERS,
         ),
-        ("deleteDomain", format!(r#"(urn: "{FINANCE}")"#), "EAD"),
         (
             "updatePolicy",
             format!(r#"(urn: "{POLICY}", input: {policy})"#),
@@ -381,6 +380,8 @@ pub(crate) fn rows() -> Vec<(&'static str, String, &'static str)> {
             format!(r#"(urn: "{POLICY}")"#),
             ADMINISTRATORS,
         ),
+        // Comes last, because it revokes the tokens for the domain.
+        ("deleteDomain", format!(r#"(urn: "{FINANCE}")"#), "EAD"),
     ]
 }
 

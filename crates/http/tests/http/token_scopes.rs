@@ -198,6 +198,44 @@ async fn a_token_for_a_domain_makes_changes_inside_only() {
 }
 
 #[tokio::test]
+async fn a_token_for_a_deleted_domain_is_revoked() {
+    let app = app().await;
+    // The description has escapes, and the other token only mentions the domain.
+    let input = json!({"type": "PERSONAL", "actorUrn": USER, "duration": "ONE_DAY", "name": "own",
+        "description": "a \"b\"\n", "scope": {"domainUrn": PAYMENTS}});
+    let reply = app.graphql_with(CREATE, json!({ "input": input })).await;
+    let own = reply["data"]["createAccessToken"]["accessToken"].as_str();
+    let own = own.unwrap_or_else(|| panic!("{reply}"));
+    let input = json!({"type": "PERSONAL", "actorUrn": USER, "duration": "ONE_DAY",
+        "name": PAYMENTS, "scope": {"domainUrn": FINANCE}});
+    let reply = app.graphql_with(CREATE, json!({ "input": input })).await;
+    let other = reply["data"]["createAccessToken"]["accessToken"].as_str();
+    let other = other.unwrap_or_else(|| panic!("{reply}"));
+    assert_eq!(code(&app, own, &describe(DATASET)).await, 200);
+    let delete = format!(r#"deleteDomain(urn: "{PAYMENTS}")"#);
+    assert_eq!(code(&app, &app.token, &delete).await, 200);
+    // Another domain with the same id has other tokens.
+    let again = r#"createDomain(input: { id: "payments", name: "New" })"#;
+    assert_eq!(code(&app, &app.token, again).await, 200);
+    for domain in [PAYMENTS, FINANCE] {
+        let moved = set_domain(DATASET, domain);
+        assert_eq!(code(&app, &app.token, &moved).await, 200);
+        let body = json!({"query": format!("mutation {{ {} }}", describe(DATASET))});
+        let (status, reply) = app.send_as(own, "POST", "/api/graphql", &body).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED, "{reply}");
+    }
+    assert_eq!(code(&app, other, &describe(DATASET)).await, 200);
+    let listed = app
+        .graphql("{ listAccessTokens(input: { start: 0, count: 10 }) { tokens { name } } }")
+        .await;
+    let listed = listed["data"]["listAccessTokens"]["tokens"].to_string();
+    assert!(
+        listed.contains(PAYMENTS) && !listed.contains("own"),
+        "{listed}"
+    );
+}
+
+#[tokio::test]
 async fn a_token_with_a_scope_neither_creates_nor_revokes_tokens() {
     let app = app().await;
     let all = json!({"privileges": ["GENERATE_PERSONAL_ACCESS_TOKENS", "EDIT_ENTITY"]});

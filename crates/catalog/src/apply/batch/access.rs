@@ -106,7 +106,7 @@ impl Batch<'_> {
     }
 
     /// Deletes sessions or tokens, all aspects that their type has.
-    async fn delete_access(&mut self, urns: &[Urn]) -> Result<(), Error> {
+    pub(super) async fn delete_access(&mut self, urns: &[Urn]) -> Result<(), Error> {
         for urn in urns {
             let entity = Registry::get().check_stored_urn(urn)?;
             let mut aspects = entity.aspects.clone();
