@@ -32,8 +32,11 @@ const WRITER_SETTINGS: &str = "
     PRAGMA journal_size_limit = 67108864;
     PRAGMA trusted_schema = OFF;";
 
-/// The cache of all readers together.
+/// The cache of all readers of short reads together.
 pub(crate) const READ_CACHE_KIB: usize = 32 * 1024;
+
+/// The cache of all readers of long reads together.
+pub(crate) const LONG_READ_CACHE_KIB: usize = 8 * 1024;
 
 /// The cache of a connection that scans the file once, or hardly reads.
 pub(crate) const SMALL_CACHE_KIB: usize = 512;

@@ -1,22 +1,34 @@
-//! The pool of reading connections.
+//! The pools of reading connections: one for short reads, one for long ones.
 //!
-//! Each thread prefers one reader, so that its pages stay in the cache of the same core. It takes
-//! another when that one is busy, and waits when all are.
+//! Short reads run on threads that serve requests. They have their own readers, so that they wait
+//! for each other only, which takes microseconds. Each thread prefers one reader, so that its pages
+//! stay in the cache of the same core. It takes another when that one is busy, and waits when all
+//! are.
+//!
+//! A long read runs on a blocking thread. As many run as there are readers for them; the others wait
+//! in their tasks. Scans leave one of these readers to the reads whose time does not grow with the
+//! store. A read ends early when its caller has gone.
 //!
 //! A read transaction costs more to begin and end than a point read. So a reader keeps its snapshot
 //! until the commit stamp changes. The writer releases the snapshots when it empties the log
 //! ([`Readers::release`]).
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use docent_store::CommitStamp;
+use docent_store::{CommitStamp, StoreError};
 use rusqlite::Connection;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::connection::{READ_CACHE_KIB, open_reader};
+use crate::blocking;
+use crate::connection::{LONG_READ_CACHE_KIB, READ_CACHE_KIB, open_reader};
 use crate::error::EngineError;
 use crate::stamp::StampSource;
+
+/// After how many steps of SQLite's virtual machine a long read checks whether its caller has gone:
+/// a few microseconds, or a few dozen rows.
+const STEPS_PER_CHECK: i32 = 256;
 
 thread_local! {
     static PREFERRED: usize = {
@@ -25,9 +37,31 @@ thread_local! {
     };
 }
 
+/// How long a read may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReadLength {
+    /// A few rows: runs on the calling thread.
+    Short,
+    /// Bounded by its request.
+    Long,
+    /// Linear in the size of the store.
+    Scan,
+}
+
+impl ReadLength {
+    pub(crate) fn long_if(is_long: bool) -> Self {
+        if is_long { Self::Long } else { Self::Short }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Readers {
-    readers: Vec<Mutex<Reader>>,
+    short: Vec<Mutex<Reader>>,
+    long: Vec<Mutex<Reader>>,
+    /// One permit for each reader of `long`.
+    long_permits: Arc<Semaphore>,
+    /// One permit fewer.
+    scan_permits: Arc<Semaphore>,
     stamp: Arc<StampSource>,
 }
 
@@ -46,21 +80,28 @@ impl Readers {
         count: usize,
         stamp: Arc<StampSource>,
     ) -> Result<Self, EngineError> {
-        let count = count.max(1);
-        let readers = (0..count)
-            .map(|_| {
-                let connection = open_reader(path, READ_CACHE_KIB / count)?;
-                Ok(Mutex::new(Reader {
-                    connection,
-                    in_transaction: false,
-                    stamp: None,
-                }))
-            })
-            .collect::<Result<_, EngineError>>()?;
-        Ok(Self { readers, stamp })
+        let open = |count: usize, cache_kib: usize| {
+            (0..count)
+                .map(|_| {
+                    Ok(Mutex::new(Reader {
+                        connection: open_reader(path, cache_kib / count)?,
+                        in_transaction: false,
+                        stamp: None,
+                    }))
+                })
+                .collect::<Result<_, EngineError>>()
+        };
+        let long = count.max(2);
+        Ok(Self {
+            short: open(count.max(1), READ_CACHE_KIB)?,
+            long: open(long, LONG_READ_CACHE_KIB)?,
+            long_permits: Arc::new(Semaphore::new(long)),
+            scan_permits: Arc::new(Semaphore::new(long - 1)),
+            stamp,
+        })
     }
 
-    /// Runs `read` on one snapshot, which includes every commit so far.
+    /// Runs a short `read` on one snapshot, which includes every commit so far.
     pub(crate) fn snapshot<T>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, EngineError>,
@@ -75,42 +116,111 @@ impl Readers {
         stamp: Option<CommitStamp>,
         read: impl FnOnce(&Connection) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let mut reader = self.take();
-        if stamp.is_none() || reader.stamp != stamp {
-            reader.end();
-            begin(&reader.connection)?;
-            reader.in_transaction = true;
-            reader.stamp = stamp;
-        }
-        let result = read(&reader.connection);
-        if stamp.is_none() || result.is_err() {
-            reader.end();
-        }
-        result
+        snapshot_of(&mut take(&self.short), stamp, |connection| read(connection))
+    }
+
+    /// Runs a long `read` on a blocking thread, when it is its turn. Dropping the future ends it.
+    pub(crate) async fn long_snapshot<T: Send + 'static>(
+        self: &Arc<Self>,
+        is_scan: bool,
+        read: impl FnOnce(&Connection) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let scan_permit = if is_scan {
+            Some(permit(&self.scan_permits).await?)
+        } else {
+            None
+        };
+        let long_permit = permit(&self.long_permits).await?;
+        let caller = CallerGuard::default();
+        let has_gone = Arc::clone(&caller.0);
+        let readers = Arc::clone(self);
+        blocking(move || {
+            // Held until the read has ended, which may be after its caller.
+            let _permits = (scan_permit, long_permit);
+            let stamp = readers.stamp.if_cheap()?;
+            snapshot_of(&mut take(&readers.long), stamp, |connection| {
+                let handler = ProgressHandler::set(connection, has_gone)?;
+                read(handler.0)
+            })
+        })
+        .await
     }
 
     /// Ends the snapshots of idle readers.
     pub(crate) fn release(&self) {
-        for reader in &self.readers {
+        for reader in self.short.iter().chain(&self.long) {
             // A busy reader begins a new snapshot with its next read.
             if let Some(mut reader) = if_free(reader) {
                 reader.end();
             }
         }
     }
+}
 
-    fn take(&self) -> MutexGuard<'_, Reader> {
-        let count = self.readers.len();
-        let preferred = PREFERRED.with(|preferred| *preferred) % count;
-        for offset in 0..count {
-            if let Some(reader) = if_free(&self.readers[(preferred + offset) % count]) {
-                return reader;
-            }
-        }
-        self.readers[preferred]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+async fn permit(permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, StoreError> {
+    let permit = Arc::clone(permits).acquire_owned().await;
+    permit.map_err(StoreError::other)
+}
+
+/// Becomes true when the caller of a long read drops it.
+#[derive(Default)]
+struct CallerGuard(Arc<AtomicBool>);
+
+impl Drop for CallerGuard {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
+}
+
+/// Interrupts the statements of a connection when the caller has gone. Removed before the next
+/// read uses the connection, unlike a late `sqlite3_interrupt`.
+struct ProgressHandler<'c>(&'c mut Connection);
+
+impl<'c> ProgressHandler<'c> {
+    fn set(connection: &'c mut Connection, has_gone: Arc<AtomicBool>) -> Result<Self, EngineError> {
+        let check = move || has_gone.load(Ordering::Relaxed);
+        connection.progress_handler(STEPS_PER_CHECK, Some(check))?;
+        Ok(Self(connection))
+    }
+}
+
+impl Drop for ProgressHandler<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.progress_handler(0, None::<fn() -> bool>) {
+            tracing::error!(%error, "cannot remove the progress handler of a read");
+        }
+    }
+}
+
+fn snapshot_of<T>(
+    reader: &mut Reader,
+    stamp: Option<CommitStamp>,
+    read: impl FnOnce(&mut Connection) -> Result<T, EngineError>,
+) -> Result<T, EngineError> {
+    if stamp.is_none() || reader.stamp != stamp {
+        reader.end();
+        begin(&reader.connection)?;
+        reader.in_transaction = true;
+        reader.stamp = stamp;
+    }
+    let result = read(&mut reader.connection);
+    if stamp.is_none() || result.is_err() {
+        reader.end();
+    }
+    result
+}
+
+fn take(readers: &[Mutex<Reader>]) -> MutexGuard<'_, Reader> {
+    let count = readers.len();
+    let preferred = PREFERRED.with(|preferred| *preferred) % count;
+    for offset in 0..count {
+        if let Some(reader) = if_free(&readers[(preferred + offset) % count]) {
+            return reader;
+        }
+    }
+    readers[preferred]
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The reader, unless it is in use.
@@ -159,5 +269,106 @@ impl<'c> Snapshot<'c> {
 impl Drop for Snapshot<'_> {
     fn drop(&mut self) {
         commit(self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::{OpenOptions, SqliteStore};
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    fn open(readers: usize) -> (tempfile::TempDir, SqliteStore) {
+        let directory = tempfile::tempdir().unwrap();
+        let options = OpenOptions {
+            readers,
+            ..OpenOptions::default()
+        };
+        let store = SqliteStore::open(&directory.path().join("docent.db"), options).unwrap();
+        (directory, store)
+    }
+
+    fn one(connection: &Connection) -> Result<i64, EngineError> {
+        Ok(connection.query_row("SELECT 1", [], |row| row.get(0))?)
+    }
+
+    /// Counts for half a minute in one statement.
+    fn endless(connection: &Connection) -> Result<i64, EngineError> {
+        Ok(connection.query_row(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 100000000) \
+             SELECT count(*) FROM n",
+            [],
+            |row| row.get(0),
+        )?)
+    }
+
+    /// The test has one thread, which a short read that waits for a long one would block.
+    #[tokio::test]
+    async fn long_reads_are_limited_and_delay_no_short_ones() {
+        let (_directory, store) = open(3);
+        let (started, starts) = mpsc::channel();
+        let mut ends = Vec::new();
+        let mut reads = Vec::new();
+        for number in 0..10 {
+            let (end, ended) = mpsc::channel::<()>();
+            ends.push(end);
+            let (readers, started) = (Arc::clone(&store.readers), started.clone());
+            reads.push(tokio::spawn(async move {
+                let wait = move |_: &Connection| {
+                    started.send(number).unwrap();
+                    // A read that holds its reader for ever is a failure, not a hang.
+                    let _ = ended.recv_timeout(PATIENCE);
+                    Ok(())
+                };
+                readers.long_snapshot(number % 2 == 0, wait).await
+            }));
+        }
+        let mut running = Vec::new();
+        while running.len() < 3 {
+            tokio::task::yield_now().await;
+            running.extend(starts.try_iter());
+        }
+        let started = std::time::Instant::now();
+        for _ in 0..100 {
+            let read = store.read_snapshot(ReadLength::Short, one).await;
+            assert_eq!(read.unwrap(), 1);
+        }
+        assert!(started.elapsed() < PATIENCE / 2);
+        running.extend(starts.try_iter());
+        assert_eq!(running.len(), 3, "{running:?} run at once");
+        let scans = running.iter().filter(|number| *number % 2 == 0).count();
+        assert!(scans <= 2, "{running:?}: no reader is left for other reads");
+        drop(ends);
+        for read in reads {
+            read.await.unwrap().unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_long_read_ends_when_its_caller_goes() {
+        let (_directory, store) = open(2);
+        for _ in 0..5 {
+            let reads = [(); 2].map(|()| store.readers.long_snapshot(false, endless));
+            let gone = timeout(
+                Duration::from_millis(20),
+                futures_util::future::join_all(reads),
+            );
+            assert!(gone.await.is_err());
+            // All readers are free again, and none is left interrupted or in a transaction.
+            for _ in 0..4 {
+                let read = store.read_snapshot(ReadLength::Long, one);
+                let read = timeout(PATIENCE / 10, read).await;
+                assert_eq!(
+                    read.expect("the abandoned reads hold the readers").unwrap(),
+                    1
+                );
+            }
+        }
     }
 }

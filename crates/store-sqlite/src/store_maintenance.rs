@@ -11,12 +11,13 @@ use docent_store::{
 };
 
 use crate::connection::SMALL_CACHE_KIB;
+use crate::readers::ReadLength;
 use crate::{SqliteStore, audit_log, backup, blocking, check, connection, rebuild, transfer};
 
 #[async_trait]
 impl StoreMaintenance for SqliteStore {
     async fn export_count(&self) -> Result<u64, StoreError> {
-        self.read_snapshot(true, transfer::count).await
+        self.read_snapshot(ReadLength::Scan, transfer::count).await
     }
 
     async fn aspects_export(
@@ -25,7 +26,7 @@ impl StoreMaintenance for SqliteStore {
         limit: usize,
     ) -> Result<Vec<RawAspect>, StoreError> {
         let after = after.cloned();
-        self.read_snapshot(true, move |connection| {
+        self.read_snapshot(ReadLength::Long, move |connection| {
             transfer::aspects(connection, after.as_ref(), limit)
         })
         .await
@@ -37,7 +38,7 @@ impl StoreMaintenance for SqliteStore {
         limit: usize,
     ) -> Result<Vec<RawPoint>, StoreError> {
         let after = after.cloned();
-        self.read_snapshot(true, move |connection| {
+        self.read_snapshot(ReadLength::Long, move |connection| {
             transfer::points(connection, after.as_ref(), limit)
         })
         .await
@@ -49,7 +50,7 @@ impl StoreMaintenance for SqliteStore {
         limit: usize,
     ) -> Result<Vec<RawRetiredVersion>, StoreError> {
         let after = after.cloned();
-        self.read_snapshot(true, move |connection| {
+        self.read_snapshot(ReadLength::Long, move |connection| {
             transfer::retired(connection, after.as_ref(), limit)
         })
         .await
@@ -69,7 +70,7 @@ impl StoreMaintenance for SqliteStore {
         after: Option<AuditKey>,
         limit: usize,
     ) -> Result<Vec<AuditRecord>, StoreError> {
-        self.read_snapshot(true, move |connection| {
+        self.read_snapshot(ReadLength::Long, move |connection| {
             audit_log::export(connection, after, limit)
         })
         .await

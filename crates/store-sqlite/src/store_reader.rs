@@ -1,7 +1,5 @@
 //! [`StoreReader`] on SQLite. Decides which reads run in place, and which on a blocking thread.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{
@@ -12,7 +10,8 @@ use docent_store::{
 use rusqlite::Connection;
 
 use crate::error::EngineError;
-use crate::{SqliteStore, audit_log, blocking, placements, points, read, runs};
+use crate::readers::ReadLength;
+use crate::{SqliteStore, audit_log, placements, points, read, runs};
 
 /// Reads of more rows than this leave the caller's thread.
 const IN_PLACE_ROWS: usize = 64;
@@ -49,17 +48,17 @@ impl SqliteStore {
         Ok(reply)
     }
 
-    /// Runs a read in place, or on a blocking thread if it is long.
+    /// Runs a short read in place, and others on a blocking thread.
     pub(crate) async fn read_snapshot<T: Send + 'static>(
         &self,
-        long: bool,
+        length: ReadLength,
         read: impl FnOnce(&Connection) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        if !long {
+        if length == ReadLength::Short {
             return Ok(self.readers.snapshot(read)?);
         }
-        let readers = Arc::clone(&self.readers);
-        blocking(move || readers.snapshot(read)).await
+        let is_scan = length == ReadLength::Scan;
+        self.readers.long_snapshot(is_scan, read).await
     }
 }
 
@@ -72,7 +71,7 @@ impl StoreReader for SqliteStore {
         }
         let (rows, exists) = (request.rows.to_vec(), request.exists.to_vec());
         let entities = request.entities.to_vec();
-        self.read_snapshot(true, move |connection| {
+        self.read_snapshot(ReadLength::Long, move |connection| {
             let request = ReadRequest {
                 rows: &rows,
                 exists: &exists,
@@ -97,7 +96,7 @@ impl StoreReader for SqliteStore {
         keys: &[AspectKey],
     ) -> Result<Vec<Vec<StoredAspect>>, StoreError> {
         let keys = keys.to_vec();
-        self.read_snapshot(true, move |connection| {
+        self.read_snapshot(ReadLength::Long, move |connection| {
             keys.iter()
                 .map(|key| read::versions(connection, key))
                 .collect()
@@ -113,7 +112,7 @@ impl StoreReader for SqliteStore {
         limit: usize,
     ) -> Result<Vec<Urn>, StoreError> {
         let (entity_type, after) = (entity_type.to_owned(), after.cloned());
-        self.read_snapshot(true, move |connection| {
+        self.read_snapshot(ReadLength::Long, move |connection| {
             read::urns(connection, &entity_type, aspect, after.as_ref(), limit)
         })
         .await
@@ -126,7 +125,7 @@ impl StoreReader for SqliteStore {
         limit: usize,
     ) -> Result<Vec<EntityTexts>, StoreError> {
         let (entity_type, after) = (entity_type.to_owned(), after.cloned());
-        self.read_snapshot(true, move |connection| {
+        self.read_snapshot(ReadLength::Long, move |connection| {
             read::entity_range(connection, &entity_type, after.as_ref(), limit)
         })
         .await
@@ -141,7 +140,7 @@ impl StoreReader for SqliteStore {
     ) -> Result<ListPage<Urn>, StoreError> {
         // Counting takes time linear in the number of children.
         let (kind, parent) = (kind.to_owned(), parent.cloned());
-        self.read_snapshot(true, move |connection| {
+        self.read_snapshot(ReadLength::Long, move |connection| {
             placements::children_page(connection, &kind, parent.as_ref(), start, limit)
         })
         .await
@@ -154,7 +153,7 @@ impl StoreReader for SqliteStore {
     ) -> Result<Vec<Vec<Urn>>, StoreError> {
         let long = urns.len() > IN_PLACE_ROWS / ROWS_PER_CHAIN;
         let urns = urns.to_vec();
-        self.read_snapshot(long, move |connection| {
+        self.read_snapshot(ReadLength::long_if(long), move |connection| {
             urns.iter()
                 .map(|urn| placements::ancestors(connection, urn, max))
                 .collect()
@@ -176,7 +175,7 @@ impl StoreReader for SqliteStore {
         let urns = urns.to_vec();
         let relationships: Vec<String> = relationships.iter().map(ToString::to_string).collect();
         let excluded: Vec<String> = excluded_types.iter().map(ToString::to_string).collect();
-        self.read_snapshot(long, move |connection| {
+        self.read_snapshot(ReadLength::long_if(long), move |connection| {
             let relationships: Vec<&str> = relationships.iter().map(String::as_str).collect();
             let list = |urn: &Urn| {
                 let names = &relationships;
@@ -198,7 +197,7 @@ impl StoreReader for SqliteStore {
         // Points of a run are found by a scan.
         let long = start.saturating_add(limit) > IN_PLACE_ROWS || range.run.is_some();
         let (key, range) = (key.clone(), range.clone());
-        self.read_snapshot(long, move |connection| {
+        self.read_snapshot(ReadLength::long_if(long), move |connection| {
             points::list(connection, &key, &range, newest_first, start, limit)
         })
         .await
@@ -210,8 +209,10 @@ impl StoreReader for SqliteStore {
     ) -> Result<Vec<Option<TimeseriesRow>>, StoreError> {
         let long = keys.len() > IN_PLACE_ROWS;
         let keys = keys.to_vec();
-        self.read_snapshot(long, move |connection| points::latest(connection, &keys))
-            .await
+        self.read_snapshot(ReadLength::long_if(long), move |connection| {
+            points::latest(connection, &keys)
+        })
+        .await
     }
 
     async fn runs_list(
@@ -220,7 +221,7 @@ impl StoreReader for SqliteStore {
         start: usize,
         limit: usize,
     ) -> Result<Vec<RunSummary>, StoreError> {
-        self.read_snapshot(true, move |connection| {
+        self.read_snapshot(ReadLength::Scan, move |connection| {
             runs::list(connection, include_removed, start, limit)
         })
         .await
@@ -234,7 +235,7 @@ impl StoreReader for SqliteStore {
         limit: usize,
     ) -> Result<Vec<RunAspect>, StoreError> {
         let run = run.to_owned();
-        self.read_snapshot(true, move |connection| {
+        self.read_snapshot(ReadLength::Scan, move |connection| {
             runs::aspects(connection, &run, include_removed, start, limit)
         })
         .await
@@ -246,7 +247,7 @@ impl StoreReader for SqliteStore {
         limit: usize,
     ) -> Result<Vec<(AspectKey, u64)>, StoreError> {
         let run = run.to_owned();
-        self.read_snapshot(true, move |connection| {
+        self.read_snapshot(ReadLength::Scan, move |connection| {
             runs::timeseries(connection, &run, limit)
         })
         .await
@@ -254,8 +255,10 @@ impl StoreReader for SqliteStore {
 
     async fn run_points_count(&self, run: &str) -> Result<u64, StoreError> {
         let run = run.to_owned();
-        self.read_snapshot(true, move |connection| runs::points_count(connection, &run))
-            .await
+        self.read_snapshot(ReadLength::Scan, move |connection| {
+            runs::points_count(connection, &run)
+        })
+        .await
     }
 
     async fn aspects_count(
@@ -266,7 +269,7 @@ impl StoreReader for SqliteStore {
     ) -> Result<u64, StoreError> {
         let urn_like = urn_like.map(str::to_owned);
         let excluded: Vec<String> = excluded_types.iter().map(ToString::to_string).collect();
-        self.read_snapshot(true, move |connection| {
+        self.read_snapshot(ReadLength::Scan, move |connection| {
             read::aspects_count(connection, aspect, urn_like.as_deref(), &excluded)
         })
         .await
@@ -277,14 +280,16 @@ impl StoreReader for SqliteStore {
         after: LogPosition,
         limit: usize,
     ) -> Result<Vec<LogEntry>, StoreError> {
-        self.read_snapshot(limit > IN_PLACE_ROWS, move |connection| {
-            read::log_after(connection, after, limit)
-        })
+        self.read_snapshot(
+            ReadLength::long_if(limit > IN_PLACE_ROWS),
+            move |connection| read::log_after(connection, after, limit),
+        )
         .await
     }
 
     async fn log_newest(&self) -> Result<Option<LogEntry>, StoreError> {
-        self.read_snapshot(false, read::newest_entry).await
+        self.read_snapshot(ReadLength::Short, read::newest_entry)
+            .await
     }
 
     async fn log_count_sessions(
@@ -292,7 +297,7 @@ impl StoreReader for SqliteStore {
         from_ms: EpochMillis,
         until_ms: EpochMillis,
     ) -> Result<u64, StoreError> {
-        self.read_snapshot(true, move |connection| {
+        self.read_snapshot(ReadLength::Scan, move |connection| {
             read::count_sessions(connection, from_ms, until_ms)
         })
         .await
@@ -311,7 +316,7 @@ impl StoreReader for SqliteStore {
             range.entity,
         );
         let entity = entity.map(ToOwned::to_owned);
-        self.read_snapshot(true, move |connection| {
+        self.read_snapshot(ReadLength::Scan, move |connection| {
             let entity = entity.as_deref();
             audit_log::events(connection, AuditRange { entity, ..range }, limit)
         })
@@ -325,7 +330,7 @@ impl StoreReader for SqliteStore {
         limit: usize,
     ) -> Result<Vec<Vec<AuditItem>>, StoreError> {
         let (events, entity) = (events.to_vec(), entity.map(ToOwned::to_owned));
-        self.read_snapshot(true, move |connection| {
+        self.read_snapshot(ReadLength::Long, move |connection| {
             audit_log::items(connection, &events, entity.as_deref(), limit)
         })
         .await
