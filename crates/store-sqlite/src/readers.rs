@@ -282,7 +282,7 @@ mod tests {
     use super::*;
     use crate::{OpenOptions, SqliteStore};
 
-    const PATIENCE: Duration = Duration::from_secs(60);
+    const PATIENCE: Duration = Duration::from_mins(1);
 
     fn open(readers: usize) -> (tempfile::TempDir, SqliteStore) {
         let directory = tempfile::tempdir().unwrap();

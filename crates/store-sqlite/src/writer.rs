@@ -1,18 +1,23 @@
 //! The writer thread, with group commit.
 //!
-//! Callers put transactions into a bounded queue. The thread takes all that are queued, runs each
-//! under a savepoint of one SQLite transaction, commits once and replies to all callers. While one
-//! commit waits for the disk, the next group queues up. A transaction that fails is rolled back
-//! alone.
+//! Callers put transactions into a bounded queue. The thread runs those that are queued, each under
+//! a savepoint of one SQLite transaction, commits once and replies to all callers. While one commit
+//! waits for the disk, the next group queues up. A transaction that fails is rolled back alone.
+//!
+//! A group ends after [`GROUP_TIME`], so that the callers of its short transactions do not wait for
+//! many long ones. The thread takes a transaction from its caller when it starts it. Until then the
+//! caller can go, and nothing is applied.
 //!
 //! This module knows no table; [`crate::transaction`] does.
 
 use std::any::Any;
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use docent_store::{AbortReason, StoreError, TransactionBody};
 use futures_util::FutureExt as _;
@@ -32,6 +37,9 @@ const QUEUE_LENGTH: usize = 1024;
 /// The maximum number of transactions in one commit.
 const GROUP_LENGTH: usize = 256;
 
+/// A group starts no further transaction after this time.
+const GROUP_TIME: Duration = Duration::from_millis(100);
+
 /// A log of this many pages, 16 MiB, is checkpointed.
 const CHECKPOINT_PAGES: u32 = 4000;
 
@@ -41,6 +49,9 @@ struct Job {
     body: QueuedBody,
     reply: Reply,
 }
+
+/// The outcome of a transaction, and who waits for it.
+type RunJob = (Reply, Result<(), StoreError>);
 
 /// A transaction in the queue. The writer takes it to run it; a cancelled caller takes it to drop
 /// it.
@@ -63,14 +74,13 @@ impl Drop for CancelGuard {
     }
 }
 
-/// A job that the writer has started; it cannot be cancelled any more.
-type StartedJob = (Box<dyn TransactionBody>, Reply);
-
 enum Request {
     Job(Job),
     /// A task that needs the connection exclusively, such as a rebuild. It replies by itself.
-    Exclusive(Box<dyn FnOnce(&mut Connection) + Send>),
+    Exclusive(ExclusiveTask),
 }
+
+type ExclusiveTask = Box<dyn FnOnce(&mut Connection) + Send>;
 
 /// Counters since the writer started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -170,28 +180,33 @@ impl Drop for Writer {
 }
 
 fn serve(mut connection: Connection, requests: &Receiver<Request>, log: Log, counters: &Counters) {
-    let mut group = Vec::with_capacity(GROUP_LENGTH);
-    while let Ok(first) = requests.recv() {
-        let mut next = Some(first);
-        let mut exclusive = None;
-        while let Some(request) = next.take() {
-            match request {
-                Request::Job(job) => group.push(job),
-                Request::Exclusive(task) => exclusive = Some(task),
+    let mut queued = VecDeque::with_capacity(GROUP_LENGTH);
+    let mut exclusive = None;
+    loop {
+        if queued.is_empty() {
+            match requests.recv() {
+                Ok(request) => queue(request, &mut queued, &mut exclusive),
+                Err(_) => break,
             }
-            if exclusive.is_none() && group.len() < GROUP_LENGTH {
-                next = requests.try_recv().ok();
+        }
+        while exclusive.is_none() && queued.len() < GROUP_LENGTH {
+            match requests.try_recv() {
+                Ok(request) => queue(request, &mut queued, &mut exclusive),
+                Err(_) => break,
             }
         }
         if let Some(file) = log.moved_file() {
             tracing::error!("{}", file.moved_error());
-            for job in group.drain(..) {
+            for job in queued.drain(..) {
                 let _ = job.reply.send(Err(file.moved_error()));
             }
         }
         log.allow_reset();
-        run_group(&mut connection, std::mem::take(&mut group), counters);
-        if let Some(task) = exclusive {
+        run_group(&mut connection, &mut queued, counters);
+        // A task comes after the jobs that were queued before it.
+        if queued.is_empty()
+            && let Some(task) = exclusive.take()
+        {
             let ran = catch_unwind(AssertUnwindSafe(|| task(&mut connection)));
             if let Err(panic) = ran {
                 tracing::error!(
@@ -217,6 +232,13 @@ fn serve(mut connection: Connection, requests: &Receiver<Request>, log: Log, cou
     }
     // The last connection to close removes the log, which readers cannot.
     drop(log);
+}
+
+fn queue(request: Request, jobs: &mut VecDeque<Job>, exclusive: &mut Option<ExclusiveTask>) {
+    match request {
+        Request::Job(job) => jobs.push_back(job),
+        Request::Exclusive(task) => *exclusive = Some(task),
+    }
 }
 
 /// Checkpoints the write-ahead log.
@@ -270,58 +292,59 @@ fn checkpoint(connection: &Connection, sql: &str) {
     }
 }
 
-/// Runs each job, commits once, replies to all.
-fn run_group(connection: &mut Connection, group: Vec<Job>, counters: &Counters) {
-    // Jobs of cancelled callers are empty.
-    let mut group: Vec<StartedJob> = group
-        .into_iter()
-        .filter_map(|job| Some((job.body.take()?, job.reply)))
-        .collect();
-    if group.is_empty() {
+/// Runs queued jobs until the group's time is over, commits once, replies to all.
+fn run_group(connection: &mut Connection, queued: &mut VecDeque<Job>, counters: &Counters) {
+    let Some((body, reply)) = next_job(queued, counters) else {
+        return;
+    };
+    if let Err(error) = execute(connection, "BEGIN IMMEDIATE") {
+        // The others would fail like this one, after waiting for the same lock.
+        let replies = queued.drain(..).map(|job| job.reply);
+        for reply in std::iter::once(reply).chain(replies) {
+            let _ = reply.send(Err(store_error(&error)));
+        }
         return;
     }
-    counters
-        .jobs
-        .fetch_add(group.len() as u64, Ordering::Relaxed);
     let changes_before = connection.total_changes();
-    let outcomes = match run_jobs(connection, &mut group) {
-        Ok(outcomes) => outcomes,
-        Err(error) => {
-            roll_back_open(connection);
-            for (_, reply) in group {
-                let _ = reply.send(Err(store_error(&error)));
-            }
-            return;
+    // Until a job has ended, its outcome does not matter: the group fails.
+    let mut group = vec![(reply, Ok(()))];
+    if let Err(error) = run_jobs(connection, body, queued, &mut group, counters) {
+        roll_back_open(connection);
+        for (_, outcome) in &mut group {
+            *outcome = Err(store_error(&error));
         }
-    };
-    if connection.total_changes() != changes_before {
+    } else if connection.total_changes() != changes_before {
         counters.commits.fetch_add(1, Ordering::Relaxed);
     }
-    for ((_, reply), outcome) in group.into_iter().zip(outcomes) {
+    for (reply, outcome) in group {
         // The caller may have been cancelled meanwhile.
         let _ = reply.send(outcome);
     }
 }
 
-/// Returns the result of each job. An error means that nothing was committed.
+/// Runs a job and those after it, and adds them to the group. An error means that nothing was
+/// committed.
 fn run_jobs(
     connection: &mut Connection,
-    group: &mut [StartedJob],
-) -> Result<Vec<Result<(), StoreError>>, rusqlite::Error> {
-    execute(connection, "BEGIN IMMEDIATE")?;
-    if let [(body, _)] = group {
+    mut body: Box<dyn TransactionBody>,
+    queued: &mut VecDeque<Job>,
+    group: &mut Vec<RunJob>,
+    counters: &Counters,
+) -> Result<(), rusqlite::Error> {
+    let started = Instant::now();
+    if queued.is_empty() {
         // A single job needs no savepoint.
         let decision = run_body(connection, body.as_mut());
         let is_commit = matches!(decision, Decision::Commit);
+        set_outcome(group, decision);
         if !connection.is_autocommit() {
             execute(connection, if is_commit { "COMMIT" } else { "ROLLBACK" })?;
         } else if is_commit {
             return Err(lost_transaction());
         }
-        return Ok(vec![decision.into_outcome()]);
+        return Ok(());
     }
-    let mut outcomes = Vec::with_capacity(group.len());
-    for (body, _) in group {
+    loop {
         execute(connection, "SAVEPOINT job")?;
         let decision = run_body(connection, body.as_mut());
         // After some failures, such as a full disk, SQLite rolls back the whole transaction.
@@ -332,10 +355,39 @@ fn run_jobs(
             execute(connection, "ROLLBACK TO job")?;
         }
         execute(connection, "RELEASE job")?;
-        outcomes.push(decision.into_outcome());
+        set_outcome(group, decision);
+        if started.elapsed() >= GROUP_TIME {
+            break;
+        }
+        match next_job(queued, counters) {
+            Some((next, reply)) => {
+                body = next;
+                group.push((reply, Ok(())));
+            }
+            None => break,
+        }
     }
-    execute(connection, "COMMIT")?;
-    Ok(outcomes)
+    execute(connection, "COMMIT")
+}
+
+/// Takes the next job whose caller has not gone.
+fn next_job(
+    queued: &mut VecDeque<Job>,
+    counters: &Counters,
+) -> Option<(Box<dyn TransactionBody>, Reply)> {
+    while let Some(job) = queued.pop_front() {
+        if let Some(body) = job.body.take() {
+            counters.jobs.fetch_add(1, Ordering::Relaxed);
+            return Some((body, job.reply));
+        }
+    }
+    None
+}
+
+fn set_outcome(group: &mut [RunJob], decision: Decision) {
+    if let Some((_, outcome)) = group.last_mut() {
+        *outcome = decision.into_outcome();
+    }
 }
 
 enum Decision {

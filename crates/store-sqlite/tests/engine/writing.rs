@@ -190,6 +190,58 @@ async fn a_transaction_cancelled_in_the_queue_does_not_run() {
     assert_eq!(text(&store, &second).await, None);
 }
 
+/// A transaction that takes longer than a group may.
+struct Slow {
+    may_end: std::sync::mpsc::Receiver<()>,
+}
+
+#[async_trait]
+impl TransactionBody for Slow {
+    async fn run(&mut self, _: &mut dyn Transaction) -> Result<(), AbortReason> {
+        // Ends also if the test has failed.
+        let _ = self.may_end.recv_timeout(Duration::from_secs(10));
+        std::thread::sleep(Duration::from_millis(120));
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_group_ends_after_a_long_transaction_and_what_follows_can_still_be_cancelled() {
+    let database = TestDatabase::new();
+    let store = database.open();
+    let other = database.raw();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let key = status("first");
+    let mut first = Box::pin(put(&store, &key, "1", Derived::default()));
+    assert!((&mut first).now_or_never().is_none());
+    started(&store, 1).await;
+    // These form one group when the lock is free.
+    let slow = [(); 2].map(|()| {
+        let (end, may_end) = std::sync::mpsc::channel();
+        (end, store.run_transaction(Box::new(Slow { may_end })))
+    });
+    let [(end_first, first_slow), (end_second, mut second_slow)] = slow;
+    let (mut first_slow, key) = (Box::pin(first_slow), status("cancelled"));
+    assert!((&mut first_slow).now_or_never().is_none());
+    assert!((&mut second_slow).now_or_never().is_none());
+    let mut cancelled = Box::pin(put(&store, &key, "1", Derived::default()));
+    assert!((&mut cancelled).now_or_never().is_none());
+    other.execute_batch("COMMIT").unwrap();
+    first.await.unwrap();
+    started(&store, 2).await;
+    drop(cancelled);
+    end_first.send(()).unwrap();
+    // The first one of the group is answered while the second one runs.
+    first_slow.await.unwrap();
+    assert!((&mut second_slow).now_or_never().is_none());
+    end_second.send(()).unwrap();
+    second_slow.await.unwrap();
+    put(&store, &status("last"), "1", Derived::default())
+        .await
+        .unwrap();
+    assert_eq!(text(&store, &key).await, None);
+}
+
 /// A transaction whose drop can be observed.
 struct Heavy {
     _weight: std::sync::Arc<()>,
