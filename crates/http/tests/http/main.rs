@@ -9,6 +9,7 @@
 )]
 
 mod access;
+mod access_to_others;
 mod account_permissions;
 mod accounts;
 mod action_requests;
@@ -42,6 +43,7 @@ mod policies;
 mod policy_rules;
 mod preconditions;
 mod proposals;
+mod query_access;
 mod rate_limits;
 mod references;
 mod reserved;

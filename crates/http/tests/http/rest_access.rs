@@ -1,20 +1,17 @@
-//! Every write over REST, called by every kind of caller, and every route with tokens that do not
-//! count any more. A route without a row fails the test.
+//! Every write and every read over REST, sent by every kind of caller, and every route with tokens
+//! that are not valid any more. A route or an action without a row fails the test.
 
 use std::collections::BTreeSet;
 
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
-use docent_catalog::Caller;
-use docent_model::Urn;
 use serde_json::{Value, json};
 
-use crate::access::{CALLERS, TAG, app, domain_token, tokens};
-use crate::support::{App, DATASET, encoded, proposal, token_of};
+use crate::access::{TAG, app, ended_tokens, tokens};
+use crate::support::{App, DATASET, encoded, proposal};
 use crate::tokens::{PROTECTED, concrete};
 
-/// Those of `access.rs`, and one who may propose changes.
-const PROPOSER: (char, &str) = ('P', "paula");
+const PROPOSER: char = 'P';
 
 /// Those who may edit [`DATASET`]: an Editor, an administrator, the steward of its domain, its
 /// owner and a token for its domain.
@@ -22,7 +19,9 @@ const DATASET_EDITORS: &str = "EASOD";
 const EDITORS: &str = "EA";
 /// Those who may delete [`DATASET`].
 const DELETERS: &str = "EAD";
-const EVERYONE: &str = "REASHOPD";
+const EVERYONE: &str = "REASHOPDV";
+/// The administrator, also with a token that only reads; not with one for a domain.
+const ADMINISTRATORS: &str = "AV";
 
 /// A method, a route, the rest of the address, the body, who may send it, and whether those who
 /// may not edit can propose it. What deletes something comes last.
@@ -41,19 +40,10 @@ pub(crate) enum Proposable {
     No,
 }
 
-/// Routes that only read, whatever their method. GraphQL has its own test.
-const READING: [(&str, &str); 10] = [
+/// Routes whose callers other tests walk: those of GraphQL, and that of the caller's own password.
+const ELSEWHERE: [(&str, &str); 3] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
-    // For administrators: `audit.rs` tests who may.
-    ("POST", "/openapi/v1/events/audit/search"),
-    ("POST", "/openapi/v1/trace/write/{trace}"),
-    ("POST", "/openapi/v2/entity/batch/{type}"),
-    ("POST", "/openapi/v3/entity/scroll"),
-    ("POST", "/openapi/v3/entity/{type}/batchGet"),
-    ("POST", "/openapi/v3/relationship/scroll"),
-    ("POST", "/openapi/v3/lineage/scroll"),
-    // About the caller's own account.
     ("POST", "/changePassword"),
 ];
 
@@ -271,19 +261,8 @@ async fn restore(app: &App) {
 #[tokio::test]
 async fn every_write_is_denied_to_exactly_those_who_lack_the_privilege() {
     let app = app().await;
-    let mut callers = CALLERS.to_vec();
-    callers.push(PROPOSER);
-    let mut tokens = tokens(&app, &callers).await;
-    tokens.push(domain_token(&app).await);
+    let tokens = tokens(&app).await;
     let rows = rows();
-    let covered: BTreeSet<_> = rows
-        .iter()
-        .map(|(method, route, ..)| (*method, *route))
-        .chain(READING)
-        .collect();
-    let writing = PROTECTED.into_iter().filter(|(method, _)| *method != "GET");
-    assert_eq!(covered, writing.collect(), "every route has a row");
-
     for (method, route, rest, body, allowed, proposable) in &rows {
         let path = format!("{}{rest}", route.split("/{").next().unwrap());
         let by_right = |(letter, _): &&(char, String)| allowed.contains(*letter);
@@ -294,7 +273,7 @@ async fn every_write_is_denied_to_exactly_those_who_lack_the_privilege() {
             let response = app.respond(request(method, &path, token, body)).await;
             let is_proposed = response.headers().contains_key("x-docent-proposal");
             let name = format!("{method} {path} by {letter}");
-            if *letter == PROPOSER.0 && *proposable == Proposable::Yes {
+            if *letter == PROPOSER && *proposable == Proposable::Yes {
                 assert!(response.status().is_success(), "{name}");
                 assert!(is_proposed, "{name}");
             } else {
@@ -310,34 +289,215 @@ async fn every_write_is_denied_to_exactly_those_who_lack_the_privilege() {
     }
 }
 
+/// A method, a route, what replaces its parameters and follows it, the body, and who may send it.
+type Read = (&'static str, &'static str, String, Value, &'static str);
+
+/// What only reads, whatever its method.
+fn reads() -> Vec<Read> {
+    let dataset = encoded(DATASET);
+    let get = |route, rest: &str| ("GET", route, rest.to_owned(), Value::Null, EVERYONE);
+    let post = |route, rest: &str, body| ("POST", route, rest.to_owned(), body, EVERYONE);
+    let action = |route, name: &str, body| post(route, &format!("?action={name}"), body);
+    let run = |dry_run: Value| json!({"runId": "nightly", "dryRun": dry_run});
+    let mut reads = vec![
+        get(
+            "/aspects/{*urn}",
+            &format!("/{dataset}?aspect=datasetProperties&version=0"),
+        ),
+        get("/entitiesV2/{*urn}", &format!("/{dataset}")),
+        get("/entities/{*urn}", &format!("/{dataset}")),
+        get(
+            "/relationships",
+            &format!("?urn={dataset}&direction=OUTGOING&types=List(OwnedBy)"),
+        ),
+        get(
+            "/openapi/relationships/v1",
+            &format!("?urn={dataset}&direction=OUTGOING&relationshipTypes=OwnedBy"),
+        ),
+        get(
+            "/openapi/operations/messaging/{queue}/consumer/lag",
+            "/mcp/consumer/lag",
+        ),
+        get(
+            "/openapi/operations/kafka/{queue}/consumer/offsets",
+            "/mcp/consumer/offsets",
+        ),
+        get(
+            "/openapi/v1/registry/models/entity/specifications",
+            "?count=1",
+        ),
+        get(
+            "/openapi/v2/timeline/v1/{*urn}",
+            &format!("/{dataset}?categories=DOCUMENTATION"),
+        ),
+        get("/openapi/v3/entity/{type}", "/dataset?query=*&count=10"),
+        get(
+            "/openapi/v3/entity/{type}/{*urn}",
+            &format!("/dataset/{dataset}"),
+        ),
+        get(
+            "/openapi/v3/entity/{type}/{*urn}",
+            &format!("/dataset/{dataset}/datasetProperties"),
+        ),
+        post(
+            "/openapi/v1/trace/write/{trace}",
+            "/0123456789abcdef0123456789abcdef",
+            json!({DATASET: ["datasetProperties"]}),
+        ),
+        post(
+            "/openapi/v2/entity/batch/{type}",
+            "/dataset",
+            json!({"urns": [DATASET], "aspectNames": ["domains"]}),
+        ),
+        post(
+            "/openapi/v3/entity/scroll",
+            "?query=*&count=10",
+            json!({"entities": ["dataset"]}),
+        ),
+        post(
+            "/openapi/v3/entity/{type}/batchGet",
+            "/dataset/batchGet",
+            json!([{"urn": DATASET, "domains": {}}]),
+        ),
+        post("/openapi/v3/relationship/scroll", "?count=10", json!({})),
+        post(
+            "/openapi/v3/lineage/scroll",
+            "?count=10",
+            json!({"urns": [DATASET]}),
+        ),
+        action(
+            "/entities",
+            "search",
+            json!({"entity": "dataset", "input": "*", "start": 0, "count": 10}),
+        ),
+        action(
+            "/entities",
+            "autocomplete",
+            json!({"entity": "dataset", "query": "fct", "limit": 10}),
+        ),
+        action(
+            "/entities",
+            "browse",
+            json!({"entity": "dataset", "path": "", "start": 0, "limit": 10}),
+        ),
+        action(
+            "/entities",
+            "listUrns",
+            json!({"entity": "dataset", "start": 0, "count": 10}),
+        ),
+        action(
+            "/entities",
+            "deleteReferences",
+            json!({"urn": TAG, "dryRun": true}),
+        ),
+        action(
+            "/aspects",
+            "getTimeseriesAspectValues",
+            json!({"urn": DATASET, "entity": "dataset", "aspect": "datasetProfile"}),
+        ),
+        action("/aspects", "getCount", json!({"aspect": "datasetKey"})),
+        action("/runs", "list", json!({"pageOffset": 0, "pageSize": 10})),
+        action("/runs", "describe", run(Value::Null)),
+        action(
+            "/usageStats",
+            "query",
+            json!({"resource": DATASET, "duration": "DAY", "startTime": 0, "endTime": 1}),
+        ),
+        action(
+            "/usageStats",
+            "queryRange",
+            json!({"resource": DATASET, "duration": "DAY", "rangeFromEnd": "WEEK"}),
+        ),
+    ];
+    // What a rollback would do needs the right to do it.
+    let rollback = "?action=rollback".to_owned();
+    reads.push(("POST", "/runs", rollback, run(json!(true)), EDITORS));
+    reads.push((
+        "POST",
+        "/openapi/v1/events/audit/search",
+        String::new(),
+        json!({}),
+        ADMINISTRATORS,
+    ));
+    reads
+}
+
+/// The actions of a route, as its documentation lists them.
+fn documented_actions(document: &Value, route: &str) -> Vec<String> {
+    let parameters = document["paths"][route]["post"]["parameters"].as_array();
+    let is_action = |it: &&Value| it["name"] == "action";
+    let action = parameters.into_iter().flatten().find(is_action);
+    let names = action.and_then(|it| it["schema"]["enum"].as_array());
+    let names = names.into_iter().flatten().filter_map(Value::as_str);
+    names.map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn every_route_and_every_action_has_a_row() {
+    let (rows, reads) = (rows(), reads());
+    let written = rows.iter().map(|row| (row.0, row.1, &*row.2));
+    let read = reads.iter().map(|row| (row.0, row.1, &*row.2));
+    let all: Vec<_> = written.chain(read).collect();
+    let routes = all.iter().map(|(method, route, _)| (*method, *route));
+    let covered: BTreeSet<_> = routes.chain(ELSEWHERE).collect();
+    assert_eq!(covered, PROTECTED.into_iter().collect());
+
+    let app = app().await;
+    let (_, document) = app.get("/openapi/v3/api-docs").await;
+    let mut count = 0;
+    for (method, route) in PROTECTED {
+        for action in documented_actions(&document, route) {
+            let rest = format!("?action={action}");
+            assert!(all.contains(&(method, route, &rest)), "{route}{rest}");
+            count += 1;
+        }
+    }
+    // The documentation names the actions in the form that is read here.
+    assert!(count > 15, "{count}");
+}
+
+#[tokio::test]
+async fn every_read_is_answered_to_exactly_those_who_may_send_it() {
+    let app = app().await;
+    let tokens = tokens(&app).await;
+    restore(&app).await;
+    for (method, route, rest, body, allowed) in reads() {
+        let path = format!("{}{rest}", route.split("/{").next().unwrap());
+        for (letter, token) in &tokens {
+            let (status, reply) = app.send(request(method, &path, token, &body)).await;
+            let name = format!("{method} {path} by {letter}: {reply}");
+            if allowed.contains(*letter) {
+                assert!(status.is_success(), "{status} {name}");
+            } else {
+                assert_eq!(status, StatusCode::FORBIDDEN, "{name}");
+            }
+        }
+    }
+}
+
+/// The caller's password needs a token that stands for the whole user.
+#[tokio::test]
+async fn a_password_is_not_changed_with_a_token_that_has_a_scope() {
+    let app = app().await;
+    let body = json!({"currentPassword": "unknown", "newPassword": "long and not common at all"});
+    for (letter, token) in tokens(&app).await {
+        let (status, reply) = app
+            .send(request("POST", "/changePassword", &token, &body))
+            .await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{letter}: {reply}");
+        let message = reply["message"].as_str().unwrap();
+        let is_scoped = message.contains("the access token");
+        assert_eq!(is_scoped, "VD".contains(letter), "{letter}: {message}");
+    }
+}
+
 #[tokio::test]
 async fn expired_revoked_and_suspended_callers_are_rejected_on_every_route() {
     let app = app().await;
-    let name = |name: &str| format!("urn:li:corpuser:{name}");
-    let expired = token_of(&app.catalog, &name("eddie"), Some(1_000)).await;
-    let revoked = token_of(&app.catalog, &name("rita"), None).await;
-    let suspended = token_of(&app.catalog, &name("sam"), None).await;
-    app.clock.advance(1_000);
-    let system = Caller::system();
-    let listed = app
-        .graphql(r#"{ listAccessTokens(input: { filters: [{ field: "ownerUrn", values: ["urn:li:corpuser:rita"] }] }) { tokens { id } } }"#)
-        .await;
-    let id = listed["data"]["listAccessTokens"]["tokens"][0]["id"].as_str();
-    app.catalog
-        .revoke_token(&system, id.unwrap())
-        .await
-        .unwrap();
-    app.ingest(&name("sam"), "corpUserInfo", &json!({"active": true}))
-        .await;
-    let sam = Urn::parse(&name("sam")).unwrap();
-    app.catalog.suspend_user(&system, &sam).await.unwrap();
+    let tokens = ended_tokens(&app).await;
     for (method, route) in PROTECTED {
         let path = concrete(route);
-        for (kind, token) in [
-            ("expired", &expired),
-            ("revoked", &revoked),
-            ("suspended", &suspended),
-        ] {
+        for (kind, token) in &tokens {
             let (status, _) = app.send(request(method, &path, token, &json!({}))).await;
             assert_eq!(status, StatusCode::UNAUTHORIZED, "{method} {path} {kind}");
         }

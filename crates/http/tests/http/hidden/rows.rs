@@ -187,14 +187,14 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
         (
             "POST",
             "/openapi/v1/trace/write/",
-            query("none"),
+            query("0123456789abcdef0123456789abcdef"),
             json!({TABLE: ["datasetProperties"]}),
         ),
         (
             "POST",
             "/openapi/v2/entity/batch/",
             query("dataset"),
-            json!({"entities": [{"urn": TABLE}, {"urn": DATASET}], "aspectNames": ["domains"]}),
+            json!({"urns": [TABLE, DATASET], "aspectNames": ["domains"]}),
         ),
         (
             "POST",
@@ -254,7 +254,7 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
             "POST",
             "/openapi/v3/relationship/scroll",
             query("?count=1000"),
-            json!({"destination_filter": filter(TABLE)}),
+            json!({"destinationFilter": filter(TABLE)}),
         ),
         (
             "POST",

@@ -92,7 +92,7 @@ pub(crate) async fn assign(app: &App, user: &str, role_name: &str) {
 }
 
 /// Writes a policy for one user.
-pub(super) async fn grant(
+pub(crate) async fn grant(
     app: &App,
     name: &str,
     user: &str,
