@@ -34,8 +34,8 @@ use docent_model::aspects::TokenScope;
 use crate::privilege::{self, Privilege};
 use crate::{Caller, Catalog, Error};
 pub(crate) use cache::read_policies;
-pub use demand::managers as type_managers;
 pub(crate) use demand::use_case_of;
+pub use demand::{is_managed as is_managed_aspect, managers as type_managers};
 pub(crate) use grants::DeletedGrantees;
 pub(crate) use hierarchy::{Place, parent_aspect, read_move, read_parent};
 pub(crate) use policy::{Policy, has_criteria};
@@ -217,6 +217,12 @@ impl Catalog {
         let user = access.rights(self.store(), caller.actor()).await?;
         Ok(Some(CallerRights::new(user, caller)))
     }
+}
+
+/// Whether a profile is the caller's own, which needs no privilege. A token with a scope has
+/// privileges alone.
+pub fn is_own_profile(caller: &Caller, user: &Urn) -> bool {
+    user == caller.actor() && caller.scope().is_none()
 }
 
 /// The error for a caller without any of the privileges. `scope` is that of the caller's token, if

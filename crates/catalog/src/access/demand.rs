@@ -44,7 +44,7 @@ pub(crate) fn may_move(aspect: AspectName) -> bool {
 /// Whether rights depend on the aspect, or it belongs to one person. That somebody may edit the
 /// entity says nothing about those. The status of an account has its own rule
 /// ([`crate::proposal::Requirement::AccountStatusUnchanged`]).
-pub(crate) fn is_managed(entity_type: &str, aspect: Option<AspectName>) -> bool {
+pub fn is_managed(entity_type: &str, aspect: Option<AspectName>) -> bool {
     match entity_type {
         "dataHubConnection" | "dataHubPolicy" | "dataHubRole" | "dataHubSecret"
         | "globalSettings" => true,

@@ -1,7 +1,7 @@
 //! What the caller may do, for pages that hide what is not allowed.
 
 use docent_catalog::Error;
-use docent_catalog::access::type_managers;
+use docent_catalog::access::{is_managed_aspect, is_own_profile, type_managers};
 use docent_catalog::action_requests::is_proposable_type;
 use docent_catalog::audit::AUDIT_PRIVILEGES;
 use docent_catalog::privilege::{self as p, Privilege};
@@ -85,6 +85,9 @@ const fn field(
         aspect,
     }
 }
+
+/// What users write about themselves.
+const PROFILE: &str = "corpUserEditableInfo";
 
 /// What the catalog demands for each. A privilege of DataHub that no change here needs is not
 /// among them: a page must not offer what is denied.
@@ -176,6 +179,23 @@ impl EntityPrivilege {
                 .is_some_and(|(spec, aspect)| spec.has_aspect(aspect))
         })
     }
+
+    /// Whether the field is about the profile of a user.
+    fn is_about_profile(&self, urn: &Urn) -> bool {
+        urn.entity_type() == "corpuser" && self.name == "canEditDescription"
+    }
+
+    /// Whether rights depend on what the field is about, or it belongs to one person: editing the
+    /// entity does not include it.
+    fn is_managed(&self, urn: &Urn) -> bool {
+        let aspect = if self.is_about_profile(urn) {
+            Some(PROFILE)
+        } else {
+            self.aspect
+        };
+        let aspect = aspect.and_then(|name| Registry::get().aspect(name));
+        is_managed_aspect(urn.entity_type(), aspect)
+    }
 }
 
 /// The caller's privileges that do not depend on an entity.
@@ -197,7 +217,8 @@ pub(super) async fn of_entities(
     _: Args<'_>,
 ) -> BatchResult {
     let urns: Vec<Urn> = entities.iter().map(|entity| entity.urn().clone()).collect();
-    let mut privileges: Vec<Privilege> = vec![p::EDIT_ENTITY, p::PROPOSE_CHANGES];
+    let mut privileges: Vec<Privilege> =
+        vec![p::EDIT_ENTITY, p::EDIT_USER_PROFILE, p::PROPOSE_CHANGES];
     privileges.extend(ENTITY.iter().flat_map(|field| field.privileges));
     for urn in &urns {
         privileges.extend(type_managers(urn.entity_type()));
@@ -209,13 +230,18 @@ pub(super) async fn of_entities(
         .granted(&context.caller, &privileges, &urns)
         .await?;
     let of_entity = |(urn, granted): (&Urn, &Vec<Privilege>)| {
-        let whole = granted.contains(&p::EDIT_ENTITY)
-            || type_managers(urn.entity_type())
-                .iter()
-                .any(|manager| granted.contains(manager));
+        let has_any = |privileges: &[Privilege]| privileges.iter().any(|it| granted.contains(it));
+        let manages = has_any(type_managers(urn.entity_type()));
+        let edits_profile =
+            has_any(&[p::EDIT_USER_PROFILE]) || is_own_profile(&context.caller, urn);
         let fields = ENTITY.iter().filter(|field| field.applies_to(urn));
         let fields = fields.map(|field| {
-            let has = whole || field.privileges.iter().any(|it| granted.contains(it));
+            let edits = if field.is_managed(urn) {
+                field.is_about_profile(urn) && edits_profile
+            } else {
+                has_any(&[p::EDIT_ENTITY]) || has_any(field.privileges)
+            };
+            let has = manages || edits;
             (field.name.to_owned(), Value::Bool(has))
         });
         let mut fields: Map<String, Value> = fields.collect();

@@ -42,6 +42,7 @@ mod patches;
 mod policies;
 mod policy_rules;
 mod preconditions;
+mod privilege_offers;
 mod proposals;
 mod query_access;
 mod rate_limits;
