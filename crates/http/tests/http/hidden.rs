@@ -2,6 +2,7 @@
 //! write that names it, gets the reply of a server that has never stored it. A query or a route
 //! without a row fails the test.
 
+mod columns;
 mod references;
 mod replies;
 mod rows;

@@ -52,24 +52,47 @@ fn filter(field: &str, condition: &str, value: &str) -> Value {
     json!({"filter": {"or": [{"and": [{"field": field, "condition": condition, "values": [value]}]}]}})
 }
 
+/// The time series that need a privilege to be read, the privilege, and the field that tells.
+const STATISTICS: [(&str, &str, &str); 3] = [
+    (
+        "operation",
+        "VIEW_DATASET_OPERATIONS",
+        "canViewDatasetOperations",
+    ),
+    (
+        "datasetProfile",
+        "VIEW_DATASET_PROFILE",
+        "canViewDatasetProfile",
+    ),
+    (
+        "datasetUsageStatistics",
+        "VIEW_DATASET_USAGE",
+        "canViewDatasetUsage",
+    ),
+];
+
 #[tokio::test]
 async fn statistics_of_datasets_need_their_privileges() {
     let app = App::with_operations().await;
     let profile = json!({"timestampMillis": 1000, "rowCount": 5});
     app.ingest(DATASET, "datasetProfile", &profile).await;
+    let bucket = json!({"bucket": 0, "duration": "DAY", "resource": DATASET, "metrics": {"totalSqlQueries": 7}});
+    let path = "/usageStats?action=batchIngest";
+    let (status, reply) = app.post(path, &json!({"buckets": [bucket]})).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
     let user = "urn:li:corpuser:pia";
     let token = token_of(&app.catalog, user, None).await;
     let (system, users) = (Caller::system(), [Urn::parse(user).unwrap()]);
     let proposer = role("Proposer");
     let assigned = app.catalog.assign_role(&system, &users, Some(&proposer));
     assigned.await.unwrap();
+    // How many points the user sees of each.
     let seen = async || {
-        let shown = format!(
-            r#"{{ dataset(urn: "{DATASET}") {{ privileges {{ datasetProfile: canViewDatasetProfile operation: canViewDatasetOperations }} }} }}"#
-        );
+        let fields = STATISTICS.map(|(_, _, field)| field).join(" ");
+        let shown = format!(r#"{{ dataset(urn: "{DATASET}") {{ privileges {{ {fields} }} }} }}"#);
         let shown = app.graphql_as(&token, &shown).await;
         let mut counts = Vec::new();
-        for aspect in ["operation", "datasetProfile"] {
+        for (aspect, _, field) in STATISTICS {
             let body = json!({"urn": DATASET, "entity": "dataset", "aspect": aspect});
             let (_, reply) = app.send_as(&token, "POST", READ, &body).await;
             let values = reply["value"]["values"].as_array();
@@ -77,27 +100,34 @@ async fn statistics_of_datasets_need_their_privileges() {
             let path = format!("/openapi/v3/entity/dataset/{}/{aspect}", encoded(DATASET));
             let (status, reply) = app.send_as(&token, "GET", &path, &Value::Null).await;
             assert_eq!(status.is_success(), count > 0, "{reply}");
-            let shown = &shown["data"]["dataset"]["privileges"][aspect];
+            let shown = &shown["data"]["dataset"]["privileges"][field];
             assert_eq!(*shown, count > 0, "{aspect}");
             counts.push(count);
         }
+        let usage = json!({"resource": DATASET, "duration": "DAY", "startTime": 0, "endTime": 1});
+        let path = "/usageStats?action=query";
+        let (_, reply) = app.send_as(&token, "POST", path, &usage).await;
+        let sees_usage = reply.to_string().contains("totalSqlQueries\":7");
+        assert_eq!(sees_usage, counts[2] > 0, "{reply}");
         counts
     };
-    assert_eq!(seen().await, [3, 1]);
+    assert_eq!(seen().await, [3, 1, 1]);
     let base = "urn:li:dataHubPolicy:view-dataset-sensitive";
     let delete = format!(r#"mutation {{ deletePolicy(urn: "{base}") }}"#);
     let deleted = app.graphql(&delete).await;
     assert_eq!(deleted["data"]["deletePolicy"], base);
-    assert_eq!(seen().await, [0, 0]);
-    let policy = json!({
-        "type": "METADATA", "state": "ACTIVE", "name": "Operations of one dataset",
-        "privileges": ["VIEW_DATASET_OPERATIONS"],
-        "actors": {"users": [user], "resourceOwners": false, "allUsers": false, "allGroups": false},
-        "resources": {"resources": [DATASET]},
-    });
-    app.mutate("createPolicy", "PolicyUpdateInput", policy)
-        .await;
-    assert_eq!(seen().await, [3, 0]);
+    assert_eq!(seen().await, [0, 0, 0]);
+    for ((_, privilege, _), expected) in STATISTICS.iter().zip([[3, 0, 0], [3, 1, 0], [3, 1, 1]]) {
+        let policy = json!({
+            "type": "METADATA", "state": "ACTIVE", "name": format!("{privilege} on one dataset"),
+            "privileges": [privilege],
+            "actors": {"users": [user], "resourceOwners": false, "allUsers": false, "allGroups": false},
+            "resources": {"resources": [DATASET]},
+        });
+        app.mutate("createPolicy", "PolicyUpdateInput", policy)
+            .await;
+        assert_eq!(seen().await, expected, "{privilege}");
+    }
     assert_eq!(app.times(&json!({})).await.len(), 3, "the administrator");
 }
 
