@@ -4,8 +4,9 @@
 //! may do it ([`authorization`]), outside any transaction. Then one transaction reads the aspects
 //! that the list touches in one call, applies the list in order ([`batch`]), and hands the writes
 //! to the store: at the end, or earlier where an item needs a query that only the store can answer.
-//! An error rolls everything back.
+//! An error rolls everything back. Changes of long values are computed outside ([`ahead`]).
 
+mod ahead;
 mod authorization;
 mod batch;
 mod json;
@@ -26,6 +27,7 @@ use crate::request_demands::Demands;
 use crate::runs::EntityRollback;
 use crate::view::is_managed_type;
 use crate::{Caller, Catalog, Error, ErrorKind};
+use ahead::Ahead;
 use authorization::{Authorization, Visibility};
 use batch::Batch;
 pub(crate) use batch::account_status::may_change as may_change_account_status;
@@ -162,25 +164,39 @@ impl Catalog {
         prepared: &Arc<[Prepared]>,
     ) -> Result<Applied, Error> {
         let authorization = self.authorization_of(caller, prepared).await?;
-        let stamp = AuditStamp::new(caller.actor(), self.now_ms());
+        let mut stamp = AuditStamp::new(caller.actor(), self.now_ms());
+        let mut ahead = Arc::new(Ahead::on_request());
+        let mut turn = None;
         let mut applied = Applied::default();
         for _ in 0..MAX_TRANSACTIONS {
-            let (prepared, stamp) = (Arc::clone(prepared), stamp.clone());
-            let authorization = authorization.clone();
             let policies = authorization.as_ref().map(|it| it.policies.as_slice());
             let event = self.audit_event(caller, stamp.time, policies.unwrap_or_default());
-            let part: Applied = transact(self.store(), move |tx| {
-                let prepared = Arc::clone(&prepared);
-                let authorization = authorization.clone();
-                let (stamp, event) = (stamp.clone(), event.clone());
-                Box::pin(async move {
-                    Batch::run(tx, &prepared, authorization.as_deref(), stamp, event).await
-                })
+            let part: Result<Applied, Error> = transact(self.store(), {
+                let (prepared, stamp) = (Arc::clone(prepared), stamp.clone());
+                let (authorization, ahead) = (authorization.clone(), Arc::clone(&ahead));
+                move |tx| {
+                    let (prepared, ahead) = (Arc::clone(&prepared), Arc::clone(&ahead));
+                    let authorization = authorization.clone();
+                    let (stamp, event) = (stamp.clone(), event.clone());
+                    Box::pin(async move {
+                        let authorization = authorization.as_deref();
+                        Batch::run(tx, &prepared, authorization, stamp, event, ahead).await
+                    })
+                }
             })
-            .await?;
+            .await;
+            let requested = ahead.requested();
+            if !requested.is_empty() {
+                turn = Some(ahead::take_turn().await?);
+                stamp = AuditStamp::new(caller.actor(), self.now_ms());
+                ahead = Arc::new(self.compute_ahead(prepared, requested, &stamp).await?);
+                continue;
+            }
+            let part = part?;
             let unfinished = part.unfinished;
             applied.add(part);
             if !unfinished {
+                drop(turn);
                 return Ok(applied);
             }
         }

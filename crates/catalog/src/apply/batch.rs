@@ -18,6 +18,7 @@ mod grants;
 mod groups;
 mod labels;
 mod load;
+mod long_values;
 mod places;
 mod release;
 mod requirements;
@@ -28,10 +29,11 @@ mod trail;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+pub(super) use current::Current;
+
 use authorize::Decision;
 use budget::Budget;
 use columns::KnownColumns;
-use current::Current;
 use docent_model::aspects::AuditStamp;
 use docent_model::patch::Patch;
 use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, point_id};
@@ -46,14 +48,13 @@ use load::touched_keys;
 use trail::Trail;
 
 use super::Applied;
+use super::ahead::Ahead;
 use super::authorization::{Authorization, Visibility};
 use super::prepare::{Payload, Prepared, about_proposal};
 use crate::access::DeletedGrantees;
 use crate::proposal::{Change, Edit, Proposal};
 use crate::{ConflictReason, Error, external_record, hooks};
 
-/// The limit of a request body. Patches need it too, because they add to the stored value.
-const MAX_PATCHED_BYTES: usize = 16 * 1024 * 1024;
 pub(super) struct Batch<'t> {
     tx: &'t mut dyn Transaction,
     /// Aspects as the list has left them so far, read from the store on first use.
@@ -65,9 +66,14 @@ pub(super) struct Batch<'t> {
     /// Entities that did not exist before the list.
     created: HashSet<Urn>,
     columns: KnownColumns,
+    /// What the last used platform says about the names of its datasets.
+    delimiter: Option<(Arc<StoredAspect>, Option<String>)>,
     /// Not yet handed to the store.
     writes: Vec<AspectWrite>,
     budget: Budget,
+    ahead: Arc<Ahead>,
+    /// The index of the current item.
+    index: usize,
     is_resumable: bool,
     /// How many references to deleted entities were removed.
     released: usize,
@@ -96,8 +102,10 @@ impl<'t> Batch<'t> {
         authorization: Option<&Authorization>,
         stamp: AuditStamp,
         event: Option<AuditEvent>,
+        ahead: Arc<Ahead>,
     ) -> Result<Applied, Error> {
         let mut batch = Self::new(tx, prepared, stamp);
+        batch.ahead = ahead;
         batch.items(prepared, authorization).await?;
         batch.remove_grants().await?;
         batch.flush().await?;
@@ -140,8 +148,11 @@ impl<'t> Batch<'t> {
                 .collect(),
             created: HashSet::new(),
             columns: KnownColumns::default(),
+            delimiter: None,
             writes: Vec::with_capacity(prepared.len() * 2),
             budget: Budget::default(),
+            ahead: Arc::default(),
+            index: 0,
             is_resumable: is_resumable(prepared),
             released: 0,
             places: HashMap::new(),
@@ -223,6 +234,8 @@ impl<'t> Batch<'t> {
                 }
                 self.signs_links = self.signs_links(authorization, item).await?;
             }
+            self.index = index;
+            self.request_long_changes(prepared, index)?;
             self.item(item).await.map_err(about)?;
         }
         if let Some(authorization) = authorization {
@@ -377,7 +390,12 @@ impl<'t> Batch<'t> {
             };
             return self.push(write).await;
         }
-        let current = Current::new(self.get(urn, aspect).await?);
+        let current = self.current(urn, aspect).await?;
+        if let Some(row) = current.unparsed_row()
+            && !payload.has_text(&row.metadata)
+        {
+            self.budget.compare(row)?;
+        }
         self.store(&item.proposal, aspect, payload, true, &current)
             .await
     }
@@ -389,12 +407,15 @@ impl<'t> Batch<'t> {
         aspect: AspectName,
         edit: &Edit,
     ) -> Result<(), Error> {
-        let current = Current::new(self.get(&proposal.urn, aspect).await?);
-        self.budget.parse(current.row())?;
-        let Some(value) = edit.run(current.value(aspect)?, &self.stamp)? else {
+        let current = self.current(&proposal.urn, aspect).await?;
+        let key = AspectKey::new(&proposal.urn, aspect);
+        let stamp = self.stamp.clone();
+        let payload = self.new_value(&key, &current, |_| {
+            current.edited(entity, aspect, edit, &stamp)
+        })?;
+        let Some(payload) = payload else {
             return Ok(());
         };
-        let payload = Payload::check(entity, aspect, value, None)?;
         self.ensure_entity(&proposal.urn, entity, proposal.system_metadata.as_ref())
             .await?;
         self.store(proposal, aspect, &payload, false, &current)
@@ -411,24 +432,19 @@ impl<'t> Batch<'t> {
         let Prepared {
             proposal, entity, ..
         } = item;
-        let current = Current::new(self.get(&proposal.urn, aspect).await?);
+        let current = self.current(&proposal.urn, aspect).await?;
         if current.row().is_none() && patch.only_removes() {
             return Ok(());
         }
-        self.budget.parse(current.row())?;
-        let value = patch.apply(
-            aspect,
-            current.value(aspect)?.cloned(),
-            &self.stamp,
-            self.budget.patches(),
-        )?;
-        let payload = Payload::check(entity, aspect, value, None)?;
-        let bytes = payload.text().len();
-        if bytes > MAX_PATCHED_BYTES {
-            return Err(Error::invalid_aspect(format!(
-                "{aspect} would have {bytes} bytes after the patch: at most {MAX_PATCHED_BYTES} are allowed"
-            )));
-        }
+        let key = AspectKey::new(&proposal.urn, aspect);
+        let stamp = self.stamp.clone();
+        let payload = self.new_value(&key, &current, |work| {
+            let patched = current.patched(entity, aspect, patch, &stamp, work);
+            patched.map(Some)
+        })?;
+        let Some(payload) = payload else {
+            return Ok(());
+        };
         self.ensure_entity(&proposal.urn, entity, proposal.system_metadata.as_ref())
             .await?;
         self.store(proposal, aspect, &payload, true, &current).await

@@ -70,7 +70,7 @@ impl Catalog {
                     .into_iter()
                     .map(Prepared::check)
                     .collect::<Result<_, Error>>()?;
-                Batch::run(tx, &items, None, stamp, event).await?;
+                Batch::run(tx, &items, None, stamp, event, Arc::default()).await?;
                 Ok::<_, Error>(true)
             })
         })

@@ -1,13 +1,16 @@
 //! Rollbacks during other writes, and deletion of entities with many references.
 
 use std::cell::Cell;
+use std::sync::{Arc, Mutex};
 
-use docent_catalog::{AspectKey, Change, ErrorKind, Proposal, ReadRequest};
-use docent_model::{AspectName, Registry, SystemMetadata, Urn};
-use docent_store::LogEntry;
+use async_trait::async_trait;
+use docent_catalog::{AspectKey, Catalog, Change, ErrorKind, Proposal, ReadRequest};
+use docent_model::{AspectName, FixedClock, Registry, SystemMetadata, Urn};
+use docent_store::{LogEntry, LogPosition, Store, StoreError, TransactionBody};
+use docent_test_store::{Intercept, InterceptedStore};
 use serde_json::json;
 
-use crate::{Fixture, dataset};
+use crate::{Fixture, dataset, upsert};
 
 const ENTITIES: usize = 240;
 
@@ -111,7 +114,81 @@ async fn a_value_that_a_run_overwrote_keeps_the_entity_that_the_run_created() {
     assert_eq!(text, Some(json!({"description": "by hand"}).to_string()));
 }
 
-/// Several transactions remove a tag from thousands of assets; the last one deletes it.
+/// Notes the end of the log after every transaction.
+#[derive(Debug)]
+struct Transactions {
+    inner: Arc<dyn Store>,
+    ends: Mutex<Vec<LogPosition>>,
+}
+
+#[async_trait]
+impl Intercept for Transactions {
+    fn inner(&self) -> &dyn Store {
+        self.inner.as_ref()
+    }
+
+    async fn run_transaction(&self, body: Box<dyn TransactionBody>) -> Result<(), StoreError> {
+        let ran = self.inner.run_transaction(body).await;
+        let newest = self.inner.log_newest().await?;
+        let newest = newest.map_or(LogPosition::START, |entry| entry.position);
+        self.ends.lock().unwrap().push(newest);
+        ran
+    }
+}
+
+/// How many entities other than the deleted one each transaction of a deletion changes.
+async fn changes_of_deletion(fixture: &Fixture, target: &Urn) -> Vec<usize> {
+    let store = Arc::new(InterceptedStore(Transactions {
+        inner: Arc::clone(&fixture.store),
+        ends: Mutex::default(),
+    }));
+    let clock = Arc::new(FixedClock::at(1_790_000_000_000));
+    let catalog = Catalog::new(Arc::clone(&store) as Arc<dyn Store>, clock);
+    let mut from = fixture.store.log_newest().await.unwrap().unwrap().position;
+    let delete = Proposal::new(target.clone(), Change::DeleteEntity);
+    catalog.ingest(&fixture.caller, vec![delete]).await.unwrap();
+    let ends = std::mem::take(&mut *store.ends.lock().unwrap());
+    let mut changes = Vec::new();
+    for end in ends {
+        let mut part = fixture.store.log_read(from, 20_000).await.unwrap();
+        part.retain(|entry| entry.position <= end && entry.key.urn != *target);
+        changes.push(part.len());
+        from = end;
+    }
+    changes
+}
+
+/// What the documents promise to other writers.
+#[tokio::test]
+async fn each_transaction_of_a_deletion_removes_200_references_or_4_mib_at_most() {
+    const LONG: usize = 12;
+    let fixture = Fixture::new().await;
+    let [wide, long] = ["wide", "long"].map(|name| Urn::new("tag", name).unwrap());
+    let tagged = |urn: &Urn, tag: &Urn, context: &str| {
+        let tags = json!({"tags": [{"tag": tag, "context": context}, {"tag": "urn:li:tag:other"}]});
+        upsert(urn, "globalTags", &tags)
+    };
+    let mut list = [&wide, &long]
+        .map(|tag| upsert(tag, "tagProperties", &json!({"name": "n"})))
+        .to_vec();
+    list.extend((0..450).map(|number| tagged(&dataset(number), &wide, "short")));
+    fixture.catalog.ingest(&fixture.caller, list).await.unwrap();
+    let changes = changes_of_deletion(&fixture, &wide).await;
+    assert_eq!(changes.iter().sum::<usize>(), 450, "{changes:?}");
+    assert!(changes.iter().all(|number| *number <= 200), "{changes:?}");
+    let context = "x".repeat(1_500_000);
+    for number in 0..LONG {
+        let write = tagged(&dataset(format!("long{number}")), &long, &context);
+        let ingested = fixture.catalog.ingest(&fixture.caller, vec![write]).await;
+        ingested.unwrap();
+    }
+    let changes = changes_of_deletion(&fixture, &long).await;
+    assert_eq!(changes.iter().sum::<usize>(), LONG, "{changes:?}");
+    assert!(changes.iter().all(|number| *number <= 3), "{changes:?}");
+}
+
+/// Several transactions remove a tag from thousands of assets; the last one deletes it. Another
+/// writer gets its turn between them: it waits for two or three of them.
 #[tokio::test]
 async fn an_entity_with_thousands_of_references_is_deleted_in_chunks() {
     const HOLDERS: usize = 2100;

@@ -1,5 +1,5 @@
 //! Limits on what one list may read and write. A list is one transaction in memory, and other
-//! writers wait for it. The limit on request bodies does not cover patches, which are small and
+//! writers wait for it. What is computed outside ([`crate::apply::ahead`]) does not count. The limit on request bodies does not cover patches, which are small and
 //! write large aspects.
 
 use std::sync::Arc;
@@ -8,21 +8,28 @@ use docent_model::patch::PatchBudget;
 use docent_store::{AspectWrite, Effect, StoredAspect};
 
 use crate::Error;
+use crate::apply::ahead::is_long;
 
 const MIB: usize = 1024 * 1024;
 /// All aspects that a list reads, together.
 const MAX_LOADED_BYTES: usize = 256 * MIB;
-/// All stored values that a list changes, together. Each change counts, even one without effect: a
-/// mebibyte takes about 40 ms to parse, check and serialise.
-const MAX_PARSED_BYTES: usize = 128 * MIB;
-/// All versions that a list writes, together: eight times the largest request body.
-const MAX_PRODUCED_BYTES: usize = 128 * MIB;
+/// All stored values that a list changes in its transaction, together. Each change counts, even one
+/// without effect: a mebibyte takes about 40 ms to parse, check and serialise. The largest value
+/// must fit, because the transaction changes it if others did so while it was changed outside.
+const MAX_PARSED_BYTES: usize = 20 * MIB;
+/// A value that is only compared takes this part of the time.
+const COMPARED_PART: usize = 4;
+/// All versions that a list writes, together: four times the largest request body.
+const MAX_PRODUCED_BYTES: usize = 64 * MIB;
+/// What each of several transactions changes or writes: about 150 ms, for which others wait.
+const MAX_CHUNK_BYTES: usize = 4 * MIB;
 /// Pending writes beyond this are flushed.
 const MAX_PENDING_BYTES: usize = 8 * MIB;
 
 #[derive(Default)]
 pub(super) struct Budget {
     loaded: usize,
+    has_long_values: bool,
     parsed: usize,
     produced: usize,
     pending: usize,
@@ -33,15 +40,30 @@ impl Budget {
     /// Counts an aspect that was read.
     pub(super) fn load(&mut self, row: &StoredAspect) -> Result<(), Error> {
         self.loaded += row.metadata.len();
+        self.has_long_values |= is_long(row);
         if self.loaded > MAX_LOADED_BYTES {
             return Err(too_large("reads", MAX_LOADED_BYTES));
         }
         Ok(())
     }
 
+    /// Whether a value was read whose change should be computed outside the transaction.
+    pub(super) fn has_long_values(&self) -> bool {
+        self.has_long_values
+    }
+
     /// Counts a stored value that is about to be parsed.
     pub(super) fn parse(&mut self, row: Option<&Arc<StoredAspect>>) -> Result<(), Error> {
-        self.parsed += row.map_or(0, |row| row.metadata.len());
+        self.count_parsed(row.map_or(0, |row| row.metadata.len()))
+    }
+
+    /// Counts a stored value that is about to be compared with a new one.
+    pub(super) fn compare(&mut self, row: &StoredAspect) -> Result<(), Error> {
+        self.count_parsed(row.metadata.len() / COMPARED_PART)
+    }
+
+    fn count_parsed(&mut self, bytes: usize) -> Result<(), Error> {
+        self.parsed += bytes;
         if self.parsed > MAX_PARSED_BYTES {
             return Err(too_large("changes values of", MAX_PARSED_BYTES));
         }
@@ -87,10 +109,10 @@ impl Budget {
     }
 
     /// Whether work that can wait for another transaction should do so.
-    pub(super) fn is_half_used(&self) -> bool {
+    pub(super) fn is_chunk_full(&self) -> bool {
         self.loaded > MAX_LOADED_BYTES / 2
-            || self.parsed > MAX_PARSED_BYTES / 2
-            || self.produced > MAX_PRODUCED_BYTES / 2
+            || self.parsed > MAX_CHUNK_BYTES
+            || self.produced > MAX_CHUNK_BYTES
     }
 }
 

@@ -1,5 +1,7 @@
 //! Creates entities with the first write to them: the key aspect and the default aspects.
 
+use std::sync::Arc;
+
 use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, defaults};
 use docent_store::AspectKey;
 use serde_json::Value;
@@ -50,10 +52,20 @@ impl Batch<'_> {
             return Ok(None);
         };
         let info = self.get(&platform, AspectName::DATA_PLATFORM_INFO).await?;
-        self.budget.parse(info.as_ref())?;
-        let delimiter = info
-            .and_then(|row| serde_json::from_str::<Value>(&row.metadata).ok())
+        let Some(info) = info else {
+            return Ok(None);
+        };
+        // A list creates many datasets of one platform.
+        if let Some((known, delimiter)) = &self.delimiter
+            && Arc::ptr_eq(known, &info)
+        {
+            return Ok(delimiter.clone());
+        }
+        self.budget.parse(Some(&info))?;
+        let delimiter = serde_json::from_str::<Value>(&info.metadata)
+            .ok()
             .and_then(|info| Some(info.get("datasetNameDelimiter")?.as_str()?.to_owned()));
+        self.delimiter = Some((info, delimiter.clone()));
         Ok(delimiter)
     }
 }

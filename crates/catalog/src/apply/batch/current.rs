@@ -2,33 +2,76 @@
 
 use std::sync::{Arc, OnceLock};
 
-use docent_model::AspectName;
+use docent_model::aspects::AuditStamp;
+use docent_model::patch::{Patch, PatchBudget};
+use docent_model::{AspectName, EntitySpec};
 use docent_store::StoredAspect;
 use serde_json::Value;
 
 use super::Payload;
 use crate::Error;
 use crate::apply::json;
-use crate::proposal::unreadable;
+use crate::proposal::{Edit, unreadable};
+
+/// The limit of a request body. Patches need it too, because they add to the stored value.
+const MAX_PATCHED_BYTES: usize = 16 * 1024 * 1024;
 
 /// The latest version of an aspect, parsed at most once: the edit, the hooks and the comparison
 /// share the value. It lives as long as its item, because parsed values are several times larger
 /// than their texts.
-pub(super) struct Current {
+pub(in crate::apply) struct Current {
     row: Option<Arc<StoredAspect>>,
     value: OnceLock<Result<Value, serde_json::Error>>,
 }
 
 impl Current {
-    pub(super) fn new(row: Option<Arc<StoredAspect>>) -> Self {
+    pub(in crate::apply) fn new(row: Option<Arc<StoredAspect>>) -> Self {
         Self {
             row,
             value: OnceLock::new(),
         }
     }
 
-    pub(super) fn row(&self) -> Option<&Arc<StoredAspect>> {
+    pub(in crate::apply) fn row(&self) -> Option<&Arc<StoredAspect>> {
         self.row.as_ref()
+    }
+
+    /// The row, unless its value was parsed outside the transaction.
+    pub(super) fn unparsed_row(&self) -> Option<&Arc<StoredAspect>> {
+        self.row.as_ref().filter(|_| self.value.get().is_none())
+    }
+
+    /// The value after a patch.
+    pub(in crate::apply) fn patched(
+        &self,
+        entity: &EntitySpec,
+        aspect: AspectName,
+        patch: &Patch,
+        stamp: &AuditStamp,
+        work: &PatchBudget,
+    ) -> Result<Payload, Error> {
+        let value = patch.apply(aspect, self.value(aspect)?.cloned(), stamp, work)?;
+        let payload = Payload::check(entity, aspect, value, None)?;
+        let bytes = payload.text().len();
+        if bytes > MAX_PATCHED_BYTES {
+            return Err(Error::invalid_aspect(format!(
+                "{aspect} would have {bytes} bytes after the patch: at most {MAX_PATCHED_BYTES} are allowed"
+            )));
+        }
+        Ok(payload)
+    }
+
+    /// The value after an edit, if it changes anything.
+    pub(in crate::apply) fn edited(
+        &self,
+        entity: &EntitySpec,
+        aspect: AspectName,
+        edit: &Edit,
+        stamp: &AuditStamp,
+    ) -> Result<Option<Payload>, Error> {
+        let value = edit.run(self.value(aspect)?, stamp)?;
+        let check = |value| Payload::check(entity, aspect, value, None);
+        value.map(check).transpose()
     }
 
     /// The value, if there is one; an error if it is not JSON.
@@ -41,7 +84,7 @@ impl Current {
     }
 
     /// The value; `None` also if it is not JSON.
-    pub(super) fn readable(&self) -> Option<&Value> {
+    pub(in crate::apply) fn readable(&self) -> Option<&Value> {
         self.parsed()?.as_ref().ok()
     }
 

@@ -12,8 +12,8 @@ pub(super) const MAX_REMOVED: usize = 1000;
 /// How many each of several transactions removes. Other writers wait for one of them, which takes
 /// some ten milliseconds.
 const REMOVED_AT_ONCE: usize = 200;
-/// How many aspects one call reads.
-const LOADED_AT_ONCE: usize = 100;
+/// How many aspects one call reads: all of them may be as large as a request.
+const LOADED_AT_ONCE: usize = 10;
 
 impl Batch<'_> {
     /// Edits one aspect of all entities that refer to `target` by it; returns whether none are
@@ -29,11 +29,7 @@ impl Batch<'_> {
         let mut is_done = holders.len() <= room;
         holders.truncate(room);
         let before = self.budget.produced();
-        for (number, some) in holders.chunks(LOADED_AT_ONCE).enumerate() {
-            if number > 0 && self.budget.is_half_used() {
-                is_done = false;
-                break;
-            }
+        'holders: for some in holders.chunks(LOADED_AT_ONCE) {
             // A write to an aspect checks that its entity exists.
             let own = some
                 .iter()
@@ -44,14 +40,19 @@ impl Batch<'_> {
                 .chain(own);
             self.load(keys).await?;
             for holder in some {
+                let has_removed = self.budget.produced() > before;
+                if has_removed && self.is_resumable && self.budget.is_chunk_full() {
+                    is_done = false;
+                    break 'holders;
+                }
                 let proposal = edit(&holder.urn);
                 let Change::Edit { aspect, edit } = &proposal.change else {
                     continue;
                 };
                 let entity = Registry::get().check_urn(&proposal.urn)?;
                 self.edit(&proposal, entity, *aspect, edit).await?;
+                self.released += 1;
             }
-            self.released += some.len();
         }
         if !is_done && room > 0 && self.budget.produced() == before {
             let message = format!(

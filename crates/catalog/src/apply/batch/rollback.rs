@@ -19,7 +19,7 @@ impl Batch<'_> {
         hard: bool,
         dry_run: bool,
     ) -> Result<(), Error> {
-        if self.budget.is_half_used() {
+        if self.budget.is_chunk_full() {
             self.applied.unfinished = true;
             return Ok(());
         }
