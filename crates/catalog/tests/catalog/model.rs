@@ -6,10 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
+use std::sync::Arc;
 
 use docent_catalog::domains::NewDomain;
 use docent_catalog::links::LinkText;
-use docent_catalog::{AspectKey, Change, Error, ErrorKind, LogicalVersion, Proposal};
+use docent_catalog::{AspectKey, Change, Error, ErrorKind, LogicalVersion, Proposal, Requirement};
+use docent_model::patch::Patch;
 use docent_model::{AspectName, Urn};
 use docent_store::version;
 use serde_json::{Value, json};
@@ -33,6 +35,7 @@ struct Dataset {
     columns: BTreeMap<&'static str, String>,
     links: Vec<(&'static str, &'static str)>,
     domain: Option<usize>,
+    removed: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -52,6 +55,13 @@ enum Operation {
     CreateDataset(usize),
     DeleteDataset(usize),
     Describe(usize, String),
+    /// Both in one list, if both exist.
+    DescribeBoth(usize, usize, String),
+    Patch(usize, String),
+    /// If the description has this version.
+    DescribeIf(usize, usize, String),
+    /// Hides the dataset, or shows it again.
+    SetRemoved(usize, bool),
     DescribeColumn(usize, &'static str, String),
     AddLink(usize, &'static str, &'static str),
     RemoveLink(usize, &'static str),
@@ -68,12 +78,18 @@ impl Operation {
         let at = random.below(DATASETS);
         let place = random.below(DOMAINS);
         let parent = (!random.one_in(3)).then(|| random.below(DOMAINS));
-        match random.below(14) {
-            0 => Self::CreateDataset(at),
+        let text = format!("text {step}");
+        match random.below(19) {
+            // Datasets have few versions, so guesses are often right.
+            13 => Self::DescribeIf(at, random.below(4), text),
+            14 => Self::DescribeBoth(at, random.below(DATASETS), text),
+            15 => Self::Patch(at, text),
+            16 => Self::SetRemoved(at, random.one_in(2)),
+            0 | 17 => Self::CreateDataset(at),
             1 if random.one_in(3) => Self::DeleteDataset(at),
             1 | 2 => Self::UnsetDomain(at),
-            3 | 4 => Self::Describe(at, format!("text {step}")),
-            5 | 6 => Self::DescribeColumn(at, random.text(&COLUMNS), format!("text {step}")),
+            3 | 4 => Self::Describe(at, text),
+            5 | 6 => Self::DescribeColumn(at, random.text(&COLUMNS), text),
             7 => Self::AddLink(at, random.text(&URLS), random.text(&LABELS)),
             8 => Self::RemoveLink(at, random.text(&URLS)),
             9 => Self::SetDomain(at, place),
@@ -98,6 +114,31 @@ impl Operation {
             Self::Describe(at, text) => {
                 let (urn, text) = (dataset(at), text.as_str());
                 catalog.update_description(caller, &urn, None, text).await
+            }
+            Self::DescribeBoth(at, other, text) => {
+                let both = [(at, "first"), (other, "second")];
+                let list = both.map(|(at, part)| describe(*at, &format!("{text}, {part}")));
+                catalog.ingest(caller, list.to_vec()).await.map(drop)
+            }
+            Self::Patch(at, text) => {
+                let operation = json!([{"op": "add", "path": "/description", "value": text}]);
+                let patch = Arc::new(Patch::from_value(operation).unwrap());
+                let aspect = AspectName::EDITABLE_DATASET_PROPERTIES;
+                let mut patch = Proposal::new(dataset(at), Change::Patch { aspect, patch });
+                patch.requirements = vec![Requirement::exists(&dataset(at), "missing")];
+                catalog.ingest(caller, vec![patch]).await.map(drop)
+            }
+            Self::DescribeIf(at, version, text) => {
+                let mut write = describe(*at, text);
+                let version = i64::try_from(*version).unwrap();
+                let expected = (version > 0).then(|| LogicalVersion::new(version));
+                write.requirements.push(Requirement::Version { expected });
+                catalog.ingest(caller, vec![write]).await.map(drop)
+            }
+            Self::SetRemoved(at, removed) => {
+                let mut status = upsert(&dataset(at), "status", &json!({ "removed": removed }));
+                status.requirements = vec![Requirement::exists(&dataset(at), "missing")];
+                catalog.ingest(caller, vec![status]).await.map(drop)
             }
             Self::DescribeColumn(at, column, text) => {
                 let (urn, text) = (dataset(at), text.as_str());
@@ -155,8 +196,30 @@ impl Model {
                 self.datasets.remove(at);
                 true
             }
-            Operation::Describe(at, text) => self.change_dataset(*at, |it| {
-                it.descriptions.push(text.clone());
+            Operation::Describe(at, text) | Operation::Patch(at, text) => {
+                self.change_dataset(*at, |it| {
+                    it.descriptions.push(text.clone());
+                    true
+                })
+            }
+            Operation::DescribeBoth(at, other, text) => {
+                let both = [(at, "first"), (other, "second")];
+                let is_possible = both.iter().all(|(at, _)| self.datasets.contains_key(at));
+                for (at, part) in both.into_iter().filter(|_| is_possible) {
+                    let dataset = self.datasets.entry(*at).or_default();
+                    dataset.descriptions.push(format!("{text}, {part}"));
+                }
+                is_possible
+            }
+            Operation::DescribeIf(at, version, text) => self.change_dataset(*at, |it| {
+                let is_possible = it.descriptions.len() == *version;
+                if is_possible {
+                    it.descriptions.push(text.clone());
+                }
+                is_possible
+            }),
+            Operation::SetRemoved(at, removed) => self.change_dataset(*at, |it| {
+                it.removed = *removed;
                 true
             }),
             Operation::DescribeColumn(at, column, text) => self.change_dataset(*at, |it| {
@@ -198,21 +261,7 @@ impl Model {
                 }
                 is_possible
             }
-            Operation::MoveDomain(place, parent) => {
-                let Some(moved) = self.domains.get(place).cloned() else {
-                    return false;
-                };
-                let is_possible = parent.is_none_or(|parent| {
-                    let is_below = parent == *place || self.ancestors(parent).contains(place);
-                    self.domains.contains_key(&parent) && !is_below
-                }) && (moved.parent == *parent
-                    || self.is_free(*place, moved.name, *parent));
-                if is_possible {
-                    let (name, parent) = (moved.name, *parent);
-                    self.domains.insert(*place, Domain { name, parent });
-                }
-                is_possible
-            }
+            Operation::MoveDomain(place, parent) => self.move_domain(*place, *parent),
             Operation::RenameDomain(place, name) => {
                 let Some(renamed) = self.domains.get(place).cloned() else {
                     return false;
@@ -224,19 +273,36 @@ impl Model {
                 }
                 is_possible
             }
-            Operation::DeleteDomain(place) => {
-                let is_possible =
-                    self.domains.contains_key(place) && self.children(Some(*place)).is_empty();
-                if is_possible {
-                    self.domains.remove(place);
-                    let members = self.datasets.values_mut();
-                    for member in members.filter(|it| it.domain == Some(*place)) {
-                        member.domain = None;
-                    }
-                }
-                is_possible
+            Operation::DeleteDomain(place) => self.delete_domain(*place),
+        }
+    }
+
+    fn move_domain(&mut self, place: usize, parent: Option<usize>) -> bool {
+        let Some(moved) = self.domains.get(&place).cloned() else {
+            return false;
+        };
+        let is_possible = parent.is_none_or(|parent| {
+            let is_below = parent == place || self.ancestors(parent).contains(&place);
+            self.domains.contains_key(&parent) && !is_below
+        }) && (moved.parent == parent || self.is_free(place, moved.name, parent));
+        if is_possible {
+            let name = moved.name;
+            self.domains.insert(place, Domain { name, parent });
+        }
+        is_possible
+    }
+
+    fn delete_domain(&mut self, place: usize) -> bool {
+        let is_possible =
+            self.domains.contains_key(&place) && self.children(Some(place)).is_empty();
+        if is_possible {
+            self.domains.remove(&place);
+            let members = self.datasets.values_mut();
+            for member in members.filter(|it| it.domain == Some(place)) {
+                member.domain = None;
             }
         }
+        is_possible
     }
 
     fn change_dataset(&mut self, at: usize, change: impl FnOnce(&mut Dataset) -> bool) -> bool {
@@ -325,18 +391,23 @@ impl Model {
             .into_iter()
             .collect();
         assert_eq!(items(&domains), expected_domains, "{urn}");
+        let removed = member("status", "removed").as_bool().unwrap_or_default();
+        assert_eq!(removed, expected.removed, "{urn}");
         compare_history(fixture, &urn, &expected.descriptions).await;
     }
 }
 
-/// Compares the last versions of the description, and that their numbers have no gaps.
+/// Compares the last versions of the description, and that they are numbered from 1 without gaps.
 async fn compare_history(fixture: &Fixture, urn: &Urn, descriptions: &[String]) {
     let key = AspectKey::new(urn, AspectName::EDITABLE_DATASET_PROPERTIES);
     let rows = fixture.catalog.read_current(std::slice::from_ref(&key));
-    let Some(row) = &rows.await.unwrap()[0] else {
-        return;
-    };
-    let newest = version::logical_version_of(row).get();
+    let row = rows.await.unwrap().remove(0);
+    let newest = row.map_or(0, |row| version::logical_version_of(&row).get());
+    assert_eq!(
+        usize::try_from(newest).unwrap(),
+        descriptions.len(),
+        "{urn}"
+    );
     for (back, expected) in (0..).zip(descriptions.iter().rev().take(COMPARED_VERSIONS)) {
         let version = LogicalVersion::new(newest - back).into();
         let row = fixture.catalog.read_version(&key, version).await.unwrap();
@@ -347,6 +418,18 @@ async fn compare_history(fixture: &Fixture, urn: &Urn, descriptions: &[String]) 
             "{urn}, {back} versions back"
         );
     }
+}
+
+/// A write of the whole aspect, which would create a missing dataset.
+fn describe(at: usize, text: &str) -> Proposal {
+    let urn = dataset(at);
+    let mut write = upsert(
+        &urn,
+        "editableDatasetProperties",
+        &json!({ "description": text }),
+    );
+    write.requirements = vec![Requirement::exists(&urn, "missing")];
+    write
 }
 
 fn items(list: &Value) -> &[Value] {
