@@ -138,12 +138,7 @@ async fn run(settings: Settings) -> Result<()> {
     }
     let serve = async |listener| {
         let (connections, service, stop) = (connections.clone(), service.clone(), stop.clone());
-        match certificate.clone() {
-            Some(certificate) => {
-                server::serve_tls(listener, connections, certificate, service, stop).await
-            }
-            None => server::serve(listener, connections, service, stop).await,
-        }
+        server::serve(listener, connections, certificate.clone(), service, stop).await
     };
     match ui {
         Some((ui, _)) => {

@@ -4,10 +4,11 @@
 //! backlog for a connection of others to end.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use docent_catalog::rate::network;
 use ipnet::IpNet;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -110,6 +111,13 @@ impl Connections {
     }
 }
 
+impl ConnectionSlot {
+    /// The network that the connection counts for; `None` for proxies.
+    pub(super) fn address(&self) -> Option<IpAddr> {
+        self.address
+    }
+}
+
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let open = &self.connections.0.open;
@@ -123,17 +131,6 @@ impl Drop for ConnectionSlot {
                 open.by_address.remove(&address);
             }
         }
-    }
-}
-
-/// The network of a client: of version 6 of IP, a client usually has 64 bits to choose from.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let prefix = address.to_bits() & (u128::MAX << 64);
-            IpAddr::V6(Ipv6Addr::from_bits(prefix))
-        }
-        address @ IpAddr::V4(_) => address,
     }
 }
 

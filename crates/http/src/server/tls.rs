@@ -10,6 +10,7 @@ mod tests;
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -19,16 +20,17 @@ use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::slow_reader::PacedStream;
+use super::handshakes::Handshakes;
 
 /// From the connection to the end of the handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Further connections wait, within the timeout.
+/// Handshakes in progress, of all clients and of one address. Further connections wait, within the
+/// timeout.
 const MAX_HANDSHAKES: usize = 512;
+const MAX_ADDRESS_HANDSHAKES: usize = 64;
 const RELOAD_INTERVAL: Duration = Duration::from_secs(5);
 /// Certificates and keys are a few kilobytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -42,7 +44,7 @@ pub struct Certificate {
     /// The hash of the contents that were read last, usable or not.
     seen: Mutex<u64>,
     hasher: RandomState,
-    handshakes: Semaphore,
+    handshakes: Handshakes,
     handshake_timeout: Duration,
 }
 
@@ -70,7 +72,7 @@ impl Certificate {
             current: RwLock::new(Arc::new(config)),
             seen: Mutex::new(hasher.hash_one(&contents)),
             hasher,
-            handshakes: Semaphore::new(MAX_HANDSHAKES),
+            handshakes: Handshakes::new(MAX_HANDSHAKES, MAX_ADDRESS_HANDSHAKES),
             handshake_timeout: HANDSHAKE_TIMEOUT,
         })
     }
@@ -125,17 +127,20 @@ impl Certificate {
         std::mem::replace(&mut *seen, hash) != hash
     }
 
-    /// Completes the handshake of a connection; `None` if it fails or takes too long.
+    /// Completes the handshake of a connection; `None` if it fails or takes too long. The address
+    /// is the one that the connection counts for, if any.
     pub(super) async fn accept(
         &self,
-        stream: PacedStream<TcpStream>,
-    ) -> Option<TlsStream<PacedStream<TcpStream>>> {
+        stream: TcpStream,
+        address: Option<IpAddr>,
+    ) -> Option<TlsStream<TcpStream>> {
         let handshake = async {
-            let _permit = self.handshakes.acquire().await.map_err(io::Error::other)?;
-            if is_plain_http(stream.get_ref()).await? {
-                reject_plain_http(stream.get_ref()).await?;
+            // Before the handshake begins: a client that sends nothing must not delay others.
+            if is_plain_http(&stream).await? {
+                reject_plain_http(&stream).await?;
                 return Err(io::Error::other("the client does not use TLS"));
             }
+            let _begun = self.handshakes.begin(address).await;
             TlsAcceptor::from(self.current()).accept(stream).await
         };
         match tokio::time::timeout(self.handshake_timeout, handshake).await {

@@ -6,16 +6,22 @@ use std::time::Duration;
 
 use axum::routing::get;
 use axum::{Extension, Router};
+use bytes::Bytes;
 use rcgen::CertifiedKey;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::super::{ConnectionLimits, Connections, Peer, serve_tls};
+use super::super::tests::NotifyOnDrop;
+use super::super::{
+    ConnectionLimits, Connections, Peer, READING_PACE, ReadingPace, SHUTDOWN_TIMEOUTS, Server,
+    serve,
+};
 use super::*;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
@@ -68,10 +74,10 @@ async fn start(certificate: &Arc<Certificate>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let certificate = Arc::clone(certificate);
-    tokio::spawn(serve_tls(
+    tokio::spawn(serve(
         listener,
         Connections::new(ConnectionLimits::default()),
-        certificate,
+        Some(certificate),
         router,
         std::future::pending(),
     ));
@@ -169,7 +175,7 @@ async fn new_connections_use_a_replaced_certificate_if_it_is_valid() {
 async fn a_client_that_does_not_finish_its_handshake_is_disconnected() {
     let mut certificate = Files::with(&generated()).load().unwrap();
     certificate.handshake_timeout = Duration::from_millis(50);
-    certificate.handshakes = Semaphore::new(1);
+    certificate.handshakes = Handshakes::new(1, 1);
     let port = start(&Arc::new(certificate)).await;
     // The second one waits for the first, within its own timeout.
     for start in [&b""[..], b"\x16\x03\x01"] {
@@ -183,6 +189,66 @@ async fn a_client_that_does_not_finish_its_handshake_is_disconnected() {
             let _ = stream.read_to_end(&mut rest).await;
             assert!(rest.is_empty(), "{rest:?}");
         }
+    }
+}
+
+#[tokio::test]
+async fn clients_that_send_nothing_delay_no_handshake() {
+    let generated = generated();
+    let mut certificate = Files::with(&generated).load().unwrap();
+    certificate.handshakes = Handshakes::new(1, 1);
+    certificate.handshake_timeout = Duration::from_mins(1);
+    let port = start(&Arc::new(certificate)).await;
+    let _silent = [connect(port).await, connect(port).await];
+    let trusted = [&generated];
+    let shaken = handshake(port, &trusted);
+    let shaken = tokio::time::timeout(Duration::from_secs(20), shaken).await;
+    shaken.expect("the handshake waits").unwrap();
+}
+
+#[tokio::test]
+async fn a_reader_that_never_reads_over_tls_loses_its_connection() {
+    let generated = generated();
+    let certificate = Files::with(&generated).load().unwrap();
+    let ended = Arc::new(Notify::new());
+    let handler = {
+        let ended = Arc::clone(&ended);
+        // More than the kernel buffers, and dropped with the connection.
+        move || async move {
+            Bytes::from_owner(LongReply {
+                bytes: vec![b'x'; 64 * 1024 * 1024],
+                _ended: NotifyOnDrop(ended),
+            })
+        }
+    };
+    let router = Router::new().route("/", get(handler));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = Server {
+        timeouts: SHUTDOWN_TIMEOUTS,
+        pace: ReadingPace {
+            window: Duration::from_millis(50),
+            ..READING_PACE
+        },
+        connections: Connections::new(ConnectionLimits::default()),
+        certificate: Some(Arc::new(certificate)),
+    };
+    let server = tokio::spawn(server.serve(listener, router, std::future::pending()));
+    let mut stream = handshake(port, &[&generated]).await.unwrap();
+    stream.write_all(REQUEST).await.unwrap();
+    let closed = tokio::time::timeout(Duration::from_secs(20), ended.notified()).await;
+    assert!(closed.is_ok(), "the response still waits");
+    server.abort();
+}
+
+struct LongReply {
+    bytes: Vec<u8>,
+    _ended: NotifyOnDrop,
+}
+
+impl AsRef<[u8]> for LongReply {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 
