@@ -153,7 +153,15 @@ impl Document {
 
     /// Approximate size in memory.
     pub(crate) fn bytes(&self) -> usize {
-        DOCUMENT_BYTES + self.text().len() * PARSED_BYTES_PER_BYTE
+        Self::parsed_bytes(self.text())
+    }
+
+    /// Approximate size in memory of a text once it is parsed. Too long ones are not parsed.
+    pub(crate) fn parsed_bytes(text: &str) -> usize {
+        if text.len() > MAX_DOCUMENT_BYTES {
+            return 0;
+        }
+        DOCUMENT_BYTES + text.len() * PARSED_BYTES_PER_BYTE
     }
 
     /// The text as the client sent it.

@@ -83,22 +83,39 @@ impl Engine {
             .unwrap_or_else(|rejection| rejection.with_null_data())
     }
 
+    /// Finds a request in the cache.
+    pub fn prepared<'a>(
+        &self,
+        query: &str,
+        operation_name: Option<&'a str>,
+    ) -> Option<PreparedRequest<'a>> {
+        let cached = Ok(self.plans.cached(query)?);
+        Some(PreparedRequest {
+            cached,
+            operation_name,
+        })
+    }
+
     /// Parses and validates a request, or finds it in the cache.
     pub async fn prepare<'a>(
         &self,
         query: &str,
         operation_name: Option<&'a str>,
     ) -> PreparedRequest<'a> {
-        let cached = if let Some(cached) = self.plans.cached(query) {
-            Ok(cached)
-        } else {
-            let parse = || self.plans.document(&self.schema, query);
-            long_work::run(Document::is_long(query), parse).await
-        };
+        if let Some(prepared) = self.prepared(query, operation_name) {
+            return prepared;
+        }
+        let parse = || self.plans.document(&self.schema, query);
+        let cached = long_work::run(Document::is_long(query), parse).await;
         PreparedRequest {
             cached,
             operation_name,
         }
+    }
+
+    /// Approximate memory that a document takes once it is parsed.
+    pub fn parsed_bytes(query: &str) -> usize {
+        Document::parsed_bytes(query)
     }
 
     /// Executes a request. Returns a complete response body, also if fields failed.

@@ -11,10 +11,10 @@ use serde::Deserialize;
 
 use crate::AppState;
 use crate::auth::Authenticated;
-use crate::body::WholeBody;
+use crate::body::{MAX_SMALL_BODY_BYTES, WholeBody};
 use crate::client::Client;
 use crate::error::ErrorResponse;
-use crate::sign_in::{MAX_CREDENTIALS_BYTES, check_request, parse_body, respond};
+use crate::sign_in::{check_request, parse_body, respond};
 
 const SIGN_UP: &str =
     "{\"fullName\": \"…\", \"email\": \"…\", \"password\": \"…\", \"inviteToken\": \"…\"}";
@@ -56,7 +56,7 @@ pub(crate) async fn sign_up(
     State(state): State<AppState>,
     client: Client,
     headers: HeaderMap,
-    WholeBody(bytes): WholeBody<MAX_CREDENTIALS_BYTES>,
+    WholeBody(bytes): WholeBody<MAX_SMALL_BODY_BYTES>,
 ) -> Result<Response, ErrorResponse> {
     check_request(&headers, &client, SIGN_UP)?;
     let body: SignUpBody = parse_body(&bytes, SIGN_UP)?;
@@ -87,7 +87,7 @@ pub(crate) async fn reset_password(
     State(state): State<AppState>,
     client: Client,
     headers: HeaderMap,
-    WholeBody(bytes): WholeBody<MAX_CREDENTIALS_BYTES>,
+    WholeBody(bytes): WholeBody<MAX_SMALL_BODY_BYTES>,
 ) -> Result<Response, ErrorResponse> {
     check_request(&headers, &client, RESET)?;
     let body: ResetBody = parse_body(&bytes, RESET)?;
@@ -129,7 +129,7 @@ pub(crate) async fn change_password(
     Authenticated { state, caller }: Authenticated,
     client: Client,
     headers: HeaderMap,
-    WholeBody(bytes): WholeBody<MAX_CREDENTIALS_BYTES>,
+    WholeBody(bytes): WholeBody<MAX_SMALL_BODY_BYTES>,
 ) -> Result<Response, ErrorResponse> {
     check_request(&headers, &client, CHANGE)?;
     let body: ChangeBody = parse_body(&bytes, CHANGE)?;

@@ -3,34 +3,34 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{FromRequest, Request};
 use axum::http::header::CONTENT_ENCODING;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
 use http_body_util::BodyExt as _;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::AppState;
 use crate::deadline::{Deadline, MAX_READ_TIME};
 use crate::error::ErrorResponse;
+use crate::memory::{MIB, ReservedMemory, ShareSizes, Shares, reserved_bytes};
 use crate::parsed_size::{check_parsed, deeply_parsed_bytes};
-
-const MIB: usize = 1024 * 1024;
 
 /// DataHub's clients send batches of up to 15 MiB.
 pub(crate) const MAX_BODY_BYTES: usize = 16 * MIB;
+/// Unauthenticated callers may send this much. Bodies up to this size have a share of the memory
+/// that suffices for all connections, so that strangers cannot take that of others.
+pub(crate) const MAX_SMALL_BODY_BYTES: usize = 16 * 1024;
 
 /// Memory for the bodies of all requests without a response. Queued writes count, so this bounds
 /// the write queue. The share of small bodies suffices for one on each of 4,096 connections, so
 /// that clients that stop sending in the middle of a body cannot use it up.
 const RECEIVED: ShareSizes = ShareSizes {
-    max_small: 16 * 1024,
+    max_small: MAX_SMALL_BODY_BYTES,
     small: 64 * MIB,
     large: 128 * MIB,
 };
@@ -42,8 +42,9 @@ const PARSED: ShareSizes = ShareSizes {
     large: 192 * MIB,
 };
 
-/// What is parsed of smaller bodies is not counted.
-const UNCOUNTED_BODY_BYTES: usize = 64 * 1024;
+/// What is parsed of shorter texts is not counted: it takes a few kilobytes, once for each
+/// connection at most.
+pub(crate) const UNCOUNTED_JSON_BYTES: usize = 128;
 /// What is parsed of a body may take this much, or [`MAX_PARSED_SHARE`] times its size. Schemas
 /// with short texts take eight times their size, and lists of nothing forty times.
 const MIN_PARSED_BYTES: usize = 32 * MIB;
@@ -94,18 +95,15 @@ impl FromRequest<AppState> for JsonBody {
 
     async fn from_request(request: Request<Body>, state: &AppState) -> Result<Self, ErrorResponse> {
         let WholeBody::<MAX_BODY_BYTES>(bytes) = WholeBody::from_request(request, state).await?;
-        if bytes.len() <= UNCOUNTED_BODY_BYTES {
+        if bytes.len() <= UNCOUNTED_JSON_BYTES {
             return Ok(Self(bytes));
         }
         let estimate = || deeply_parsed_bytes(&bytes);
         let parsed = long_work::run(bytes.len() > LONG_TEXT_BYTES, estimate).await;
         let allowed = MIN_PARSED_BYTES.max(MAX_PARSED_SHARE * bytes.len());
         check_parsed("The body has", parsed, allowed)?;
-        let permit = state.body_budget().reserve_parsed(parsed).await?;
-        Ok(Self(Bytes::from_owner(BudgetedBytes {
-            bytes,
-            _permit: permit,
-        })))
+        let reserved = state.body_budget().reserve_parsed(parsed).await?;
+        Ok(Self(reserved_bytes(bytes, reserved)))
     }
 }
 
@@ -147,51 +145,15 @@ impl Default for BodyBudget {
     }
 }
 
-/// How many bytes a small request takes at most, and how many all small and all large ones may
-/// take.
-#[derive(Debug, Clone, Copy)]
-struct ShareSizes {
-    max_small: usize,
-    small: usize,
-    large: usize,
+/// A body that has arrived in part, in a buffer of a fixed capacity.
+struct PartialBody {
+    bytes: Vec<u8>,
+    reserved: ReservedMemory,
 }
 
-/// Free memory, of which small requests have a share of their own: they never wait for large ones.
-#[derive(Debug)]
-struct Shares {
-    max_small: usize,
-    small: Arc<Semaphore>,
-    large: Arc<Semaphore>,
-}
-
-impl Shares {
-    fn new(sizes: ShareSizes) -> Self {
-        Self {
-            max_small: sizes.max_small,
-            small: Arc::new(Semaphore::new(sizes.small)),
-            large: Arc::new(Semaphore::new(sizes.large)),
-        }
-    }
-
-    /// The share of a request that takes this much.
-    fn of(&self, bytes: usize) -> &Arc<Semaphore> {
-        if bytes <= self.max_small {
-            &self.small
-        } else {
-            &self.large
-        }
-    }
-}
-
-/// Bytes that return their memory to the budget when the last copy is dropped.
-struct BudgetedBytes {
-    bytes: Bytes,
-    _permit: OwnedSemaphorePermit,
-}
-
-impl AsRef<[u8]> for BudgetedBytes {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
+impl PartialBody {
+    fn has_room(&self, more: usize) -> bool {
+        self.bytes.capacity() - self.bytes.len() >= more
     }
 }
 
@@ -204,12 +166,12 @@ impl BodyBudget {
         }
     }
 
-    /// Reserves memory chunk by chunk, so that a large Content-Length alone reserves nothing. A
-    /// body is small until more has arrived.
+    /// Reserves memory for what has arrived, so that a large Content-Length alone reserves nothing.
     async fn read(&self, mut body: Body, max: usize) -> Result<Bytes, ErrorResponse> {
-        let mut chunks: Vec<Bytes> = Vec::new();
-        let mut length = 0;
-        let mut permit: Option<OwnedSemaphorePermit> = None;
+        let announced = body.size_hint().exact();
+        let announced = announced.and_then(|length| usize::try_from(length).ok());
+        let limit = announced.map_or(max, |length| length.min(max));
+        let mut partial: Option<PartialBody> = None;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| {
                 ErrorResponse::bad_request(format!("The body could not be read: {error}"))
@@ -218,59 +180,63 @@ impl BodyBudget {
             let Ok(chunk) = frame.into_data() else {
                 continue;
             };
-            length += chunk.len();
-            if length > max {
+            let received = partial.as_ref().map_or(0, |partial| partial.bytes.len());
+            if received + chunk.len() > max {
                 return Err(too_large(max));
             }
-            let share = self.received.of(length);
-            match &mut permit {
-                Some(permit) if Arc::ptr_eq(permit.semaphore(), share) => {
-                    permit.merge(self.reserve(share, chunk.len()).await?);
-                }
-                // The first chunk, or the one that makes the body large.
-                _ => permit = Some(self.reserve(share, length).await?),
-            }
-            chunks.push(chunk);
-        }
-        let Some(permit) = permit else {
-            return Ok(Bytes::new());
-        };
-        let bytes = match chunks.as_mut_slice() {
             // Nearly every body is one chunk, which needs no copy.
-            [chunk] => std::mem::take(chunk),
-            chunks => Bytes::from(chunks.concat()),
+            if partial.is_none() && body.is_end_stream() {
+                let reserved = self.received.reserve(chunk.len(), self.max_wait).await?;
+                return Ok(reserved_bytes(chunk, reserved));
+            }
+            // Chunks of a few bytes must not take more memory than their bytes, and the last part
+            // of the connection's buffer would keep all of it.
+            let mut buffer = match partial.take() {
+                Some(buffer) if buffer.has_room(chunk.len()) => buffer,
+                full => self.grow(full, chunk.len(), limit).await?,
+            };
+            buffer.bytes.extend_from_slice(&chunk);
+            partial = Some(buffer);
+        }
+        let whole = partial.map(|partial| reserved_bytes(partial.bytes, partial.reserved));
+        Ok(whole.unwrap_or_default())
+    }
+
+    /// Moves a body to a buffer with room for more bytes. Both buffers count meanwhile. A small body
+    /// gets all that a small one may take at once, so it never takes more.
+    async fn grow(
+        &self,
+        full: Option<PartialBody>,
+        more: usize,
+        limit: usize,
+    ) -> Result<PartialBody, ErrorResponse> {
+        let received = full.as_ref().map_or(&[][..], |full| &full.bytes);
+        let needed = received.len() + more;
+        let max_small = self.received.max_small();
+        let capacity = if needed <= max_small {
+            max_small.min(limit)
+        } else {
+            needed.max(2 * received.len()).min(limit)
         };
-        Ok(Bytes::from_owner(BudgetedBytes {
-            bytes,
-            _permit: permit,
-        }))
+        let capacity = capacity.max(needed);
+        let reserved = self.received.reserve(capacity, self.max_wait).await?;
+        let mut bytes = Vec::with_capacity(capacity);
+        bytes.extend_from_slice(received);
+        Ok(PartialBody { bytes, reserved })
     }
 
     /// Reserves memory for what is parsed of a body, besides the body itself.
     pub(crate) async fn reserve_parsed(
         &self,
         bytes: usize,
-    ) -> Result<OwnedSemaphorePermit, ErrorResponse> {
-        self.reserve(self.parsed.of(bytes), bytes).await
+    ) -> Result<ReservedMemory, ErrorResponse> {
+        self.parsed.reserve(bytes, self.max_wait).await
     }
 
-    async fn reserve(
-        &self,
-        free_bytes: &Arc<Semaphore>,
-        bytes: usize,
-    ) -> Result<OwnedSemaphorePermit, ErrorResponse> {
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        if let Ok(permit) = Arc::clone(free_bytes).try_acquire_many_owned(bytes) {
-            return Ok(permit);
-        }
-        let reserved = Arc::clone(free_bytes).acquire_many_owned(bytes);
-        match tokio::time::timeout(self.max_wait, reserved).await {
-            Ok(Ok(permit)) => Ok(permit),
-            _ => Err(ErrorResponse::new(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "Too many requests of this size are in progress. Try again in a moment.",
-            )),
-        }
+    /// The free memory for what is parsed of small and of large bodies.
+    #[cfg(test)]
+    pub(crate) fn free_parsed(&self) -> (usize, usize) {
+        self.parsed.free()
     }
 }
 
@@ -292,6 +258,7 @@ mod tests {
     use axum::response::IntoResponse as _;
     use futures_util::StreamExt as _;
     use std::convert::Infallible;
+    use std::sync::Arc;
 
     fn budget(bytes: usize) -> BodyBudget {
         let sizes = ShareSizes {
@@ -323,8 +290,7 @@ mod tests {
         }
         let long = budget.read(chunked(&["123", "456"]), 5).await;
         assert_eq!(status(long), StatusCode::PAYLOAD_TOO_LARGE);
-        assert_eq!(budget.received.small.available_permits(), 4);
-        assert_eq!(budget.received.large.available_permits(), 100);
+        assert_eq!(budget.received.free(), (4, 100));
     }
 
     #[tokio::test]
@@ -337,8 +303,7 @@ mod tests {
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert!(response.headers().contains_key("retry-after"));
         // The rejected body returned its memory; the copy still holds that of the first.
-        assert_eq!(budget.received.small.available_permits(), 4);
-        assert_eq!(budget.received.large.available_permits(), 2);
+        assert_eq!(budget.received.free(), (4, 2));
         drop(first);
         assert_eq!(
             status(budget.read(Body::from("123"), 10).await),
@@ -357,7 +322,7 @@ mod tests {
     async fn small_bodies_do_not_wait_for_large_ones() {
         let budget = BodyBudget {
             max_wait: Duration::from_mins(1),
-            ..budget(10)
+            ..budget(20)
         };
         let stalled = async || {
             let sent = futures_util::stream::iter(["12", "345", "678"].map(Ok::<_, Infallible>));
@@ -365,7 +330,7 @@ mod tests {
             budget.read(body, 100).await
         };
         let (mut first, mut second) = (pin!(stalled()), pin!(stalled()));
-        let mut parsed = pin!(budget.reserve_parsed(8));
+        let mut parsed = pin!(budget.reserve_parsed(18));
         assert!(poll_once(first.as_mut()).await.is_none());
         assert!(poll_once(second.as_mut()).await.is_none());
         let _parsed = poll_once(parsed.as_mut()).await.unwrap().unwrap();
@@ -376,6 +341,43 @@ mod tests {
         assert_eq!(poll_once(small.as_mut()).await.unwrap().unwrap(), "12");
         let mut small = pin!(budget.reserve_parsed(2));
         assert!(poll_once(small.as_mut()).await.unwrap().is_ok());
+    }
+
+    /// A chunk that counts itself as long as it is in memory.
+    struct CountedChunk(Arc<()>);
+
+    impl AsRef<[u8]> for CountedChunk {
+        fn as_ref(&self) -> &[u8] {
+            let Self(_count) = self;
+            b"x"
+        }
+    }
+
+    /// Each chunk is a part of a buffer of the connection, which it would keep.
+    #[tokio::test]
+    async fn bodies_in_chunks_of_one_byte_take_the_memory_of_their_bytes() {
+        const SENT: usize = 40_000;
+        let budget = BodyBudget::default();
+        let free = budget.received.free();
+        let count = Arc::new(());
+        let chunks = (0..SENT).map(|_| {
+            let chunk = CountedChunk(Arc::clone(&count));
+            Ok::<_, Infallible>(Bytes::from_owner(chunk))
+        });
+        let chunks = futures_util::stream::iter(chunks.collect::<Vec<_>>());
+        let body = Body::from_stream(chunks.chain(futures_util::stream::pending()));
+        let mut stalled = Box::pin(budget.read(body, MAX_BODY_BYTES));
+        while Arc::strong_count(&count) > 1 {
+            assert!(poll_once(stalled.as_mut()).await.is_none());
+            let left = Arc::strong_count(&count);
+            assert!(left < SENT, "{left} chunks are in memory");
+        }
+        let (small, large) = budget.received.free();
+        assert_eq!(small, free.0, "the body is large");
+        let reserved = free.1 - large;
+        assert!((SENT..2 * SENT).contains(&reserved), "{reserved}");
+        drop(stalled);
+        assert_eq!(budget.received.free(), free);
     }
 
     async fn poll_once<F: Future>(mut future: std::pin::Pin<&mut F>) -> Option<F::Output> {
@@ -390,7 +392,8 @@ mod tests {
     fn the_shares_suffice_for_every_connection_and_for_the_largest_request() {
         let connections = crate::server::ConnectionLimits::default().total;
         assert!(RECEIVED.small >= connections * RECEIVED.max_small);
-        const { assert!(RECEIVED.large >= MAX_BODY_BYTES) };
+        // The largest body is moved from a buffer of half its size.
+        const { assert!(RECEIVED.large >= 2 * MAX_BODY_BYTES) };
         const { assert!(PARSED.large >= MAX_PARSED_SHARE * MAX_BODY_BYTES) };
     }
 }

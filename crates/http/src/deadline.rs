@@ -22,6 +22,10 @@ use crate::error::ErrorResponse;
 /// How long a body may take to arrive. Slower senders get 408.
 pub(crate) const MAX_READ_TIME: Duration = Duration::from_secs(30);
 
+/// For errors that do not say whether a request was executed.
+pub(crate) const MAY_BE_STORED: &str =
+    "If it is a write, it may have been stored: read before a retry.";
+
 /// How long a request may take.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestTimeout(pub Duration);
@@ -91,7 +95,7 @@ where
     };
     let deadline = Deadline::start(timeout, receiving);
     request.extensions_mut().insert(deadline.clone());
-    let may_write = ![Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
+    let may_write = may_write(&request);
     let mut response = pin!(answer(request));
     // Most requests never wait and need no timer.
     let immediate = poll_fn(|context| Poll::Ready(response.as_mut().poll(context)));
@@ -105,6 +109,11 @@ where
     }
 }
 
+/// Whether the method of a request allows it to write.
+pub(crate) fn may_write(request: &Request) -> bool {
+    ![Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method())
+}
+
 fn timed_out(timeout: Duration, may_write: bool) -> ErrorResponse {
     let seconds = timeout.as_secs();
     let error = ErrorResponse::new(
@@ -114,8 +123,7 @@ fn timed_out(timeout: Duration, may_write: bool) -> ErrorResponse {
         ),
     );
     if may_write {
-        return error
-            .followed_by("If it is a write, it may have been stored: read before a retry.");
+        return error.followed_by(MAY_BE_STORED);
     }
     error
 }

@@ -9,21 +9,23 @@ use axum::extract::Request;
 use axum::http::Method;
 use axum::response::Response;
 use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
-use docent_graphql::{Context, PreparedRequest};
+use docent_graphql::{Context, Engine, PreparedRequest};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::auth::Authenticated;
-use crate::body::WholeBody;
+use crate::body::{UNCOUNTED_JSON_BYTES, WholeBody};
 use crate::conditions;
 use crate::error::ErrorResponse;
+use crate::memory::ReservedMemory;
+use crate::parsed_size::MAX_PARSED_BYTES_PER_BYTE;
 use crate::{AppState, GRAPHQL_PATH};
 use media_type::MediaType;
 use variables::DeclaredVariables;
 
-/// Variables of this size take at most some tens of kilobytes when parsed: too little to count.
+/// Variables of this size take at most some tens of kilobytes when parsed. They are not estimated,
+/// but count as if they took the most.
 const SMALL_VARIABLES_BYTES: usize = 1024;
 
 /// Unknown members are ignored, as clients expect.
@@ -59,14 +61,10 @@ pub(crate) async fn execute(
         )
     })?;
     let operation_name = body.operation_name.as_deref();
-    let request = state.engine().prepare(&query, operation_name).await;
-    let (variables, _reserved) = match body.variables {
+    let (request, _document) = prepare(&state, &query, operation_name).await?;
+    let (variables, _variables) = match body.variables {
         None => (Map::new(), None),
-        Some(all) if all.get().len() <= SMALL_VARIABLES_BYTES => (parse_all(all)?, None),
-        Some(all) => {
-            let (variables, reserved) = read_variables(&state, &request, all, bytes.len()).await?;
-            (variables, Some(reserved))
-        }
+        Some(all) => read_variables(&state, &request, all, bytes.len()).await?,
     };
     let rejected = condition
         .reject("patchEntity takes preconditions in the headers of its input, REST endpoints as HTTP headers.");
@@ -81,23 +79,50 @@ pub(crate) async fn execute(
     Ok(media_type.respond(reply))
 }
 
-/// Parses the variables that the operation declares, and reserves memory for them.
+/// Parses the document, with memory for it, unless it is cached. The cache has its own limit.
+async fn prepare<'a>(
+    state: &AppState,
+    query: &str,
+    operation_name: Option<&'a str>,
+) -> Result<(PreparedRequest<'a>, Option<ReservedMemory>), ErrorResponse> {
+    let engine = state.engine();
+    if let Some(request) = engine.prepared(query, operation_name) {
+        return Ok((request, None));
+    }
+    let reserved = state
+        .body_budget()
+        .reserve_parsed(Engine::parsed_bytes(query));
+    let reserved = reserved.await?;
+    Ok((engine.prepare(query, operation_name).await, Some(reserved)))
+}
+
+/// Parses the variables, with memory for them. Of long ones, only those that the operation declares
+/// are parsed.
 async fn read_variables(
     state: &AppState,
     request: &PreparedRequest<'_>,
     all: &RawValue,
     body_bytes: usize,
-) -> Result<(Map<String, Value>, OwnedSemaphorePermit), ErrorResponse> {
+) -> Result<(Map<String, Value>, Option<ReservedMemory>), ErrorResponse> {
+    let length = all.get().len();
+    if length <= UNCOUNTED_JSON_BYTES {
+        return Ok((parse_all(all)?, None));
+    }
+    if length <= SMALL_VARIABLES_BYTES {
+        let most = length * MAX_PARSED_BYTES_PER_BYTE;
+        let reserved = state.body_budget().reserve_parsed(most).await?;
+        return Ok((parse_all(all)?, Some(reserved)));
+    }
     let names = request.variable_names().collect();
     let find = || DeclaredVariables::find(all, &names);
-    let is_long = all.get().len() > LONG_TEXT_BYTES;
+    let is_long = length > LONG_TEXT_BYTES;
     let declared = long_work::run(is_long, find).await;
     let declared = declared.map_err(|error| unfit(&error))?;
     let parsed_bytes = declared.parsed_bytes();
     variables::check(parsed_bytes, body_bytes)?;
     let reserved = state.body_budget().reserve_parsed(parsed_bytes).await?;
     let parsed = long_work::run(is_long, || declared.parse()).await;
-    Ok((parsed.map_err(|error| unfit(&error))?, reserved))
+    Ok((parsed.map_err(|error| unfit(&error))?, Some(reserved)))
 }
 
 fn parse_all(all: &RawValue) -> Result<Map<String, Value>, ErrorResponse> {
@@ -122,4 +147,56 @@ fn unfit(error: &serde_json::Error) -> ErrorResponse {
         "The body is not a GraphQL request in JSON: {error}. \
          Send {{\"query\": \"…\", \"variables\": {{…}}}}."
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::HttpSettings;
+    use crate::body::JsonBody;
+    use axum::body::Body as HttpBody;
+    use axum::extract::FromRequest as _;
+    use docent_catalog::Catalog;
+    use docent_model::FixedClock;
+    use docent_test_store::TestStore;
+    use std::sync::Arc;
+
+    #[tokio::test]
+    async fn what_is_parsed_counts_also_if_its_text_is_short() {
+        let store = TestStore::open().await.unwrap();
+        let catalog = Catalog::new(store.store(), Arc::new(FixedClock::at(0)));
+        let engine = Engine::docent().unwrap();
+        let state = AppState::new(catalog, engine, HttpSettings::default());
+        let free = || {
+            let (small, large) = state.body_budget().free_parsed();
+            small + large
+        };
+        let all_free = free();
+        let reserved = || all_free - free();
+
+        let lists = format!("[{}0]", "[],".repeat(20_000));
+        let request = Request::new(HttpBody::from(lists.clone()));
+        let body = JsonBody::from_request(request, &state).await.unwrap();
+        assert!(reserved() > 40 * lists.len(), "{}", reserved());
+        drop(body);
+        assert_eq!(reserved(), 0);
+
+        let query = format!("{{ __typename #{}\n }}", "x".repeat(100_000));
+        let (request, document) = prepare(&state, &query, None).await.unwrap();
+        assert!(reserved() > 30 * query.len(), "{}", reserved());
+        drop(document);
+        assert_eq!(reserved(), 0);
+        // From the cache, which has its own limit.
+        let again = prepare(&state, &query, None).await.unwrap();
+        assert_eq!(reserved(), 0);
+        drop(again);
+
+        for (count, counts) in [(30, false), (200, true), (20_000, true)] {
+            let text = format!("{{\"a\":[{}0]}}", "[],".repeat(count));
+            let all: &RawValue = serde_json::from_str(&text).unwrap();
+            let read = read_variables(&state, &request, all, text.len()).await;
+            let (_, variables) = read.unwrap();
+            assert_eq!(variables.is_some(), counts, "{count}");
+        }
+    }
 }

@@ -20,6 +20,7 @@
 //! - [`deadline`]: limits the time of a request
 //! - [`origin`]: rejects cross-site requests
 //! - [`rate_limits`]: limits the rate of requests
+//! - [`memory`]: memory that requests share
 //! - [`parsed_size`]: estimates the memory of parsed JSON
 //! - [`reply_budget`]: limits the size of replies
 //! - [`page`]: the web page, without authentication
@@ -41,6 +42,7 @@ mod deadline;
 mod error;
 mod filter;
 mod graphql;
+mod memory;
 mod openapi;
 mod origin;
 mod page;
@@ -70,6 +72,7 @@ use ipnet::IpNet;
 pub use auth::AuthMode;
 pub use deadline::RequestTimeout;
 use rate_limits::RateLimits;
+use reply_budget::ReplyMemory;
 pub use service::HttpService;
 pub use sso::IdentityProviders;
 
@@ -104,6 +107,7 @@ struct Parts {
     engine: Engine,
     settings: HttpSettings,
     body_budget: body::BodyBudget,
+    reply_memory: ReplyMemory,
     rate_limits: RateLimits,
 }
 
@@ -119,6 +123,7 @@ impl AppState {
                 ),
                 settings,
                 body_budget: body::BodyBudget::default(),
+                reply_memory: ReplyMemory::default(),
             }),
             seen: None,
         }
@@ -149,6 +154,10 @@ impl AppState {
 
     pub(crate) fn body_budget(&self) -> &body::BodyBudget {
         &self.inner.body_budget
+    }
+
+    pub(crate) fn reply_memory(&self) -> &ReplyMemory {
+        &self.inner.reply_memory
     }
 
     pub(crate) fn rate_limits(&self) -> &RateLimits {

@@ -5,7 +5,6 @@
 //! To add a page route, extend [`PAGE_ROUTES`] here and the routes in `ui/src/application.tsx`. To
 //! add an API endpoint with a new first path segment, extend [`API_PREFIXES`].
 
-use axum::Router;
 use axum::http::header::{
     ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
     CONTENT_TYPE, REFERRER_POLICY, VARY,
@@ -13,6 +12,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use docent_page::File;
 
 use crate::AppState;
@@ -20,6 +20,7 @@ use crate::accept::weight;
 use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
 use crate::query::Path;
+use crate::reply_budget::SharedReply;
 
 /// Routes that the page handles in the browser.
 const PAGE_ROUTES: [&str; 12] = [
@@ -161,9 +162,10 @@ fn response(file: &'static File, request: &HeaderMap) -> Response {
         (VARY, "Accept-Encoding"),
     ];
     let encoding = encoding.map(|encoding| [(CONTENT_ENCODING, encoding)]);
+    let shared = Extension(SharedReply);
     match encoding {
-        Some(encoding) => (headers, encoding, body).into_response(),
-        None => (headers, body).into_response(),
+        Some(encoding) => (shared, headers, encoding, body).into_response(),
+        None => (shared, headers, body).into_response(),
     }
 }
 

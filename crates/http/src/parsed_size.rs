@@ -11,6 +11,9 @@ const CONTAINER_BYTES: usize = 64;
 const ELEMENT_BYTES: usize = 2 * size_of::<Value>();
 const MEMBER_BYTES: usize = 2 * (size_of::<String>() + size_of::<usize>()) + 32;
 
+/// The highest estimate for each byte of a JSON text: that of `0,0,…`.
+pub(crate) const MAX_PARSED_BYTES_PER_BYTE: usize = 1 + ELEMENT_BYTES / 2;
+
 /// Estimates the memory of a parsed JSON text: of each element, and of each member with its name.
 pub(crate) fn parsed_bytes(text: &str) -> usize {
     let mut bytes = text.len() + ELEMENT_BYTES;
@@ -79,5 +82,16 @@ mod tests {
         assert!(inside >= outside, "{inside} {outside}");
         assert!(parsed_bytes(&quoted) < outside / 2);
         assert_eq!(deeply_parsed_bytes(list.as_bytes()), outside);
+    }
+
+    #[test]
+    fn no_text_takes_more_than_the_maximum() {
+        let nested = format!("{}{},", "[".repeat(126), "]".repeat(126));
+        for unit in ["[],", "{},", "0,", "{\"\":0},", "\"\",", nested.as_str()] {
+            let list = format!("[{}0]", unit.repeat(1024 / unit.len()));
+            let estimate = parsed_bytes(&list);
+            let allowed = MAX_PARSED_BYTES_PER_BYTE * list.len() + ELEMENT_BYTES;
+            assert!(estimate <= allowed, "{unit}: {estimate} > {allowed}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use tower::Service;
 
 use crate::AppState;
 use crate::client::identify;
-use crate::deadline::within;
+use crate::deadline::{may_write, within};
 use crate::graphql;
 use crate::trailing_slash;
 
@@ -47,15 +47,18 @@ impl Service<Request> for HttpService {
     fn call(&mut self, request: Request) -> Self::Future {
         let Self { state, mut routes } = self.clone();
         Box::pin(async move {
+            let (state, routes) = (&state, &mut routes);
             let limit = state.settings().request_timeout;
-            let response = identify(&state, request, |request| {
-                within(limit, request, |request| async {
+            let response = identify(state, request, |request| async move {
+                let may_write = may_write(&request);
+                let response = within(limit, request, |request| async move {
                     if graphql::is_request(&request) {
                         return graphql::execute.call(request, state.clone()).await;
                     }
                     let answered = routes.call(trailing_slash::remove(request)).await;
                     answered.unwrap_or_else(|never| match never {})
-                })
+                });
+                state.reply_memory().hold(response.await, may_write)
             });
             Ok(response.await)
         })

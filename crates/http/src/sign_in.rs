@@ -11,15 +11,12 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::AppState;
-use crate::body::WholeBody;
+use crate::body::{MAX_SMALL_BODY_BYTES, WholeBody};
 use crate::client::Client;
 use crate::cookies::{self, SessionCookies};
 use crate::error::ErrorResponse;
 use crate::origin;
 use crate::sso;
-
-/// Unauthenticated callers may send this much; names and passwords are much smaller.
-pub(crate) const MAX_CREDENTIALS_BYTES: usize = 64 * 1024;
 
 /// The names in the audit log.
 pub(crate) const LOG_IN: &str = "POST /logIn";
@@ -38,7 +35,7 @@ pub(crate) async fn log_in(
     State(state): State<AppState>,
     client: Client,
     headers: HeaderMap,
-    WholeBody(bytes): WholeBody<MAX_CREDENTIALS_BYTES>,
+    WholeBody(bytes): WholeBody<MAX_SMALL_BODY_BYTES>,
 ) -> Result<Response, ErrorResponse> {
     check_request(&headers, &client, EXPECTED_BODY)?;
     let credentials: Credentials = parse_body(&bytes, EXPECTED_BODY)?;

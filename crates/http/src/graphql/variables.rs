@@ -1,8 +1,8 @@
 //! Reads the variables of a request within a budget of memory.
 //!
-//! A parsed JSON value takes many times the memory of its text: `[[],[],…` about thirteen times. So
-//! variables that the operation does not declare are skipped, and the size of the others is
-//! estimated and reserved before they are parsed.
+//! A parsed JSON value takes many times the memory of its text ([`crate::parsed_size`]). So variables
+//! that the operation does not declare are skipped, and the size of the others is estimated and
+//! reserved before they are parsed.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,9 +16,9 @@ use serde_json::{Map, Value};
 use crate::error::ErrorResponse;
 use crate::parsed_size::{check_parsed, parsed_bytes};
 
-/// Variables may take this much: objects with short texts take about eight times their text, and a
-/// request of a few megabytes is ordinary. Larger ones may take twice the size of the body, with
-/// the body itself three times its size.
+/// Variables may take this much, however short the body is: objects with short texts take about
+/// eight times their text, and a request of a few megabytes is ordinary. More may be at most twice
+/// the size of the body.
 const MIN_PARSED_BYTES: usize = 32 * 1024 * 1024;
 
 /// The declared variables of a request, not parsed yet.

@@ -64,7 +64,7 @@ pub(crate) async fn read(
         .map(|name| parse_aspect(name))
         .collect::<Result<Vec<AspectName>, docent_catalog::Error>>()?;
     let with_system_metadata = input.with_system_metadata.unwrap_or(false);
-    let mut budget = ReplyBudget::default();
+    let mut budget = ReplyBudget::new(state.reply_memory());
     let mut entities = Vec::with_capacity(urns.len());
     for urns in urns.chunks(READ_CHUNK) {
         let rows = state.catalog().read_entities(urns).await?;

@@ -17,6 +17,7 @@ use bytes::Bytes;
 use docent_model::{EntitySpec, Registry, json_schemas};
 use serde_json::{Map, Value, json};
 
+use crate::reply_budget::SharedReply;
 use crate::trailing_slash::HadTrailingSlash;
 use replies::Reply;
 use responses::RESPONSES;
@@ -30,7 +31,7 @@ const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'sel
 pub(crate) async fn document() -> Response {
     static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(whole().to_string()));
     let json = [(header::CONTENT_TYPE, "application/json")];
-    (json, DOCUMENT.clone()).into_response()
+    (Extension(SharedReply), json, DOCUMENT.clone()).into_response()
 }
 
 /// The page that shows the document.
@@ -39,7 +40,12 @@ pub(crate) async fn page() -> Response {
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, PAGE_POLICY),
     ];
-    (headers, include_str!("document/index.html")).into_response()
+    (
+        Extension(SharedReply),
+        headers,
+        include_str!("document/index.html"),
+    )
+        .into_response()
 }
 
 /// Redirects to the page. The target is relative, because the routes are also served under other
@@ -53,12 +59,22 @@ pub(crate) async fn to_page(slash: Option<Extension<HadTrailingSlash>>) -> Redir
 
 pub(crate) async fn script() -> Response {
     let headers = [(header::CONTENT_TYPE, "text/javascript; charset=utf-8")];
-    (headers, include_str!("document/page.js")).into_response()
+    (
+        Extension(SharedReply),
+        headers,
+        include_str!("document/page.js"),
+    )
+        .into_response()
 }
 
 pub(crate) async fn style() -> Response {
     let headers = [(header::CONTENT_TYPE, "text/css; charset=utf-8")];
-    (headers, include_str!("document/page.css")).into_response()
+    (
+        Extension(SharedReply),
+        headers,
+        include_str!("document/page.css"),
+    )
+        .into_response()
 }
 
 fn whole() -> Value {

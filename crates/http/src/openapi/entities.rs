@@ -170,7 +170,7 @@ async fn page(
     let found = state.catalog().search(&request).await?;
     let urns: Vec<Urn> = found.hits.into_iter().map(|hit| hit.urn).collect();
     let with_system_metadata = parameters.flag("systemMetadata")?;
-    let mut budget = ReplyBudget::default();
+    let mut budget = ReplyBudget::new(state.reply_memory());
     let mut entities = Vec::with_capacity(urns.len());
     for urns in urns.chunks(READ_CHUNK) {
         let rows = read(state, urns, aspects).await?;

@@ -75,8 +75,9 @@ async fn aspect(
         row.map(Arc::new)
     };
     let with_system_metadata = parameters.flag("systemMetadata")?;
+    let mut budget = ReplyBudget::new(state.reply_memory());
     let found = row
-        .map(|row| ReplyBudget::default().aspect(&row, with_system_metadata))
+        .map(|row| budget.aspect(&row, with_system_metadata))
         .transpose()?;
     Ok(found.map(|found| reply(&found)))
 }
@@ -108,7 +109,7 @@ async fn entity(
     }
     let with_system_metadata = parameters.flag("systemMetadata")?;
     let is_shown = |aspect: AspectName| requested.is_empty() || requested.contains(&aspect);
-    let mut budget = ReplyBudget::default();
+    let mut budget = ReplyBudget::new(state.reply_memory());
     let aspects = rows
         .iter()
         .filter(|(aspect, _)| is_shown(*aspect))
@@ -164,7 +165,7 @@ pub(crate) async fn batch(
     let mut seen = HashSet::with_capacity(requests.len());
     requests.retain(|request| seen.insert(request.clone()));
     let with_system_metadata = parameters.flag("systemMetadata")?;
-    let mut budget = ReplyBudget::default();
+    let mut budget = ReplyBudget::new(state.reply_memory());
     let mut found = Vec::with_capacity(requests.len());
     for requests in requests.chunks(READ_CHUNK) {
         let rows = read(&state, requests).await?;

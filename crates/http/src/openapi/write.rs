@@ -397,7 +397,7 @@ async fn written<'a>(
 ) -> Result<Vec<EntityReply<'a>>, ErrorResponse> {
     let mut seen = HashSet::with_capacity(keys.len());
     let keys: Vec<&AspectKey> = keys.iter().filter(|key| seen.insert(*key)).collect();
-    let mut budget = ReplyBudget::default();
+    let mut budget = ReplyBudget::new(state.reply_memory());
     let mut entities: Vec<EntityReply<'a>> = Vec::new();
     for keys in keys.chunks(READ_CHUNK) {
         let read: Vec<AspectKey> = keys.iter().map(|key| (*key).clone()).collect();

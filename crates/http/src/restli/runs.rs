@@ -100,7 +100,7 @@ async fn describe(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorRespo
         })
         .collect();
     if input.include_aspect.unwrap_or(false) {
-        let mut budget = ReplyBudget::default();
+        let mut budget = ReplyBudget::new(state.reply_memory());
         for (rows, summaries) in rows
             .chunks(READ_CHUNK)
             .zip(summaries.chunks_mut(READ_CHUNK))

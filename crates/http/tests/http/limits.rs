@@ -261,7 +261,7 @@ async fn requests_over_their_time_get_503_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn variables_take_at_most_three_times_the_memory_of_their_body() {
+async fn variables_that_take_much_more_memory_than_their_body_are_rejected() {
     let app = App::empty().await;
     let ask = async |query: &str, variables: String| {
         let query = Value::from(query);
