@@ -249,7 +249,7 @@ impl Provider {
     }
 
     async fn metadata(&self) -> Result<Arc<Metadata>, OidcError> {
-        let fetch = Metadata::fetch(&self.client, &self.settings.issuer);
+        let fetch = || Metadata::fetch(self.client.clone(), self.settings.issuer.clone());
         self.metadata
             .get(self.clock.now_ms(), |_| true, fetch)
             .await
@@ -308,7 +308,8 @@ impl Provider {
         })?;
         let token = UnverifiedToken::parse(token, &self.settings.algorithms)?;
         let now_ms = self.clock.now_ms();
-        let fetch = self.client.get(&metadata.keys, None);
+        let (client, url) = (self.client.clone(), metadata.keys.clone());
+        let fetch = || async move { client.get(&url, None).await };
         let claims = self.keys.verify(&token, now_ms, fetch).await?;
         let expected = Expected {
             issuer: &self.settings.issuer,

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use docent_model::{Clock, EpochMillis};
 use serde::Deserialize;
+use serde_json::Value;
 use url::Url;
 
 use crate::cached::Cached;
@@ -91,13 +92,7 @@ impl TrustedIssuer {
         let settings = &self.settings;
         let token = UnverifiedToken::parse(token, &settings.algorithms)?;
         let now_ms = self.clock.now_ms();
-        let claims = self.keys.verify(&token, now_ms, async {
-            let url = match &self.keys_url {
-                Some(url) => url.clone(),
-                None => self.metadata(now_ms).await?.keys.clone(),
-            };
-            self.client.get(&url, None).await
-        });
+        let claims = self.keys.verify(&token, now_ms, || self.fetch_keys(now_ms));
         let claims = claims.await?;
         let expected = Expected {
             issuer: &settings.issuer,
@@ -109,8 +104,20 @@ impl TrustedIssuer {
         Ok((Identity::from_claims(&claims, &settings.claims)?, until_ms))
     }
 
-    async fn metadata(&self, now_ms: EpochMillis) -> Result<Arc<Metadata>, OidcError> {
-        let fetch = Metadata::fetch(&self.client, &self.settings.issuer);
-        self.metadata.get(now_ms, |_| true, fetch).await
+    /// Fetches the keys, in the background if necessary.
+    fn fetch_keys(
+        &self,
+        now_ms: EpochMillis,
+    ) -> impl Future<Output = Result<Value, OidcError>> + Send + use<> {
+        let (client, metadata) = (self.client.clone(), self.metadata.clone());
+        let (issuer, keys_url) = (self.settings.issuer.clone(), self.keys_url.clone());
+        async move {
+            if let Some(url) = keys_url {
+                return client.get(&url, None).await;
+            }
+            let fetch = || Metadata::fetch(client.clone(), issuer);
+            let metadata = metadata.get(now_ms, |_| true, fetch).await?;
+            client.get(&metadata.keys, None).await
+        }
     }
 }

@@ -17,18 +17,22 @@ pub(crate) struct KeySet(Cached<Vec<Key>>);
 
 impl KeySet {
     /// The claims of a token that one of the keys signed.
-    pub(crate) async fn verify(
+    pub(crate) async fn verify<F>(
         &self,
         token: &UnverifiedToken<'_>,
         now_ms: EpochMillis,
-        fetch: impl Future<Output = Result<Value, OidcError>>,
-    ) -> Result<Claims, OidcError> {
-        let keys = self
-            .0
-            .get(now_ms, |keys| select(keys, token).is_some(), async {
-                parse(&fetch.await?)
-            })
-            .await?;
+        fetch: impl FnOnce() -> F,
+    ) -> Result<Claims, OidcError>
+    where
+        F: Future<Output = Result<Value, OidcError>> + Send + 'static,
+    {
+        let Self(cached) = self;
+        let fetch = || {
+            let fetched = fetch();
+            async move { parse(&fetched.await?) }
+        };
+        let has_key = |keys: &Vec<Key>| select(keys, token).is_some();
+        let keys = cached.get(now_ms, has_key, fetch).await?;
         let key = select(&keys, token).ok_or_else(|| {
             OidcError::Invalid(
                 "the token is signed with a key that the issuer does not publish".to_owned(),
@@ -61,7 +65,7 @@ fn parse(document: &Value) -> Result<Vec<Key>, OidcError> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
 
     use base64::Engine as _;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -115,15 +119,13 @@ pub(crate) mod tests {
     #[tokio::test]
     async fn rotated_keys_are_fetched_and_forged_tokens_rejected() {
         let (old, new, forger) = (Signer::new("old"), Signer::new("new"), Signer::new("new"));
-        let published = Cell::new(json!({"keys": [old.key()]}));
+        let published = RefCell::new(json!({"keys": [old.key()]}));
         let fetches = Cell::new(0);
         let keys = KeySet::default();
         let verify = async |token: String, now_ms: i64| {
-            let fetch = async {
+            let fetch = || {
                 fetches.set(fetches.get() + 1);
-                let document = published.take();
-                published.set(document.clone());
-                Ok(document)
+                std::future::ready(Ok(published.borrow().clone()))
             };
             let token = UnverifiedToken::parse(&token, &Algorithm::ALL)?;
             keys.verify(&token, now_ms, fetch).await
@@ -134,7 +136,7 @@ pub(crate) mod tests {
             verify(new.sign(&claims), 1).await.is_err(),
             "within the interval"
         );
-        published.set(json!({"keys": [old.key(), new.key()]}));
+        published.replace(json!({"keys": [old.key(), new.key()]}));
         assert!(verify(new.sign(&claims), 10_000).await.is_ok());
         assert!(verify(old.sign(&claims), 10_001).await.is_ok());
         assert_eq!(fetches.get(), 2);
@@ -149,7 +151,7 @@ pub(crate) mod tests {
                 .await
                 .is_err()
         );
-        published.set(json!({"keys": [new.key()]}));
+        published.replace(json!({"keys": [new.key()]}));
         assert!(
             verify(old.sign(&claims), 4_000_000).await.is_err(),
             "the key was retired"

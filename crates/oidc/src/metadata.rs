@@ -22,13 +22,13 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
-    pub(crate) async fn fetch(client: &HttpClient, issuer: &str) -> Result<Self, OidcError> {
+    pub(crate) async fn fetch(client: HttpClient, issuer: String) -> Result<Self, OidcError> {
         let url = format!(
             "{}/.well-known/openid-configuration",
             issuer.trim_end_matches('/')
         );
         let url = check_url("the issuer", &url).map_err(|error| OidcError::Provider(error.0))?;
-        Self::parse(client.get(&url, None).await?, issuer)
+        Self::parse(client.get(&url, None).await?, &issuer)
     }
 
     fn parse(document: Value, issuer: &str) -> Result<Self, OidcError> {
