@@ -19,6 +19,7 @@ mod batches;
 mod clients;
 mod core_use_cases;
 mod datasets;
+mod disconnects;
 mod domains;
 mod entity_types;
 mod error_responses;
