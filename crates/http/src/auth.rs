@@ -131,7 +131,7 @@ async fn authenticate(
 }
 
 fn bearer(parts: &Parts) -> Option<&str> {
-    let value = parts.headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let value = str::from_utf8(parts.headers.get(AUTHORIZATION)?.as_bytes()).ok()?;
     let (scheme, secret) = value.split_once(' ')?;
     let secret = secret.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !secret.is_empty()).then_some(secret)
