@@ -3,6 +3,7 @@
 //! A [`Document`] is immutable: it depends on the schema and the text alone. Plans compiled from it
 //! are in [`crate::plan_cache`].
 
+mod expansion;
 mod repair;
 mod source;
 
@@ -90,6 +91,7 @@ impl Document {
             inserted = offsets;
         }
         let ast = parsed.map_err(|error| validation_errors::syntax(text, &error.errors))?;
+        expansion::check(&ast).map_err(|exceeded| vec![exceeded.into()])?;
         let source = SourceText::new(text, inserted);
         let position = |offset| source.position(offset);
         let executable = ast

@@ -152,7 +152,7 @@ async fn fragments_that_double_at_every_level_are_rejected_without_being_expande
     query.push_str(" fragment F60 on Chain { value }");
     let reply = fixture.json(&query).await;
     assert!(
-        messages(&reply)[0].contains("complexity exceeded"),
+        messages(&reply)[0].contains("number of selections exceeded"),
         "{reply}"
     );
 }
