@@ -5,6 +5,7 @@
 //! parenthesis is reached from the one for a wrong type, and so on.
 
 use std::collections::HashSet;
+use std::env;
 use std::fs;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::panic::AssertUnwindSafe;
@@ -66,12 +67,12 @@ impl Target {
         let mut random = Random::seeded(seed);
         let mut outcomes = HashSet::new();
         let mut pool = inputs_of(self.name);
-        assert!(!pool.is_empty(), "{} has no corpus", self.name);
+        let corpus = pool.len();
+        pool.extend(kept_file(self.name).map(inputs_in).unwrap_or_default());
         for input in &pool {
             outcomes.insert(self.checked(input, seed, &check).await);
         }
-        let corpus = pool.len();
-        let mut count = corpus;
+        let mut count = pool.len();
         let end = Instant::now() + Duration::from_secs(seconds);
         while Instant::now() < end {
             let mutated = self.mutation(&mut random, &pool);
@@ -84,6 +85,10 @@ impl Target {
             if outcomes.insert(outcome) && pool.len() < MAX_POOL {
                 pool.push(input);
             }
+        }
+        if let Some(file) = kept_file(self.name) {
+            let lines: Vec<String> = pool[corpus..].iter().map(|input| line_of(input)).collect();
+            fs::write(file, lines.join("\n")).unwrap();
         }
         record(
             &format!("inputs of the fuzz target `{}`", self.name),
@@ -179,10 +184,24 @@ fn corpus_file(name: &str) -> PathBuf {
     directory.join(format!("{name}.txt"))
 }
 
-/// The inputs of a corpus: one per line, as it is or, if it starts with a quotation mark, as a JSON
-/// string.
+/// Where long runs keep the inputs that they found, if `DOCENT_FUZZ_KEPT` names a directory.
+fn kept_file(name: &str) -> Option<PathBuf> {
+    let directory = PathBuf::from(env::var_os("DOCENT_FUZZ_KEPT")?);
+    fs::create_dir_all(&directory).unwrap();
+    Some(directory.join(format!("{name}.txt")))
+}
+
+/// The inputs of a corpus.
 pub(crate) fn inputs_of(name: &str) -> Vec<String> {
-    let text = fs::read_to_string(corpus_file(name)).unwrap();
+    let inputs = inputs_in(corpus_file(name));
+    assert!(!inputs.is_empty(), "{name} has no corpus");
+    inputs
+}
+
+/// The inputs in a file: one per line, as it is or, if it starts with a quotation mark, as a JSON
+/// string. None if there is no file.
+fn inputs_in(file: PathBuf) -> Vec<String> {
+    let text = fs::read_to_string(file).unwrap_or_default();
     let lines = text.lines().filter(|line| !line.is_empty());
     lines
         .map(|line| {

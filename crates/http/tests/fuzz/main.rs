@@ -2,8 +2,9 @@
 //!
 //! A target is a test with a property ([`engine::Outcome`]) and a file of inputs in `corpus/`. The
 //! [`engine`] checks those first, and then changes them ([`mutate`]) until its time is over:
-//! `DOCENT_FUZZ_SECONDS` for each target, two by default. `DOCENT_FUZZ_SEED` repeats a run. An
-//! input that fails is printed as a line for the corpus; add it with the fix.
+//! `DOCENT_FUZZ_SECONDS` for each target, two by default. `DOCENT_FUZZ_SEED` repeats a run. With a
+//! directory in `DOCENT_FUZZ_KEPT`, a run keeps what it found, and the next one continues from it.
+//! An input that fails is printed as a line for the corpus; add it with the fix.
 //!
 //! To add a target, write a module with a property that is stronger than "does not panic", and a
 //! file of the same name in `corpus/`.
