@@ -7,10 +7,15 @@
 //! read it ([`Subject::value`]).
 
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
-use docent_store::{AspectKey, LogicalVersion, version};
+use docent_store::{AspectKey, LogicalVersion, StoredAspect, version};
 use serde_json::Value;
+use tokio::sync::SemaphorePermit;
 
+use crate::long_work::{self, LONG_TEXT_BYTES};
 use crate::{Catalog, Error, descriptions};
+
+/// How many histories are in memory at a time. Each may have twenty versions of the largest aspect.
+pub(crate) const MAX_HISTORIES: usize = 4;
 
 /// The value whose history is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,35 +46,63 @@ pub struct Change {
     pub value: Option<String>,
 }
 
+/// All versions of an aspect, oldest first.
+#[derive(Debug)]
+pub(crate) struct Versions<'c> {
+    pub(crate) rows: Vec<StoredAspect>,
+    _permit: Option<SemaphorePermit<'c>>,
+}
+
+impl Versions<'_> {
+    /// Whether parsing them takes milliseconds.
+    pub(crate) fn are_long(&self) -> bool {
+        let bytes: usize = self.rows.iter().map(|row| row.metadata.len()).sum();
+        bytes > LONG_TEXT_BYTES
+    }
+}
+
 impl Catalog {
+    pub(crate) async fn versions_of(&self, key: &AspectKey) -> Result<Versions<'_>, Error> {
+        // Fails only if the semaphore is closed, which it never is.
+        let permit = self.inner.histories.acquire().await.ok();
+        let reader = self.reader();
+        let mut histories = reader.histories_read(std::slice::from_ref(key)).await?;
+        Ok(Versions {
+            rows: histories.pop().unwrap_or_default(),
+            _permit: permit,
+        })
+    }
+
     /// The changes of a subject; none for a missing entity.
     pub async fn history(&self, urn: &Urn, subject: &Subject) -> Result<History, Error> {
         let aspect = subject.aspect(urn)?;
-        let key = AspectKey::new(urn, aspect);
-        let versions = self.reader().histories_read(&[key]).await?.pop();
-        let versions = versions.unwrap_or_default();
-        let is_complete = versions
+        let versions = self.versions_of(&AspectKey::new(urn, aspect)).await?;
+        let rows = &versions.rows;
+        let is_complete = rows
             .first()
             .is_none_or(|row| version::logical_version_of(row) <= LogicalVersion::FIRST);
         let mut changes: Vec<Change> = Vec::new();
-        for row in &versions {
-            let stored: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
-            let value = subject.value(urn, &stored);
-            // A missing value before the first text is no change, unless older versions are pruned.
-            let before = changes.last().map(|change| change.value.as_deref());
-            let is_same = match before {
-                Some(before) => before == value.as_deref(),
-                None => is_complete && value.is_none(),
-            };
-            if !is_same {
-                changes.push(Change {
-                    version: version::logical_version_of(row),
-                    time_ms: row.created_on_ms,
-                    actor: row.created_by.clone(),
-                    value,
-                });
+        let compare = || {
+            for row in rows {
+                let stored: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
+                let value = subject.value(urn, &stored);
+                // A missing value before the first text is no change, unless older versions are pruned.
+                let before = changes.last().map(|change| change.value.as_deref());
+                let is_same = match before {
+                    Some(before) => before == value.as_deref(),
+                    None => is_complete && value.is_none(),
+                };
+                if !is_same {
+                    changes.push(Change {
+                        version: version::logical_version_of(row),
+                        time_ms: row.created_on_ms,
+                        actor: row.created_by.clone(),
+                        value,
+                    });
+                }
             }
-        }
+        };
+        long_work::run(versions.are_long(), compare).await;
         changes.reverse();
         if matches!(subject, Subject::Domain) {
             self.hide_domains(&mut changes).await?;

@@ -76,6 +76,7 @@ use std::sync::{Arc, OnceLock};
 use docent_model::{Clock, EpochMillis};
 use docent_search::Search;
 use docent_store::Store;
+use tokio::sync::Semaphore;
 
 pub use apply::{Applied, MAX_PROPOSALS};
 pub use caller::Caller;
@@ -127,6 +128,8 @@ struct Inner {
     /// Whether callers see only what policies let them view.
     has_view_policies: AtomicBool,
     audit: audit::AuditLog,
+    /// Permits for histories in memory.
+    histories: Semaphore,
 }
 
 impl Catalog {
@@ -145,6 +148,7 @@ impl Catalog {
                 access: OnceLock::new(),
                 has_view_policies: AtomicBool::new(false),
                 audit: audit::AuditLog::default(),
+                histories: Semaphore::new(history::MAX_HISTORIES),
             }),
             options: Arc::new(Options {
                 search: None,

@@ -1,5 +1,6 @@
 //! Reads of stored aspects, edges and entity lists.
 
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use docent_model::aspects::SYSTEM_ACTOR;
@@ -31,6 +32,9 @@ const MAX_RELATIONSHIP_NAMES: usize = 100;
 /// The most URNs of one list.
 const MAX_URNS: usize = 10_000;
 
+/// How many aspects are read at once to find out whether they are stored.
+const STORED_CHUNK: usize = 16;
+
 /// The largest offset of a list of URNs. The store reads the URNs before it, too.
 const MAX_URNS_START: usize = 1_000_000;
 
@@ -61,6 +65,15 @@ impl Catalog {
         Ok(reply)
     }
 
+    /// How many bytes the values have that a read of these aspects and entities would return. What
+    /// the caller may not see counts, too.
+    pub async fn read_bytes(&self, request: ReadRequest<'_>) -> Result<u64, Error> {
+        Ok(self
+            .store()
+            .read_bytes(request.rows, request.entities)
+            .await?)
+    }
+
     /// The latest version of each aspect; of a time series the newest point, which has no version.
     pub async fn read_current(&self, keys: &[AspectKey]) -> Result<Vec<AspectRow>, Error> {
         let mut rows = self.read_current_unfiltered(keys).await?;
@@ -71,8 +84,16 @@ impl Catalog {
     /// Whether each aspect is stored, secret ones included; of a time series whether it has any
     /// point.
     pub async fn are_stored(&self, keys: &[AspectKey]) -> Result<Vec<bool>, Error> {
-        let rows = self.read_current_unfiltered(keys).await?;
-        Ok(rows.iter().map(Option::is_some).collect())
+        // Requests may repeat a key, and aspects can be large.
+        let distinct: BTreeSet<&AspectKey> = keys.iter().collect();
+        let distinct: Vec<AspectKey> = distinct.into_iter().cloned().collect();
+        let mut stored: HashSet<&AspectKey> = HashSet::new();
+        for chunk in distinct.chunks(STORED_CHUNK) {
+            let rows = self.read_current_unfiltered(chunk).await?;
+            let found = chunk.iter().zip(rows).filter(|(_, row)| row.is_some());
+            stored.extend(found.map(|(key, _)| key));
+        }
+        Ok(keys.iter().map(|key| stored.contains(key)).collect())
     }
 
     async fn read_current_unfiltered(&self, keys: &[AspectKey]) -> Result<Vec<AspectRow>, Error> {

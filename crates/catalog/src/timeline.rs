@@ -12,7 +12,7 @@ use docent_store::{AspectKey, LogicalVersion, StoredAspect, version};
 use serde_json::Value;
 
 use crate::view::stand_in;
-use crate::{Catalog, Error};
+use crate::{Catalog, Error, long_work};
 
 /// The category of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -271,29 +271,17 @@ impl Catalog {
             .filter(|(_, aspect)| entity.has_aspect(*aspect))
             .collect();
         let aspects: BTreeSet<AspectName> = rules.iter().map(|(_, aspect)| *aspect).collect();
-        let keys: Vec<AspectKey> = aspects
-            .iter()
-            .map(|aspect| AspectKey::new(urn, *aspect))
-            .collect();
-        let histories = self.reader().histories_read(&keys).await?;
-        let histories: BTreeMap<AspectName, Vec<StoredAspect>> =
-            aspects.into_iter().zip(histories).collect();
-        let mut moments: BTreeMap<(EpochMillis, String), Vec<Event>> = BTreeMap::new();
-        for (rule, aspect) in rules {
-            let versions = histories.get(&aspect).map_or(&[][..], Vec::as_slice);
-            for (index, row) in versions.iter().enumerate() {
-                let before = match index.checked_sub(1) {
-                    Some(index) => versions.get(index),
-                    // The changes of the oldest retained version are unknown.
-                    None if version::logical_version_of(row) > LogicalVersion::FIRST => continue,
-                    None => None,
-                };
-                let events = rule.compare(urn, before, row);
-                if !events.is_empty() {
-                    let moment = (row.created_on_ms, row.created_by.clone());
+        let mut moments: BTreeMap<(EpochMillis, String), Vec<(usize, Event)>> = BTreeMap::new();
+        for aspect in aspects {
+            let versions = self.versions_of(&AspectKey::new(urn, aspect)).await?;
+            let of_aspect = rules.iter().enumerate().filter(|(_, it)| it.1 == aspect);
+            let of_aspect: Vec<_> = of_aspect.map(|(index, it)| (index, it.0)).collect();
+            let compare = || {
+                for (moment, events) in compare_versions(urn, &of_aspect, &versions.rows) {
                     moments.entry(moment).or_default().extend(events);
                 }
-            }
+            };
+            long_work::run(versions.are_long(), compare).await;
         }
         let in_range = |time: EpochMillis| {
             from_ms.is_none_or(|from| time >= from) && through_ms.is_none_or(|last| time <= last)
@@ -301,10 +289,14 @@ impl Catalog {
         let mut moments: Vec<Moment> = moments
             .into_iter()
             .filter(|((time_ms, _), _)| in_range(*time_ms))
-            .map(|((time_ms, actor), events)| Moment {
-                time_ms,
-                actor,
-                events,
+            .map(|((time_ms, actor), mut events)| {
+                // In the order of the rules.
+                events.sort_by_key(|(rule, _)| *rule);
+                Moment {
+                    time_ms,
+                    actor,
+                    events: events.into_iter().map(|(_, event)| event).collect(),
+                }
             })
             .collect();
         self.hide_modifiers(&mut moments).await?;
@@ -328,20 +320,51 @@ impl Catalog {
     }
 }
 
+/// When and by whom a version was written, and its changes by the index of their rule.
+type VersionChanges = ((EpochMillis, String), Vec<(usize, Event)>);
+
+/// The changes between the versions of an aspect, oldest first.
+fn compare_versions(
+    urn: &Urn,
+    rules: &[(usize, &Rule)],
+    versions: &[StoredAspect],
+) -> Vec<VersionChanges> {
+    let mut changes = Vec::new();
+    let mut before: Option<Vec<Entries>> = None;
+    for row in versions {
+        let value = serde_json::from_str::<Value>(&row.metadata).unwrap_or_default();
+        let entries = rules.iter().map(|(_, rule)| rule.entries(&value));
+        let after: Vec<Entries> = entries.collect();
+        let is_first = version::logical_version_of(row) <= LogicalVersion::FIRST;
+        let old = match before.take() {
+            Some(before) => before,
+            None if is_first => vec![Entries::new(); rules.len()],
+            // The changes of the oldest retained version are unknown.
+            None => after.clone(),
+        };
+        let compared = rules.iter().zip(old.into_iter().zip(&after));
+        let events = compared.flat_map(|((index, rule), (old, new))| {
+            let events = rule.compare(urn, old, new);
+            events.into_iter().map(|event| (*index, event))
+        });
+        changes.push((
+            (row.created_on_ms, row.created_by.clone()),
+            events.collect(),
+        ));
+        before = Some(after);
+    }
+    changes.retain(|(_, events): &VersionChanges| !events.is_empty());
+    changes
+}
+
 impl Rule {
-    fn compare(
-        &self,
-        urn: &Urn,
-        before: Option<&StoredAspect>,
-        after: &StoredAspect,
-    ) -> Vec<Event> {
-        let (mut old, new) = (self.entries(before), self.entries(Some(after)));
+    fn compare(&self, urn: &Urn, mut old: Entries, new: &Entries) -> Vec<Event> {
         let mut events = Vec::new();
         for (key, content) in new {
-            match old.remove(&key) {
-                None => events.push(self.event(urn, Operation::Add, key)),
-                Some(former) if former != content => {
-                    events.push(self.event(urn, Operation::Modify, key));
+            match old.remove(key) {
+                None => events.push(self.event(urn, Operation::Add, key.clone())),
+                Some(former) if former != *content => {
+                    events.push(self.event(urn, Operation::Modify, key.clone()));
                 }
                 Some(_) => {}
             }
@@ -352,12 +375,9 @@ impl Rule {
         events
     }
 
-    fn entries(&self, row: Option<&StoredAspect>) -> Entries {
+    fn entries(&self, value: &Value) -> Entries {
         let mut entries = Entries::new();
-        let value = row.and_then(|row| serde_json::from_str::<Value>(&row.metadata).ok());
-        if let Some(value) = value {
-            self.collect(&value, self.path, None, &mut entries);
-        }
+        self.collect(value, self.path, None, &mut entries);
         entries
     }
 

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use apollo_compiler::ast::OperationType;
-use docent_catalog::long_work;
+use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
 use serde_json::{Map, Value};
 
 use crate::document::{Document, Operation, OperationVariant};
 use crate::error::{Classification, Rejection, RequestError};
-use crate::execute::{self, Budget, Scope};
+use crate::execute::{self, Budget, LoadedMemory, Scope};
 use crate::input;
 use crate::introspect::IntrospectionCache;
 use crate::limits::{LimitExceeded, Limits};
+use crate::memory::json_bytes;
 use crate::plan::Compiler;
 use crate::plan_cache::{CachedDocument, PlanCache};
 use crate::resolve::{Context, Resolvers};
@@ -41,6 +42,7 @@ pub struct Engine {
     limits: Limits,
     plans: PlanCache,
     introspection: IntrospectionCache,
+    memory: LoadedMemory,
 }
 
 impl Engine {
@@ -60,6 +62,7 @@ impl Engine {
             limits,
             plans: PlanCache::new(),
             introspection: IntrospectionCache::default(),
+            memory: LoadedMemory::new(limits.all_loaded_bytes),
         }
     }
 
@@ -148,18 +151,19 @@ impl Engine {
                 "Subscriptions are not supported.",
             )]);
         }
-        let values = input::variables(&self.schema.valid, &operation.variables, variables)
-            .map_err(|error| {
-                vec![RequestError {
-                    message: error.message,
-                    positions: error
-                        .offset
-                        .map(|offset| document.position(offset))
-                        .into_iter()
-                        .collect(),
-                    classification: Classification::ValidationError,
-                }]
-            })?;
+        let is_long = variables.values().map(json_bytes).sum::<usize>() > LONG_TEXT_BYTES;
+        let coerce = || input::variables(&self.schema.valid, &operation.variables, variables);
+        let values = long_work::run(is_long, coerce).await.map_err(|error| {
+            vec![RequestError {
+                message: error.message,
+                positions: error
+                    .offset
+                    .map(|offset| document.position(offset))
+                    .into_iter()
+                    .collect(),
+                classification: Classification::ValidationError,
+            }]
+        })?;
         let compiler = Compiler {
             variant: OperationVariant::new(&self.schema, document, operation, &values),
             growth: cached.growth(operation),
@@ -196,6 +200,7 @@ impl Engine {
             compiler: &compiler,
             values: &values,
             introspection: &introspection,
+            memory: &self.memory,
         };
         let budget = Budget::new(self.limits);
         Ok(execute::execute(scope, root, budget).await)

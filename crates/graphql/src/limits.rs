@@ -24,6 +24,8 @@ pub struct Limits {
     pub values: u64,
     /// Metadata in memory: rows of the store and results of resolvers.
     pub loaded_bytes: u64,
+    /// The same of all executions together, as far as one loads more than a mebibyte.
+    pub all_loaded_bytes: u64,
     pub reply_bytes: u64,
 }
 
@@ -42,6 +44,7 @@ impl Default for Limits {
             entities: 20_000,
             values: 10_000_000,
             loaded_bytes: 256 * 1024 * 1024,
+            all_loaded_bytes: 512 * 1024 * 1024,
             reply_bytes: 64 * 1024 * 1024,
         }
     }

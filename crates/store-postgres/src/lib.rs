@@ -298,6 +298,10 @@ impl StoreReader for PostgresStore {
         Ok(runs::points_count(&self.connections, run).await?)
     }
 
+    async fn read_bytes(&self, rows: &[AspectKey], entities: &[Urn]) -> Result<u64, StoreError> {
+        Ok(read::value_bytes(&self.connections, rows, entities).await?)
+    }
+
     async fn aspects_count(
         &self,
         aspect: AspectName,

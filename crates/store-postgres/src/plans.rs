@@ -19,7 +19,7 @@ const VERSION: &str = "15";
 
 /// Every statement of a request, which must be as fast in a large catalog as in a small one.
 /// Statements of maintenance commands ([`COMMANDS`]) scan everything anyway.
-const HOT: [(&str, &str); 71] = [
+const HOT: [(&str, &str); 72] = [
     ("an aspect", read::LATEST),
     ("aspects", read::LATEST_OF),
     (
@@ -31,6 +31,7 @@ const HOT: [(&str, &str); 71] = [
     ("histories", read::HISTORIES),
     ("entities", read::ENTITIES),
     ("aspects and entities", read::MIXED),
+    ("bytes of aspects and entities", read::BYTES),
     ("a range of entities", read::ENTITY_RANGE),
     ("a list of URNs", read::URNS),
     ("a list of texts", read::TEXTS),

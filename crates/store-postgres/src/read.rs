@@ -140,6 +140,16 @@ pub(crate) const MIXED: &str = concat!(
     " ORDER BY 1, 2"
 );
 
+/// How many bytes the latest values of aspects and of whole entities have.
+pub(crate) const BYTES: &str = concat!(
+    "SELECT coalesce((SELECT sum(octet_length(a.metadata)) \
+     FROM unnest($1::text[], $2::text[]) AS k (urn, aspect) CROSS JOIN ",
+    latest_of_key!("a.metadata"),
+    "), 0)::bigint + coalesce((SELECT sum(octet_length(a.metadata)) FROM unnest($3::text[]) AS k (urn) CROSS JOIN ",
+    latest_of_entity!(),
+    "), 0)::bigint"
+);
+
 /// One range of the index: after `$1` through the last entity of the page.
 pub(crate) const ENTITY_RANGE: &str = "SELECT a.urn, a.aspect, a.metadata FROM metadata_aspect_v2 a \
      WHERE a.urn > $1 AND a.version = 0 AND a.urn <= (SELECT max(page.urn) FROM \
@@ -539,6 +549,20 @@ pub(crate) async fn aspects_count(
                 .await?
         }
     };
+    rows.first().map_or(Ok(0), |row| count_at(row, 0))
+}
+
+/// How many bytes the latest values of aspects and of whole entities have.
+pub(crate) async fn value_bytes(
+    connections: &Connections,
+    keys: &[AspectKey],
+    entities: &[Urn],
+) -> Result<u64, EngineError> {
+    let (urns, aspects) = key_arrays(keys.iter());
+    let entities: Vec<&str> = entities.iter().map(Urn::as_str).collect();
+    let rows = connections
+        .query(BYTES, &[&urns, &aspects, &entities])
+        .await?;
     rows.first().map_or(Ok(0), |row| count_at(row, 0))
 }
 

@@ -255,6 +255,29 @@ pub(crate) fn aspect_names(
     Ok(names)
 }
 
+/// How many bytes the latest values of aspects and of whole entities have. Reads no value.
+pub(crate) fn value_bytes(
+    connection: &Connection,
+    keys: &[AspectKey],
+    entities: &[Urn],
+) -> Result<u64, EngineError> {
+    let mut of_aspect = connection.prepare_cached(
+        "SELECT coalesce(sum(octet_length(metadata)),0) FROM metadata_aspect_v2 \
+         WHERE urn=?1 AND aspect=?2 AND version=0",
+    )?;
+    let mut of_entity = connection.prepare_cached(
+        "SELECT coalesce(sum(octet_length(metadata)),0) FROM metadata_aspect_v2 WHERE urn=?1 AND version=0",
+    )?;
+    let mut total = 0_u64;
+    for key in keys {
+        total += of_aspect.query_row((key.urn.as_str(), key.aspect.as_str()), count_at)?;
+    }
+    for urn in entities {
+        total += of_entity.query_row([urn.as_str()], count_at)?;
+    }
+    Ok(total)
+}
+
 /// Counts the entities that have an aspect, except for those of some types.
 pub(crate) fn aspects_count(
     connection: &Connection,

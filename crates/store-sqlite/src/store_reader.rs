@@ -261,6 +261,15 @@ impl StoreReader for SqliteStore {
         .await
     }
 
+    async fn read_bytes(&self, rows: &[AspectKey], entities: &[Urn]) -> Result<u64, StoreError> {
+        let long = rows.len() + entities.len() > IN_PLACE_ROWS;
+        let (rows, entities) = (rows.to_vec(), entities.to_vec());
+        self.read_snapshot(long, move |connection| {
+            read::value_bytes(connection, &rows, &entities)
+        })
+        .await
+    }
+
     async fn aspects_count(
         &self,
         aspect: AspectName,

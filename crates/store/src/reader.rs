@@ -67,6 +67,15 @@ pub struct ReadReply {
 }
 
 impl ReadReply {
+    /// How many bytes the values have.
+    pub fn value_bytes(&self) -> u64 {
+        let rows = self.rows.iter().flatten().map(|row| &row.metadata);
+        let of_entities = self.entities.iter().flatten().map(|(_, row)| &row.metadata);
+        rows.chain(of_entities)
+            .map(|value| value.len() as u64)
+            .sum()
+    }
+
     /// The first row, which is the only one of a request by [`ReadRequest::row`].
     pub fn into_row(self) -> AspectRow {
         self.rows.into_iter().next().flatten()
@@ -78,6 +87,9 @@ pub trait StoreReader: Send + Sync {
     /// Reads latest versions, existence checks and whole entities from one snapshot, in as few
     /// round trips as possible.
     async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, StoreError>;
+
+    /// Returns how many bytes the values have that [`StoreReader::read`] would return.
+    async fn read_bytes(&self, rows: &[AspectKey], entities: &[Urn]) -> Result<u64, StoreError>;
 
     /// Returns the row with this version.
     async fn aspect_read_version(

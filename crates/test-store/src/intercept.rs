@@ -212,6 +212,10 @@ impl<I: Intercept> StoreReader for InterceptedStore<I> {
         self.0.inner().run_points_count(run).await
     }
 
+    async fn read_bytes(&self, rows: &[AspectKey], entities: &[Urn]) -> Result<u64, StoreError> {
+        self.0.inner().read_bytes(rows, entities).await
+    }
+
     async fn aspects_count(
         &self,
         aspect: AspectName,

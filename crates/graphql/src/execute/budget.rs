@@ -86,9 +86,14 @@ impl Budget {
     /// Counts metadata in memory.
     pub(crate) fn add_loaded(&mut self, bytes: usize) -> Result<(), LimitExceeded> {
         self.loaded_bytes += bytes as u64;
+        self.check_loaded(0)
+    }
+
+    /// Checks whether this much metadata may be loaded.
+    pub(crate) fn check_loaded(&self, bytes: u64) -> Result<(), LimitExceeded> {
         LimitExceeded::check(
             "bytes of loaded metadata",
-            self.loaded_bytes,
+            self.loaded_bytes.saturating_add(bytes),
             self.limits.loaded_bytes,
         )
     }

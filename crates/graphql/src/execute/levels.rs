@@ -1,16 +1,17 @@
 //! Loads entities level by level.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use docent_catalog::view::stand_in;
-use docent_catalog::{AspectRow, EntityAspects, Error, ReadReply, ReadRequest, long_work};
+use docent_catalog::{AspectRow, EntityAspects, Error, ReadRequest, long_work};
 use docent_model::Urn;
 use serde_json::Value;
 
 use super::budget::Budget;
 use super::level_request::LevelRequest;
 use super::loaded::{CallKey, Cell, Content, Loaded, Outcome};
+use super::loaded_memory::ReadError;
 use super::value::{self, FieldValue, Parent, Target, Unavailable};
 use super::{RootValue, Scope};
 use crate::error::Failure;
@@ -22,6 +23,8 @@ use crate::resolve::{BatchResult, Context, EntityView};
 
 /// The usual length of a selection in a document.
 const SELECTION_BYTES: usize = 32;
+/// What a resolver call for a plain object takes, or a URN in a text field.
+const CALL_BYTES: usize = 256;
 
 pub(crate) struct Levels<'p> {
     scope: Scope<'p>,
@@ -206,13 +209,9 @@ impl<'p> Levels<'p> {
             exists: &exists.keys,
             entities: &urns,
         };
-        // A level may need nothing but URNs.
-        let read = if request.is_empty() {
-            Ok(ReadReply::default())
-        } else {
-            catalog.read(request).await
-        };
-        match read {
+        let reserved = &mut self.loaded.reserved;
+        let read = self.scope.memory.read(catalog, request, budget, reserved);
+        match read.await {
             Ok(found) => {
                 self.store_rows(&row_cells, found.rows, budget)?;
                 for (key, cell) in exists_cells {
@@ -220,7 +219,8 @@ impl<'p> Levels<'p> {
                 }
                 self.store_entities(&entities, found.entities, budget)?;
             }
-            Err(error) => self.fail(first, &error),
+            Err(ReadError::Failed(error)) => self.fail(first, &error),
+            Err(ReadError::Exceeded(exceeded)) => return Err(exceeded),
         }
         let is_long = self.is_long_visit(budget);
         long_work::run(is_long, || self.parse(first)).await;
@@ -309,18 +309,9 @@ impl<'p> Levels<'p> {
 
     /// Calls the resolvers of the new slots, once per plan and field.
     async fn call(&mut self, first: usize, budget: &mut Budget) -> Result<(), LimitExceeded> {
-        let mut plans: Vec<&'p ObjectPlan> = Vec::new();
-        for slot in &self.loaded.slots[first..] {
-            if !slot.plan.calls.is_empty()
-                && !plans.iter().any(|plan| std::ptr::eq(*plan, slot.plan))
-            {
-                plans.push(slot.plan);
-            }
-        }
-        for plan in plans {
-            let members: Vec<_> = (first..self.loaded.slots.len())
-                .filter(|slot| std::ptr::eq(self.loaded.slots[*slot].plan, plan))
-                .collect();
+        let slots = self.loaded.slots.iter().enumerate().skip(first);
+        let called = slots.filter(|(_, slot)| !slot.plan.calls.is_empty());
+        for (plan, members) in by_plan(called.map(|(index, slot)| (slot.plan, index))) {
             let mut outcomes: Vec<std::vec::IntoIter<Outcome>> = Vec::new();
             for field in &plan.calls {
                 let Some(value) = plan.fields[*field].value() else {
@@ -344,12 +335,7 @@ impl<'p> Levels<'p> {
         calls: &[PlainCall<'p>],
         budget: &mut Budget,
     ) -> Result<(), LimitExceeded> {
-        let mut rest: Vec<&PlainCall<'p>> = calls.iter().collect();
-        while let Some(plan) = rest.first().map(|call| call.plan) {
-            let (same, others): (Vec<_>, Vec<_>) = rest
-                .into_iter()
-                .partition(|call| std::ptr::eq(call.plan, plan));
-            rest = others;
+        for (plan, same) in by_plan(calls.iter().map(|call| (call.plan, call))) {
             let subjects: Vec<_> = same.iter().map(|call| (call.owner, &*call.value)).collect();
             let outcomes = self.batch(plan, &subjects, budget).await?;
             for (call, outcome) in same.into_iter().zip(outcomes) {
@@ -393,6 +379,21 @@ impl<'p> Levels<'p> {
         }
         Ok(outcomes)
     }
+}
+
+/// Groups items by their plans.
+fn by_plan<'p, P, T>(items: impl Iterator<Item = (&'p P, T)>) -> Vec<(&'p P, Vec<T>)> {
+    let mut groups: Vec<(&P, Vec<T>)> = Vec::new();
+    let mut indexes: HashMap<usize, usize> = HashMap::new();
+    for (plan, item) in items {
+        let address = std::ptr::from_ref(plan) as usize;
+        let index = *indexes.entry(address).or_insert(groups.len());
+        match groups.get_mut(index) {
+            Some((_, members)) => members.push(item),
+            None => groups.push((plan, vec![item])),
+        }
+    }
+    groups
 }
 
 fn outcomes(plan: &ValuePlan, result: BatchResult, count: usize) -> Vec<Outcome> {
@@ -462,7 +463,7 @@ impl<'p> Walk<'_, 'p> {
                 Err(Unavailable::Failed(_)) => {}
                 Err(Unavailable::Pending(key)) => {
                     if let Some(owner) = parent.owner {
-                        self.budget.add_value()?;
+                        self.budget.add_loaded(CALL_BYTES)?;
                         let copy = copy.get_or_insert_with(|| Arc::new(parent.value.to_value()));
                         self.next.calls.push(PlainCall {
                             plan: field,
@@ -514,6 +515,7 @@ impl<'p> Walk<'_, 'p> {
             if self.scope.context.catalog.has_view()
                 && let Some(urn) = view.text().and_then(|text| Urn::parse(&text).ok())
             {
+                self.budget.add_loaded(CALL_BYTES)?;
                 self.next.references.push(urn);
             }
             return Ok(());

@@ -8,6 +8,7 @@ use docent_catalog::view::RESTRICTED;
 use docent_model::{AspectName, EntitySpec, Urn};
 use foldhash::HashMap;
 use serde_json::Value;
+use tokio::sync::SemaphorePermit;
 
 use crate::error::Failure;
 use crate::json::{Parsed, View};
@@ -86,6 +87,8 @@ pub(crate) struct Loaded<'p> {
     pub(crate) outcomes: Vec<Outcome>,
     /// Results of resolvers for plain objects.
     pub(crate) plain_outcomes: HashMap<CallKey, Outcome>,
+    /// The memory of the rows.
+    pub(crate) reserved: Vec<SemaphorePermit<'p>>,
     /// The URNs that text fields show for what the caller may not see.
     stand_ins: HashMap<Urn, Urn>,
     /// The slots by the address of their plan and their URN.

@@ -1,7 +1,7 @@
 //! Root fields of `Query` other than lookups by URN and searches.
 
-use docent_catalog::Error;
 use docent_catalog::tokens::TokenFilter;
+use docent_catalog::{Error, long_work};
 use docent_model::{Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -45,12 +45,16 @@ impl Window {
     }
 }
 
+/// Parsing this many URNs takes a millisecond.
+const MANY_URNS: usize = 5_000;
+
 pub(super) async fn entities(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
-    let mut urns = arguments
-        .member::<Vec<String>>("urns")?
-        .iter()
-        .map(|text| Ok(Registry::get().parse_urn(text)?))
-        .collect::<Result<Vec<Urn>, Error>>()?;
+    let texts: Vec<String> = arguments.member("urns")?;
+    let parse = || {
+        let urns = texts.iter().map(|text| Registry::get().parse_urn(text));
+        urns.collect::<Result<Vec<Urn>, _>>()
+    };
+    let mut urns = long_work::run(texts.len() > MANY_URNS, parse).await?;
     if arguments.member::<Option<bool>>("checkForExistence")? == Some(true) {
         let exists = context.catalog.exists(&urns).await?;
         let mut exists = exists.into_iter();

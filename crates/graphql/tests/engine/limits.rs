@@ -200,3 +200,22 @@ async fn rows_and_results_of_resolvers_count_as_loaded_bytes() {
         );
     }
 }
+
+#[tokio::test]
+async fn what_exceeds_the_loaded_bytes_is_not_read() {
+    let limits = Limits {
+        loaded_bytes: 5000,
+        ..Limits::default()
+    };
+    let names: Vec<String> = (0..100).map(|number| format!("t{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let fixture = limited(limits, &names).await;
+    fixture.store.take_reads();
+    let query = datasets(&names, "properties { description }");
+    let reply = fixture.json(&query).await;
+    assert!(
+        messages(&reply)[0].starts_with("maximum bytes of loaded metadata exceeded"),
+        "{reply}"
+    );
+    assert_eq!(fixture.store.take_reads(), 0);
+}

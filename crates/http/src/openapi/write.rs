@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
 use docent_catalog::{AspectKey, Caller, Change, Conditions, ErrorSubject, Proposal};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, SystemMetadata, Urn};
@@ -105,7 +106,8 @@ pub(crate) async fn post_one(
         mode: write_mode(&parameters, conditions.is_empty())?,
         conditions: &conditions,
     };
-    let proposal = options.proposal(&urn, aspect, wire)?;
+    let translate = || options.proposal(&urn, aspect, wire);
+    let proposal = long_work::run(bytes.len() > LONG_TEXT_BYTES, translate).await?;
     write_aspect(&state, &caller, &parameters, proposal, aspect).await
 }
 
@@ -128,7 +130,8 @@ pub(crate) async fn patch_one(
         mode: WriteMode::Patch,
         conditions: &conditions,
     };
-    let proposal = options.proposal(&urn, aspect, wire)?;
+    let translate = || options.proposal(&urn, aspect, wire);
+    let proposal = long_work::run(bytes.len() > LONG_TEXT_BYTES, translate).await?;
     write_aspect(&state, &caller, &parameters, proposal, aspect).await
 }
 
@@ -229,10 +232,12 @@ async fn write_entities(
     let kind = Kind::parse(kind)?;
     let status = status(parameters, true)?;
     let with_system_metadata = parameters.flag("systemMetadata")?;
+    let is_long = bytes.len() > LONG_TEXT_BYTES;
     if let Kind::Of(_) = kind {
         let Items(entities): Items<WireEntity> =
             parse_like(bytes, "[{\"urn\": …, \"status\": {\"value\": {…}}}]").await?;
-        let proposals = options.proposals(kind, entities)?;
+        let translate = || options.proposals(kind, entities);
+        let proposals = long_work::run(is_long, translate).await?;
         let keys = write(state, caller, proposals).await?;
         let written = written(state, &keys, with_system_metadata).await?;
         return Ok((status, axum::Json(written)).into_response());
@@ -242,9 +247,9 @@ async fn write_entities(
     let mut proposals = Vec::new();
     let mut counts = Vec::with_capacity(groups.len());
     for (name, Items(entities)) in groups {
-        let of_kind = Kind::parse(&name)
-            .and_then(|kind| options.proposals(kind, entities))
-            .map_err(|error| error.about(&name))?;
+        let translate = || Kind::parse(&name).and_then(|kind| options.proposals(kind, entities));
+        let of_kind = long_work::run(is_long, translate).await;
+        let of_kind = of_kind.map_err(|error| error.about(&name))?;
         counts.push((name, of_kind.len()));
         proposals.extend(of_kind);
     }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
+use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
 use docent_catalog::{Caller, Change, Conditions, Error, ErrorSubject, Proposal};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, SystemMetadata, Urn};
@@ -89,14 +90,17 @@ pub(crate) async fn ingest(
             )));
         }
     };
-    let proposals = proposals
-        .into_iter()
-        .enumerate()
-        .map(|(position, proposal)| {
+    let translate_all = || {
+        let translated = proposals.into_iter().enumerate();
+        let translated = translated.map(|(position, proposal)| {
             let position = many.then_some(position);
             translate(proposal, conditions, position)
-        })
-        .collect::<Result<Vec<_>, _>>()
+        });
+        translated.collect::<Result<Vec<_>, _>>()
+    };
+    let is_long = bytes.len() > LONG_TEXT_BYTES;
+    let proposals = long_work::run(is_long, translate_all)
+        .await
         .map_err(ErrorResponse::with_subject)?;
     let written = state.catalog().ingest(caller, proposals).await;
     written.map_err(ErrorResponse::with_subject)?;

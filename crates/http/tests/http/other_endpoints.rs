@@ -247,6 +247,10 @@ async fn writes_have_a_trace_with_a_status() {
         "ACTIVE_STATE"
     );
     assert_eq!(reply[DATASET]["globalTags"]["success"], false);
+    let repeated = json!({DATASET: vec!["status"; 10_000]});
+    let (status, reply) = app.post(&path, &repeated).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert_eq!(reply[DATASET]["status"]["success"], true);
     let path = path.replace("onlyIncludeErrors=false", "onlyIncludeErrors=true");
     let (_, reply) = app.post(&path, &request).await;
     assert_eq!(reply[DATASET].as_object().unwrap().len(), 1, "{reply}");

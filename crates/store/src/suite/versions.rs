@@ -1,6 +1,6 @@
 //! Versions and history.
 
-use docent_model::{AspectName, Derived};
+use docent_model::{AspectName, Derived, Urn};
 use futures_util::future::join_all;
 
 use super::{Harness, dataset, delete, key, put, put_at, read, version_of};
@@ -97,6 +97,25 @@ pub(super) async fn histories_of_several_aspects_are_read_oldest_first(harness: 
     assert_eq!(texts, [vec!["9"], vec![], vec!["1", "2", "3"]]);
     let versions: Vec<i64> = histories[2].iter().map(|row| row.version.get()).collect();
     assert_eq!(versions, [1, 2, 0]);
+}
+
+pub(super) async fn the_bytes_of_latest_values_are_known_before_they_are_read(
+    harness: &impl Harness,
+) {
+    let store = harness.store();
+    for content in ["\"replaced\"", "\"ä\""] {
+        put(store, &status(), content, Derived::default()).await;
+    }
+    let properties = key(&status().urn, AspectName::EDITABLE_DATASET_PROPERTIES);
+    put(store, &properties, "123", Derived::default()).await;
+    let missing = key(&dataset("missing"), AspectName::STATUS);
+    let bytes = async |rows: &[AspectKey], entities: &[Urn]| {
+        store.read_bytes(rows, entities).await.unwrap()
+    };
+    assert_eq!(bytes(&[], &[]).await, 0);
+    assert_eq!(bytes(&[missing.clone()], &[missing.urn.clone()]).await, 0);
+    assert_eq!(bytes(&[status(), missing, status()], &[]).await, 8);
+    assert_eq!(bytes(&[properties], &[status().urn]).await, 3 + 4 + 3);
 }
 
 /// The first writers race to create the aspect, too.
