@@ -5,9 +5,9 @@
 //! stay in the cache of the same core. It takes another when that one is busy, and waits when all
 //! are.
 //!
-//! A long read runs on a blocking thread. As many run as there are readers for them; the others wait
-//! in their tasks. Scans leave one of these readers to the reads whose time does not grow with the
-//! store. A read ends early when its caller has gone.
+//! A long read runs on a blocking thread. As many run as there are readers for them; the others
+//! wait in their tasks. Scans leave one of these readers to the reads whose time does not grow with
+//! the store. A read ends early when its caller has gone.
 //!
 //! A read transaction costs more to begin and end than a point read. So a reader keeps its snapshot
 //! until the commit stamp changes. The writer releases the snapshots when it empties the log

@@ -262,9 +262,9 @@ impl StoreReader for SqliteStore {
     }
 
     async fn read_bytes(&self, rows: &[AspectKey], entities: &[Urn]) -> Result<u64, StoreError> {
-        let long = rows.len() + entities.len() > IN_PLACE_ROWS;
+        let length = ReadLength::long_if(rows.len() + entities.len() > IN_PLACE_ROWS);
         let (rows, entities) = (rows.to_vec(), entities.to_vec());
-        self.read_snapshot(long, move |connection| {
+        self.read_snapshot(length, move |connection| {
             read::value_bytes(connection, &rows, &entities)
         })
         .await

@@ -50,9 +50,13 @@ async fn texts_that_expand_by_fragments_take_bounded_memory() {
 async fn wide_fragments_that_are_spread_often_are_rejected_before_they_are_expanded() {
     let fixture = Fixture::new(&[]).await;
     let before_kib = resident_kib();
-    let spreads: String = (0..1_000)
-        .map(|number| format!("a{number}: domain(urn: \"urn:li:domain:d\") {{ ...F }} "))
-        .collect();
+    let mut spreads = String::new();
+    for number in 0..1_000 {
+        let _ = write!(
+            spreads,
+            "a{number}: domain(urn: \"urn:li:domain:d\") {{ ...F }} "
+        );
+    }
     let fields = "__typename ".repeat(3_000);
     let query = format!("{{ {spreads} }} fragment F on Domain {{ {fields} }}");
     let reply = fixture.text(&query).await;
