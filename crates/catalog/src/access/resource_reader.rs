@@ -95,17 +95,22 @@ impl AspectSource for Prefetched<'_> {
     }
 }
 
-/// Reads the given fields of an entity.
+/// Reads the given fields of an entity. A column has the values of its dataset too, so that a
+/// policy that excludes the dataset excludes its columns.
 pub(crate) async fn read_resource(
     source: &mut impl AspectSource,
     urn: &Urn,
     fields: Fields,
 ) -> Result<Resource, Error> {
     let mut resource = Resource::new(urn);
+    let holder = holder_of(urn);
+    if holder != *urn {
+        resource.push(Field::Type, holder.entity_type());
+        resource.push(Field::Urn, holder.as_str());
+    }
     if !fields.needs_store() {
         return Ok(resource);
     }
-    let holder = holder_of(urn);
     let keys = own_keys(&holder, fields);
     let rows = source.rows(keys.clone()).await?;
     let mut domains = Vec::new();
@@ -277,12 +282,13 @@ fn own_keys(urn: &Urn, fields: Fields) -> Vec<AspectKey> {
 
 /// The entity whose owners, domain and so on count: for a column its dataset.
 pub(crate) fn holder_of(urn: &Urn) -> Urn {
-    let is_column = urn.entity_type() == "schemaField";
+    // Most entities are none, and splitting the key has a cost.
+    if urn.entity_type() != "schemaField" {
+        return urn.clone();
+    }
     let parts = urn.key_parts();
-    let dataset = parts.first().filter(|_| is_column);
-    dataset
-        .and_then(|text| Urn::parse(text).ok())
-        .unwrap_or_else(|| urn.clone())
+    let dataset = parts.first().and_then(|text| Urn::parse(text).ok());
+    dataset.unwrap_or_else(|| urn.clone())
 }
 
 pub(super) fn urn_in(value: &Value) -> Option<Urn> {

@@ -6,6 +6,7 @@ use docent_catalog::Caller;
 use docent_model::Urn;
 use serde_json::{Value, json};
 
+use crate::hidden::world::assign;
 use crate::support::{App, DATASET, USER, encoded, proposal, role, token_of};
 
 const EDITOR: &str = "urn:li:corpuser:ed";
@@ -488,6 +489,34 @@ async fn a_column_counts_as_its_dataset_also_before_it_is_stored() {
     app.ingest(DATASET, "ownership", &owned_by(ADA)).await;
     let status = write(&app, &ada, &column, "globalTags", &tags).await;
     assert_eq!(status, StatusCode::OK);
+}
+
+/// A criterion about a dataset holds for its columns, whichever condition it has.
+#[tokio::test]
+async fn a_policy_includes_and_excludes_columns_with_their_dataset() {
+    let app = App::with_dataset().await;
+    let column = format!("urn:li:schemaField:({DATASET},user_name)");
+    let tags = json!({"tags": []});
+    app.ingest(&column, "globalTags", &tags).await;
+    for (field, condition, value, expected) in [
+        ("URN", "NOT_EQUALS", DATASET, StatusCode::FORBIDDEN),
+        ("TYPE", "NOT_EQUALS", "dataset", StatusCode::FORBIDDEN),
+        ("URN", "EQUALS", DATASET, StatusCode::OK),
+        ("TYPE", "EQUALS", "dataset", StatusCode::OK),
+        ("TYPE", "EQUALS", "schemaField", StatusCode::OK),
+    ] {
+        let criteria = json!([{"field": field, "values": [value], "condition": condition}]);
+        let policy = json!({
+            "displayName": "Ada", "description": "", "type": "METADATA", "state": "ACTIVE",
+            "privileges": ["EDIT_ENTITY_TAGS"], "actors": {"users": [ADA]},
+            "resources": {"filter": {"criteria": criteria}},
+        });
+        app.write_policy("urn:li:dataHubPolicy:ada", &policy).await;
+        let ada = token_of(&app.catalog, ADA, None).await;
+        assign(&app, ADA, "Reader").await;
+        let status = write(&app, &ada, &column, "globalTags", &tags).await;
+        assert_eq!(status, expected, "{criteria}");
+    }
 }
 
 #[tokio::test]
