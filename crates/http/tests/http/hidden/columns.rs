@@ -4,12 +4,26 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::send;
-use super::world::{BEHIND, COLUMN, TABLE, TAG, WORD, app};
+use super::world::{self, BEHIND, COLUMN, TABLE, TAG, WORD, grant};
 use crate::support::{App, DATASET, encoded, proposal};
+
+/// A tag of columns that no dataset has.
+const OPEN: &str = "urn:li:tag:open";
+
+/// The catalog of `world.rs`, whose caller also sees every entity with the tag [`OPEN`].
+async fn app(has_hidden: bool) -> (App, String) {
+    let (app, vera) = world::app(has_hidden).await;
+    app.ingest(OPEN, "tagProperties", &json!({"name": "open"}))
+        .await;
+    let tagged = json!({"filter": {"criteria": [{"field": "TAG", "values": [OPEN]}]}});
+    let user = "urn:li:corpuser:vera";
+    grant(&app, "open", user, &["VIEW_ENTITY_PAGE"], &tagged).await;
+    (app, vera)
+}
 
 /// Stores what only a column has.
 async fn describe(app: &App, column: &str) {
-    let tags = json!({"tags": [{"tag": TAG}]});
+    let tags = json!({"tags": [{"tag": TAG}, {"tag": OPEN}]});
     app.ingest(column, "globalTags", &tags).await;
     let audit = json!({"time": 0, "actor": "urn:li:corpuser:datahub"});
     let text = json!({"documentations": [{"documentation": "hush",
