@@ -163,6 +163,7 @@ test("a user signs in at the provider, with groups, and signs out there too", as
 
   await page.getByRole("button", { name: /Account menu for/ }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await expect(page).toHaveURL(/\/session\/end\?.*id_token_hint=ey/);
   await page.getByRole("button", { name: "Yes, sign me out" }).click();
   await expect(page.getByRole("link", { name: "Sign in with Example" })).toBeVisible();
   // The session at the provider has ended, too: it asks again.
@@ -283,6 +284,32 @@ test("a callback works once, in its own browser, and sets cookies for this site"
     else foreign.searchParams.set("iss", issuer);
     expect(await location(mixed, foreign.toString())).toBe(failed);
   }
+});
+
+test("signing out sends the ID token to its provider alone, once", async ({ catalog }) => {
+  const browser = new Browser();
+  const reply = await browser.send(await browser.callback(catalog, "grace"));
+  const name = "docent_id_token";
+  const set = reply.headers.getSetCookie().find((line) => line.startsWith(`${name}=oidc.ey`));
+  expect(set).toContain("HttpOnly");
+  expect(set).toContain("Path=/logOut");
+  const token = set?.split(";")[0]?.slice(`${name}=oidc.`.length);
+  const out = await browser.send(`${catalog.address}/logOut`);
+  const location = new URL(out.headers.get("location") ?? "");
+  expect(location.origin).toBe(catalog.provider.issuer);
+  expect(location.searchParams.get("id_token_hint")).toBe(token);
+  expect(out.headers.getSetCookie().join("\n")).toContain(`${name}=; `);
+  // The provider checks the token, and rejects one that it did not issue.
+  expect((await browser.send(location.toString())).status).toBe(200);
+  location.searchParams.set("id_token_hint", `${token?.slice(0, -8)}AAAAAAAA`);
+  expect((await browser.send(location.toString())).status).toBe(400);
+  // A session without a provider ends here only.
+  const cookie = `${await sessionOf(catalog.address)}; ${name}=oidc.${token}`;
+  const native = await fetch(`${catalog.address}/logOut`, {
+    redirect: "manual",
+    headers: { Cookie: cookie },
+  });
+  expect(native.headers.get("location")).toBe("/");
 });
 
 test("a sign-in never leads to another site", async ({ catalog }) => {

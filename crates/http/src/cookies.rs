@@ -2,13 +2,14 @@
 //!
 //! Over HTTPS, the names of secret cookies have the prefix `__Host-`: browsers accept those only
 //! from this host and over HTTPS, so that neither another host of the domain nor a page without TLS
-//! can replace them. Cookies without the prefix are then ignored.
+//! can replace them. Cookies without the prefix are then ignored. The prefix needs the path `/`; a
+//! cookie for one path has `__Secure-` instead, which keeps pages without TLS out.
 
 use axum::http::header::{COOKIE, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderName};
 use axum::response::AppendHeaders;
 use cookie::time::Duration;
-use cookie::{Cookie, SameSite};
+use cookie::{Cookie, CookieBuilder, SameSite};
 use docent_catalog::sessions::SessionLimits;
 use docent_model::Urn;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -20,24 +21,44 @@ use crate::client::Client;
 pub(crate) struct SecretCookie {
     plain: &'static str,
     over_https: &'static str,
+    path: &'static str,
 }
 
 pub(crate) const SESSION: SecretCookie = SecretCookie {
     plain: "PLAY_SESSION",
     over_https: "__Host-PLAY_SESSION",
+    path: ROOT,
 };
 
 /// Marks a browser in which users have signed in before.
 pub(crate) const DEVICE: SecretCookie = SecretCookie {
     plain: "docent_device",
     over_https: "__Host-docent_device",
+    path: ROOT,
 };
 
 /// The state of one sign-in at an identity provider, between the redirect and the callback.
 pub(crate) const SIGN_IN: SecretCookie = SecretCookie {
     plain: "docent_sign_in",
     over_https: "__Host-docent_sign_in",
+    path: ROOT,
 };
+
+/// The id of the identity provider that signed the user in, a full stop, and its ID token. Only
+/// signing out needs it: it makes every other request larger, and the store would have to keep
+/// somebody's name, address and groups, in a form that others may accept as a proof.
+pub(crate) const ID_TOKEN: SecretCookie = SecretCookie {
+    plain: "docent_id_token",
+    over_https: "__Secure-docent_id_token",
+    path: "/logOut",
+};
+
+/// The path of cookies for all requests.
+const ROOT: &str = "/";
+
+/// The longest ID token that is set as a cookie: browsers accept 4,096 bytes, and proxies as many
+/// for all headers of a response.
+const MAX_ID_TOKEN_BYTES: usize = 2_048;
 
 /// The URN of the user, for pages and clients that show it; the server ignores it.
 const ACTOR: &str = "actor";
@@ -79,12 +100,18 @@ impl SecretCookie {
         value: &str,
         max_age: Duration,
     ) -> (HeaderName, String) {
-        set(client, self.name(client), value, max_age, true)
+        let cookie = Cookie::build((self.name(client), value))
+            .path(self.path)
+            .http_only(true);
+        set(client, cookie, max_age)
     }
 }
 
 /// The `Set-Cookie` headers of a session.
 pub(crate) type SessionCookies = AppendHeaders<[(HeaderName, String); 2]>;
+
+/// The `Set-Cookie` headers that end a session.
+pub(crate) type EndedCookies = AppendHeaders<[(HeaderName, String); 3]>;
 
 /// The cookies of a new session.
 pub(crate) fn begin_session(
@@ -102,30 +129,76 @@ pub(crate) fn begin_session(
 }
 
 /// Deletes the cookies of a session in the browser.
-pub(crate) fn end_session(client: &Client) -> SessionCookies {
+pub(crate) fn end_session(client: &Client) -> EndedCookies {
     AppendHeaders([
         SESSION.set(client, "", Duration::ZERO),
+        ID_TOKEN.set(client, "", Duration::ZERO),
         set_actor(client, "", Duration::ZERO),
     ])
 }
 
-/// The `Set-Cookie` header of the cookie with the user's URN.
-fn set_actor(client: &Client, value: &str, max_age: Duration) -> (HeaderName, String) {
-    set(client, ACTOR, value, max_age, false)
+/// The `Set-Cookie` header that keeps an ID token for signing out, or deletes that of an earlier
+/// sign-in.
+pub(crate) fn set_id_token(
+    client: &Client,
+    provider: &str,
+    id_token: &str,
+    limits: SessionLimits,
+) -> (HeaderName, String) {
+    if id_token.len() > MAX_ID_TOKEN_BYTES {
+        return ID_TOKEN.set(client, "", Duration::ZERO);
+    }
+    let max_age = Duration::milliseconds(limits.absolute_ms);
+    ID_TOKEN.set(client, &format!("{provider}.{id_token}"), max_age)
 }
 
-fn set(
-    client: &Client,
-    name: &str,
-    value: &str,
-    max_age: Duration,
-    is_http_only: bool,
-) -> (HeaderName, String) {
-    let cookie = Cookie::build((name, value))
-        .path("/")
+/// The ID token of the sign-in at a provider.
+pub(crate) fn id_token(headers: &HeaderMap, client: &Client, provider: &str) -> Option<String> {
+    let cookie = ID_TOKEN.read(headers, client)?;
+    let (id, token) = cookie.split_once('.')?;
+    (id == provider).then(|| token.to_owned())
+}
+
+/// The `Set-Cookie` header of the cookie with the user's URN.
+fn set_actor(client: &Client, value: &str, max_age: Duration) -> (HeaderName, String) {
+    set(client, Cookie::build((ACTOR, value)).path(ROOT), max_age)
+}
+
+fn set(client: &Client, cookie: CookieBuilder<'_>, max_age: Duration) -> (HeaderName, String) {
+    let cookie = cookie
         .max_age(max_age)
         .same_site(SameSite::Lax)
-        .secure(client.is_https())
-        .http_only(is_http_only);
+        .secure(client.is_https());
     (SET_COOKIE, cookie.build().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn an_id_token_is_kept_for_signing_out_at_its_provider() {
+        let (client, limits) = (Client::default(), SessionLimits::default());
+        let token = "eyJh.eyJz.c2ln";
+        let (_, cookie) = set_id_token(&client, "oidc", token, limits);
+        assert!(
+            cookie.contains("; HttpOnly") && cookie.contains("; Path=/logOut"),
+            "{cookie}"
+        );
+        let sent = cookie.split(';').next().unwrap();
+        let headers = HeaderMap::from_iter([(COOKIE, HeaderValue::from_str(sent).unwrap())]);
+        let found = id_token(&headers, &client, "oidc");
+        assert_eq!(found.as_deref(), Some(token));
+        assert_eq!(id_token(&headers, &client, "partners"), None);
+        assert_eq!(id_token(&HeaderMap::new(), &client, "oidc"), None);
+        // One that is too long must not leave that of an earlier sign-in.
+        let long = "x".repeat(MAX_ID_TOKEN_BYTES + 1);
+        let (_, cookie) = set_id_token(&client, "oidc", &long, limits);
+        assert!(
+            cookie.starts_with("docent_id_token=;") && cookie.contains("Max-Age=0"),
+            "{cookie}"
+        );
+    }
 }

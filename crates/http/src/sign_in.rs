@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::AppState;
 use crate::body::{MAX_SMALL_BODY_BYTES, WholeBody};
 use crate::client::Client;
-use crate::cookies::{self, SessionCookies};
+use crate::cookies::{self, EndedCookies};
 use crate::error::ErrorResponse;
 use crate::origin;
 use crate::sso;
@@ -142,7 +142,7 @@ async fn end_session(
     state: &AppState,
     client: &Client,
     headers: &HeaderMap,
-) -> Result<(SessionCookies, Option<String>), ErrorResponse> {
+) -> Result<(EndedCookies, Option<String>), ErrorResponse> {
     origin::check_headers(headers, client)?;
     let provider = match cookies::SESSION.read(headers, client) {
         Some(secret) => {
@@ -151,6 +151,12 @@ async fn end_session(
         }
         None => None,
     };
-    let expired = cookies::end_session(client);
-    Ok((expired, sso::end_session(state, provider.as_deref()).await))
+    let redirect = match &provider {
+        Some(provider) => {
+            let id_token = cookies::id_token(headers, client, provider);
+            sso::end_session(state, provider, id_token.as_deref()).await
+        }
+        None => None,
+    };
+    Ok((cookies::end_session(client), redirect))
 }

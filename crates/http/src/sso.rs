@@ -12,7 +12,7 @@ use cookie::time::Duration;
 use docent_catalog::external_users::ExternalUser;
 use docent_catalog::sessions::SignIn;
 use docent_catalog::{Caller, Catalog, Error, ErrorKind};
-use docent_oidc::{Callback, Identity, OidcError, Provider, SIGN_IN_MS, TrustedIssuer};
+use docent_oidc::{Callback, IdToken, Identity, OidcError, Provider, SIGN_IN_MS, TrustedIssuer};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -143,14 +143,14 @@ pub(crate) async fn callback(
     };
     let cookie = cookies::SIGN_IN.read(&headers, &client);
     let ended = AppendHeaders([cookies::SIGN_IN.set(&client, "", Duration::ZERO)]);
-    let (identity, return_to) = match provider.finish(&query, cookie.as_deref()).await {
+    let finished = match provider.finish(&query, cookie.as_deref()).await {
         Ok(finished) => finished,
         Err(error) => {
             tracing::warn!(provider = id, %error, "a sign-in at {id} failed: {error}");
             return Ok((ended, failed(Failure::from(&error))).into_response());
         }
     };
-    let mut external = external(identity, &id, provider.settings().create_users);
+    let mut external = external(finished.identity, &id, provider.settings().create_users);
     // User info is from now, whatever the age of the ID token.
     external.issued_at = None;
     let outcome = match state
@@ -167,8 +167,12 @@ pub(crate) async fn callback(
     let SignIn::Welcome { user, secret, .. } = outcome else {
         return Ok((ended, failed(Failure::Account)).into_response());
     };
-    let begun = cookies::begin_session(&client, &user, &secret, state.catalog().session_limits());
-    Ok((ended, begun, Redirect::to(&return_to)).into_response())
+    let limits = state.catalog().session_limits();
+    let begun = cookies::begin_session(&client, &user, &secret, limits);
+    let IdToken(id_token) = &finished.id_token;
+    let id_token = AppendHeaders([cookies::set_id_token(&client, &id, id_token, limits)]);
+    let redirect = Redirect::to(&finished.return_to);
+    Ok((ended, begun, id_token, redirect).into_response())
 }
 
 /// The caller of a token of a trusted issuer.
@@ -215,13 +219,13 @@ pub(crate) async fn authenticate(
 }
 
 /// Where the browser ends the session at its provider.
-pub(crate) async fn end_session(state: &AppState, provider: Option<&str>) -> Option<String> {
-    state
-        .settings()
-        .identity
-        .provider(provider?)?
-        .end_session()
-        .await
+pub(crate) async fn end_session(
+    state: &AppState,
+    provider: &str,
+    id_token: Option<&str>,
+) -> Option<String> {
+    let provider = state.settings().identity.provider(provider)?;
+    provider.end_session(id_token).await
 }
 
 fn external(identity: Identity, provider: &str, may_create: bool) -> ExternalUser {

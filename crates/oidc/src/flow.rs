@@ -86,6 +86,25 @@ pub struct Start {
     pub cookie: String,
 }
 
+/// A sign-in that has succeeded.
+#[derive(Debug)]
+pub struct Finish {
+    pub identity: Identity,
+    /// The path to return to.
+    pub return_to: String,
+    /// The ID token, for [`Provider::end_session`].
+    pub id_token: IdToken,
+}
+
+/// An ID token that was checked. It says who somebody is, so that it belongs in no log.
+pub struct IdToken(pub String);
+
+impl std::fmt::Debug for IdToken {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("IdToken")
+    }
+}
+
 /// The parameters of a callback.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -187,12 +206,12 @@ impl Provider {
         })
     }
 
-    /// Ends a sign-in: the user, and the path to return to.
+    /// Ends a sign-in.
     pub async fn finish(
         &self,
         callback: &Callback,
         cookie: Option<&str>,
-    ) -> Result<(Identity, String), OidcError> {
+    ) -> Result<Finish, OidcError> {
         let now_ms = self.clock.now_ms();
         let pending = cookie.and_then(|cookie| self.seal.open::<Pending>(cookie));
         let pending = pending.filter(|pending| {
@@ -227,16 +246,25 @@ impl Provider {
             OidcError::Provider("too many sign-ins are in progress: try again".to_owned())
         })?;
         let tokens = self.exchange(&metadata, code, &pending.verifier).await?;
-        let mut claims = self.id_claims(&metadata, &tokens, &pending.nonce).await?;
+        let id_token = tokens["id_token"].as_str().ok_or_else(|| {
+            OidcError::Provider("the token endpoint returned no ID token".to_owned())
+        })?;
+        let claims = self.id_claims(&metadata, id_token, &pending.nonce);
+        let mut claims = claims.await?;
         if !Identity::is_complete(&claims, &self.settings.claims) {
             self.add_user_info(&metadata, &tokens, &mut claims).await?;
         }
-        let identity = Identity::from_claims(&claims, &self.settings.claims)?;
-        Ok((identity, pending.return_to))
+        Ok(Finish {
+            identity: Identity::from_claims(&claims, &self.settings.claims)?,
+            return_to: pending.return_to,
+            id_token: IdToken(id_token.to_owned()),
+        })
     }
 
-    /// Where the browser ends the session at the provider, if that is supported.
-    pub async fn end_session(&self) -> Option<String> {
+    /// Where the browser ends the session at the provider, if that is supported. With the ID token
+    /// of the sign-in, providers know which session to end; without it, they ask the user, and some
+    /// reject the request or do not lead back.
+    pub async fn end_session(&self, id_token: Option<&str>) -> Option<String> {
         let metadata = self.metadata().await.ok()?;
         let mut url = metadata.end_session.clone()?;
         let home = self
@@ -245,6 +273,9 @@ impl Provider {
         url.query_pairs_mut()
             .append_pair("client_id", &self.settings.client_id)
             .append_pair("post_logout_redirect_uri", home);
+        if let Some(id_token) = id_token {
+            url.query_pairs_mut().append_pair("id_token_hint", id_token);
+        }
         Some(url.to_string())
     }
 
@@ -300,13 +331,10 @@ impl Provider {
     async fn id_claims(
         &self,
         metadata: &Metadata,
-        tokens: &Value,
+        id_token: &str,
         nonce: &str,
     ) -> Result<Claims, OidcError> {
-        let token = tokens["id_token"].as_str().ok_or_else(|| {
-            OidcError::Provider("the token endpoint returned no ID token".to_owned())
-        })?;
-        let token = UnverifiedToken::parse(token, &self.settings.algorithms)?;
+        let token = UnverifiedToken::parse(id_token, &self.settings.algorithms)?;
         let now_ms = self.clock.now_ms();
         let (client, url) = (self.client.clone(), metadata.keys.clone());
         let fetch = || async move { client.get(&url, None).await };

@@ -29,6 +29,7 @@ async fn signing_out_ends_only_this_session() {
         cookies(&response),
         [
             "PLAY_SESSION=; HttpOnly; SameSite=Lax; Path=/; Max-Age=0",
+            "docent_id_token=; HttpOnly; SameSite=Lax; Path=/logOut; Max-Age=0",
             "actor=; SameSite=Lax; Path=/; Max-Age=0",
         ]
     );
@@ -43,7 +44,7 @@ async fn signing_out_ends_only_this_session() {
     let response = app.respond(out(Method::GET, &second)).await;
     assert_eq!(response.status(), StatusCode::SEE_OTHER);
     assert_eq!(response.headers()[header::LOCATION], "/");
-    assert_eq!(cookies(&response).len(), 2);
+    assert_eq!(cookies(&response).len(), 3);
     assert_eq!(whoami(&app, &second).await, None);
 }
 
