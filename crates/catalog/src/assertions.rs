@@ -57,20 +57,14 @@ impl Catalog {
         urn.expect_type("assertion")?;
         let entity = assertion.entity.clone();
         let stored_asset = self.authorize_stored(caller, &urn).await?;
-        let stored_urn = stored_asset.as_deref().and_then(|it| Urn::parse(it).ok());
+        let stored_assets = stored_asset.clone().into_iter();
         let missing = format!("Failed to update {urn}. The entity {entity} does not exist.");
         let platform = assertion.platform.clone();
         let custom = custom(&assertion)?;
         let info = Proposal::edit(urn.clone(), AspectName::ASSERTION_INFO, {
             let urn = urn.clone();
             move |current: Option<Value>, stamp: &AuditStamp| {
-                let asset = current.as_ref().and_then(asset_of);
-                if asset != stored_asset {
-                    return Err(Error::conflict(
-                        ConflictReason::UnexpectedValue,
-                        format!("{urn} was changed meanwhile: send the request again"),
-                    ));
-                }
+                check_asset(&urn, current.as_ref(), stored_asset.as_ref())?;
                 let mut info = current.unwrap_or_else(
                     || json!({"type": "CUSTOM", "source": {"type": "EXTERNAL", "created": stamp}}),
                 );
@@ -103,7 +97,7 @@ impl Catalog {
             let aspect = AspectName::DATA_PLATFORM_INSTANCE;
             proposals.push(Proposal::upsert(urn.clone(), aspect, value));
         }
-        let assets = stored_urn.into_iter().chain([entity]);
+        let assets = stored_assets.chain([entity]);
         self.apply_with_right_on(caller, ASSERTION_EDITORS, assets, proposals)
             .await?;
         Ok(urn)
@@ -115,10 +109,12 @@ impl Catalog {
         &self,
         caller: &Caller,
         assertion: &Urn,
-    ) -> Result<Option<String>, Error> {
+    ) -> Result<Option<Urn>, Error> {
         let key = AspectKey::new(assertion, AspectName::ASSERTION_INFO);
         let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
-        let Some(asset) = aspect_value(&row).as_ref().and_then(asset_of) else {
+        let info: Option<Value> = aspect_value(&row);
+        let asset = info.as_ref().map(|info| asset_of(assertion, info));
+        let Some(asset) = asset.transpose()?.flatten() else {
             return Ok(None);
         };
         if !self.hidden_among([assertion]).await?.is_empty() {
@@ -129,10 +125,8 @@ impl Catalog {
                 Some(assertion),
             ));
         }
-        if let Ok(urn) = Urn::parse(&asset) {
-            self.authorize(caller, ASSERTION_EDITORS, Some(&urn))
-                .await?;
-        }
+        self.authorize(caller, ASSERTION_EDITORS, Some(&asset))
+            .await?;
         Ok(Some(asset))
     }
 
@@ -152,7 +146,7 @@ impl Catalog {
             return Err(Error::no_entity(missing));
         };
         let info: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
-        let about = asset_of(&info).ok_or_else(|| {
+        let asset = asset_of(assertion, &info)?.ok_or_else(|| {
             Error::conflict(
                 ConflictReason::UnexpectedValue,
                 format!("{assertion} does not name the asset that it checks"),
@@ -161,29 +155,49 @@ impl Catalog {
         let event = json!({
             "timestampMillis": time_ms,
             "assertionUrn": assertion,
-            "asserteeUrn": about,
+            "asserteeUrn": asset,
             "runId": self.options.ids.next_id(),
             "status": "COMPLETE",
             "result": result,
         });
         let aspect = AspectName::ASSERTION_RUN_EVENT;
         let proposal = Proposal::upsert(assertion.clone(), aspect, event.to_string());
-        let proposal = proposal.requires_existing(assertion, missing);
-        let asset = Urn::parse(&about).ok();
-        if let Some(asset) = &asset {
-            self.authorize(caller, ASSERTION_EDITORS, Some(asset))
-                .await?;
-        }
-        self.apply_with_right_on(caller, ASSERTION_EDITORS, asset, vec![proposal])
+        let is_unchanged = {
+            let (assertion, asset) = (assertion.clone(), asset.clone());
+            move |current: Option<Value>| check_asset(&assertion, current.as_ref(), Some(&asset))
+        };
+        let proposal = proposal
+            .requires_existing(assertion, missing)
+            .requires_value(assertion, AspectName::ASSERTION_INFO, is_unchanged);
+        self.authorize(caller, ASSERTION_EDITORS, Some(&asset))
+            .await?;
+        self.apply_with_right_on(caller, ASSERTION_EDITORS, [asset], vec![proposal])
             .await?;
         Ok(())
     }
 }
 
-/// The asset that an assertion checks.
-fn asset_of(info: &Value) -> Option<String> {
+/// The asset that an assertion checks. Its rights decide, so a text that is no URN is an error.
+fn asset_of(assertion: &Urn, info: &Value) -> Result<Option<Urn>, Error> {
     let about = ABOUT.iter().find_map(|path| info.pointer(path)?.as_str());
-    about.map(str::to_owned)
+    about.map(Urn::parse).transpose().map_err(|error| {
+        let message = format!(
+            "{assertion} does not name the asset that it checks ({error}): write its assertionInfo again"
+        );
+        Error::conflict(ConflictReason::UnexpectedValue, message)
+    })
+}
+
+/// Fails if an assertion has another asset than when the rights on it were checked.
+fn check_asset(assertion: &Urn, info: Option<&Value>, checked: Option<&Urn>) -> Result<(), Error> {
+    let asset = info.map(|info| asset_of(assertion, info)).transpose()?;
+    if asset.flatten().as_ref() == checked {
+        return Ok(());
+    }
+    Err(Error::conflict(
+        ConflictReason::UnexpectedValue,
+        format!("{assertion} was changed meanwhile: send the request again"),
+    ))
 }
 
 /// The part of the aspect that belongs to the tool.

@@ -7,6 +7,7 @@ use docent_catalog::action_requests::{ActionRequestFilter, Verdict};
 use docent_catalog::descriptions::NewDescription;
 use docent_catalog::groups::MemberChange;
 use docent_catalog::policies::{NewPolicy, PolicyActors};
+use docent_catalog::tokens::{NewToken, TokenScope};
 use docent_catalog::{Caller, Catalog, Change, ConflictReason, Error, ErrorKind, Proposal};
 use docent_model::{AspectName, Derived, FixedClock, Registry, Urn};
 use docent_store::{AspectKey, ReadRequest, Store, StoreError, transact, version};
@@ -398,6 +399,59 @@ async fn concurrent_deletions_and_policies_leave_no_dangling_grant() {
             assert!(!world.names(policy, &urn).await, "{policy} names {urn}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_result_is_not_stored_for_an_assertion_that_gets_another_asset_meanwhile() {
+    let world = World::new().await;
+    let assertion = Urn::new("assertion", "a").unwrap();
+    let about = |name: &str| {
+        let info = json!({"type": "CUSTOM", "entityUrn": dataset(name),
+            "customAssertion": {"type": "c", "entity": dataset(name)}});
+        upsert(&assertion, "assertionInfo", &info)
+    };
+    let status = |name: &str| upsert(&dataset(name), "status", &json!({"removed": false}));
+    let setup = vec![status("own"), status("other"), about("own")];
+    world.write(setup).await;
+    let (other, moved) = (world.other.clone(), about("other"));
+    let step = async move { write_as_operator(&other, vec![moved]).await };
+    world.before_next(step).await;
+    let report = async || {
+        let (caller, result) = (administrator(), json!({"type": "SUCCESS"}));
+        let catalog = &world.catalog;
+        let reported = catalog.report_assertion_result(&caller, &assertion, 5, &result);
+        reported.await
+    };
+    let error = report().await.unwrap_err();
+    assert!(error.to_string().contains("changed meanwhile"), "{error}");
+    report().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_token_is_not_created_for_a_domain_that_is_deleted_meanwhile() {
+    let world = World::new().await;
+    let (urn, new_domain) = new_domain("d");
+    world.write(vec![new_domain]).await;
+    let (other, delete) = (world.other.clone(), urn.clone());
+    world
+        .before_next(async move {
+            let delete = Proposal::new(delete, Change::DeleteEntity);
+            write_as_operator(&other, vec![delete]).await;
+        })
+        .await;
+    let new = NewToken {
+        name: "t".to_owned(),
+        description: None,
+        actor: user("ada").actor().clone(),
+        ttl_ms: None,
+        scope: Some(TokenScope {
+            domain: Some(urn),
+            ..TokenScope::default()
+        }),
+    };
+    let created = world.catalog.create_token(&Caller::system(), new).await;
+    let error = created.unwrap_err();
+    assert!(error.to_string().contains("does not exist"), "{error}");
 }
 
 async fn describe(catalog: &Catalog, caller: &Caller, name: &str) -> Result<(), Error> {
