@@ -6,11 +6,12 @@
 //! back, unless the rollback is hard.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use docent_model::{AspectName, NO_RUN_ID, Registry, Urn};
 use docent_store::{AspectKey, PointRange, ReadRequest, version};
 
+use crate::access::{child_aspects, parent_in, parent_key};
 use crate::{Applied, Caller, Catalog, Change, Error, Proposal};
 
 pub use docent_store::{RunAspect, RunSummary};
@@ -27,7 +28,8 @@ const MAX_CHUNKS: usize = 100_000;
 /// How many aspects and entities the summary lists.
 const MAX_LISTED: usize = 100;
 const MAX_PAGE: usize = 10_000;
-const DOMAIN: &str = "domain";
+/// The most levels of a hierarchy that a rollback tells apart.
+const MAX_LEVELS: usize = 100;
 
 /// The result of a rollback, or of a dry run.
 #[derive(Debug, Default)]
@@ -175,16 +177,16 @@ impl Catalog {
         request: RollbackRequest<'_>,
         summary: &mut RolledBack,
     ) -> Result<(), Error> {
-        let mut domains = BTreeSet::new();
+        let mut parents = BTreeSet::new();
         for pass in 0..MAX_PASSES {
             let done = self
-                .pass(caller, request, pass == 0, &mut domains, summary)
+                .pass(caller, request, pass == 0, &mut parents, summary)
                 .await?;
             if request.dry_run || !done {
                 break;
             }
         }
-        self.roll_back_domains(caller, request, domains, summary)
+        self.roll_back_parents(caller, request, parents, summary)
             .await
     }
 
@@ -202,14 +204,14 @@ impl Catalog {
         Ok(())
     }
 
-    /// Processes the aspects of the run once, except for those of domains; returns whether anything
-    /// was done.
+    /// Processes the aspects of the run once, except for those of domains, containers and glossary
+    /// nodes; returns whether anything was done.
     async fn pass(
         &self,
         caller: &Caller,
         request: RollbackRequest<'_>,
         is_first_pass: bool,
-        domains: &mut BTreeSet<Urn>,
+        parents: &mut BTreeSet<Urn>,
         summary: &mut RolledBack,
     ) -> Result<bool, Error> {
         let mut done = false;
@@ -223,11 +225,11 @@ impl Catalog {
                 return Ok(done);
             }
             let urns: BTreeSet<&Urn> = rows.iter().map(|row| &row.key.urn).collect();
-            // Only a domain without children can be deleted, so domains come last.
-            let (of_domains, others): (Vec<&Urn>, Vec<&Urn>) = urns
-                .into_iter()
-                .partition(|urn| urn.entity_type() == DOMAIN);
-            domains.extend(of_domains.into_iter().cloned());
+            // Parents come last: only a domain without children can be deleted, and the deletion of
+            // a container changes what is inside.
+            let (of_parents, others): (Vec<&Urn>, Vec<&Urn>) =
+                urns.into_iter().partition(|urn| is_parent(urn));
+            parents.extend(of_parents.into_iter().cloned());
             let applied = self
                 .roll_back_some(caller, request.proposals(others))
                 .await?;
@@ -289,31 +291,43 @@ impl Catalog {
             .count())
     }
 
-    /// Rolls back what the run wrote about domains, the deepest first.
-    async fn roll_back_domains(
+    /// Rolls back what the run wrote about domains, containers and glossary nodes, the deepest
+    /// first.
+    async fn roll_back_parents(
         &self,
         caller: &Caller,
         request: RollbackRequest<'_>,
-        domains: BTreeSet<Urn>,
+        parents: BTreeSet<Urn>,
         summary: &mut RolledBack,
     ) -> Result<(), Error> {
-        let domains: Vec<Urn> = domains.into_iter().collect();
-        let above = self
-            .store()
-            .placement_ancestors(&domains, crate::domains::MAX_DEPTH)
-            .await?;
-        let mut by_depth: Vec<(usize, Urn)> = above
-            .into_iter()
-            .map(|chain| chain.len())
-            .zip(domains)
-            .collect();
-        by_depth.sort_unstable_by_key(|(depth, _)| Reverse(*depth));
+        let by_depth = self.deepest_first(parents).await?;
         for some in by_depth.chunks(CHUNK) {
-            let proposals = request.proposals(some.iter().map(|(_, urn)| urn));
+            let proposals = request.proposals(some);
             let applied = self.roll_back_some(caller, proposals).await?;
             summary.add(&applied, None);
         }
         Ok(())
+    }
+
+    /// Sorts parts of hierarchies: each comes before the one above it.
+    async fn deepest_first(&self, urns: BTreeSet<Urn>) -> Result<Vec<Urn>, Error> {
+        let keys: Vec<AspectKey> = urns.iter().filter_map(parent_key).collect();
+        let mut above: HashMap<&Urn, Urn> = HashMap::new();
+        for some in keys.chunks(CHUNK) {
+            let rows = self.store().read(ReadRequest::rows(some)).await?.rows;
+            for (key, row) in some.iter().zip(rows) {
+                if let Some(parent) = parent_in(key.aspect, &row) {
+                    above.insert(&key.urn, parent);
+                }
+            }
+        }
+        let depth = |urn: &Urn| {
+            let parents = std::iter::successors(above.get(urn), |parent| above.get(parent));
+            parents.take(MAX_LEVELS).count()
+        };
+        let mut sorted: Vec<Urn> = urns.iter().cloned().collect();
+        sorted.sort_by_cached_key(|urn| Reverse(depth(urn)));
+        Ok(sorted)
     }
 
     async fn delete_points_of(&self, caller: &Caller, run: &str) -> Result<(), Error> {
@@ -345,8 +359,14 @@ impl Catalog {
     }
 }
 
+/// Whether others may be below the entity in a hierarchy.
+fn is_parent(urn: &Urn) -> bool {
+    let entity_type = urn.entity_type();
+    entity_type == "domain" || !child_aspects(entity_type).is_empty()
+}
+
 impl RolledBack {
-    /// Adds the result of a chunk; domains have none. An entity that stays appears with each chunk
+    /// Adds the result of a chunk; parents have none. An entity that stays appears with each chunk
     /// and each pass that has some of its aspects, and so do all of them in a dry run: then only
     /// the aspects of the chunk count, and the entity itself with its key.
     fn add(&mut self, applied: &Applied, chunk: Option<RolledBackChunk<'_>>) {

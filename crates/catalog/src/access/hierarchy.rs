@@ -32,6 +32,19 @@ pub(crate) fn parent_aspect(entity_type: &str) -> Option<AspectName> {
     })
 }
 
+/// The aspects by which others are inside an entity of this type, except for domains: only one
+/// without subdomains is deleted, and membership has rules of its own.
+pub(crate) fn child_aspects(entity_type: &str) -> &'static [AspectName] {
+    match entity_type {
+        "container" => &[AspectName::CONTAINER],
+        "glossaryNode" => &[
+            AspectName::GLOSSARY_NODE_INFO,
+            AspectName::GLOSSARY_TERM_INFO,
+        ],
+        _ => &[],
+    }
+}
+
 /// The entity right above another one in its hierarchy.
 pub(crate) async fn read_parent(
     source: &mut impl AspectSource,
@@ -71,12 +84,12 @@ pub(crate) async fn read_move(
 }
 
 /// The aspect that has the parent of an entity.
-pub(super) fn parent_key(urn: &Urn) -> Option<AspectKey> {
+pub(crate) fn parent_key(urn: &Urn) -> Option<AspectKey> {
     let aspect = parent_aspect(urn.entity_type())?;
     Some(AspectKey::new(urn, aspect))
 }
 
-pub(super) fn parent_in(aspect: AspectName, row: &AspectRow) -> Option<Urn> {
+pub(crate) fn parent_in(aspect: AspectName, row: &AspectRow) -> Option<Urn> {
     let value: Value = aspect_value(row)?;
     urn_in(&value[parent_member(aspect)])
 }

@@ -347,7 +347,8 @@ impl<'t> Batch<'t> {
                 dry_run,
             } => self.rollback_run(item, run_id, *hard, *dry_run).await,
             Change::RemoveReferences { aspect, target } => {
-                self.remove_references(item, *aspect, target).await
+                self.remove_references(&item.proposal, *aspect, target)
+                    .await
             }
             Change::SetSystemProperty {
                 aspect,

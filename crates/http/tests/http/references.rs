@@ -107,6 +107,101 @@ async fn a_removal_that_is_denied_in_part_changes_nothing() {
     assert_eq!(delete_references(&app, CONTAINER, true).await["total"], 0);
 }
 
+async fn delete(app: &App, urn: &str) {
+    let body = json!({"urn": urn});
+    let (status, reply) = app.post("/entities?action=delete", &body).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+}
+
+#[tokio::test]
+async fn deleting_a_container_or_glossary_node_moves_its_children_to_the_root() {
+    let app = App::with_dataset().await;
+    let (below, node) = ("urn:li:container:below", "urn:li:glossaryNode:n");
+    let place = json!({"container": CONTAINER});
+    let beside = json!({"container": below});
+    let nodes = json!({"name": "n", "definition": "d", "parentNode": node});
+    let mut terms = nodes.clone();
+    terms["termSource"] = json!("INTERNAL");
+    let inside = [
+        (below, "container", &place),
+        (DATASET, "container", &place),
+        ("urn:li:glossaryNode:below", "glossaryNodeInfo", &nodes),
+        (TERM, "glossaryTermInfo", &terms),
+    ];
+    let elsewhere = "urn:li:dataset:(urn:li:dataPlatform:hive,elsewhere,PROD)";
+    app.ingest(elsewhere, "container", &beside).await;
+    for (urn, aspect, value) in inside {
+        app.ingest(urn, aspect, value).await;
+    }
+    for parent in [CONTAINER, node] {
+        app.ingest(parent, "status", &json!({"removed": false}))
+            .await;
+        delete(&app, parent).await;
+        assert_eq!(delete_references(&app, parent, true).await["total"], 0);
+    }
+    for (urn, aspect, value) in inside {
+        let mut expected = value.clone();
+        expected.as_object_mut().unwrap().remove("parentNode");
+        let expected = Some(expected).filter(|_| aspect != "container");
+        assert_eq!(app.aspect(urn, aspect).await, expected, "{urn}");
+    }
+    assert_eq!(app.aspect(elsewhere, "container").await, Some(beside));
+    assert!(app.aspect(DATASET, "datasetKey").await.is_some());
+}
+
+#[tokio::test]
+async fn a_container_with_many_children_is_deleted_in_several_transactions() {
+    let app = App::empty().await;
+    let place = json!({"container": CONTAINER});
+    let child = |number: usize| format!("urn:li:container:child-{number:05}");
+    let children = (0..450).map(|number| proposal("UPSERT", &child(number), "container", &place));
+    let (status, reply) = app.propose_all(children.collect()).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    delete(&app, CONTAINER).await;
+    assert_eq!(delete_references(&app, CONTAINER, true).await["total"], 0);
+    assert!(app.aspect(&child(449), "containerKey").await.is_some());
+}
+
+#[tokio::test]
+async fn a_rollback_of_containers_counts_what_its_dry_run_counts_and_leaves_no_child_behind() {
+    let app = App::empty().await;
+    let (below, beside) = ("urn:li:container:a", "urn:li:container:z");
+    let other = "urn:li:dataset:(urn:li:dataPlatform:hive,other,PROD)";
+    let mut proposals = Vec::new();
+    for (urn, place, run) in [
+        (CONTAINER, None, "run"),
+        (below, Some(CONTAINER), "run"),
+        (beside, Some(CONTAINER), "run"),
+        (DATASET, Some(below), "run"),
+        (other, Some(CONTAINER), "another"),
+    ] {
+        let status = proposal("UPSERT", urn, "status", &json!({"removed": false}));
+        let place =
+            place.map(|place| proposal("UPSERT", urn, "container", &json!({ "container": place })));
+        for mut wire in [status].into_iter().chain(place) {
+            wire["systemMetadata"] = json!({"runId": run, "lastObserved": 1});
+            proposals.push(wire);
+        }
+    }
+    let (status, reply) = app.propose_all(proposals).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let roll_back = async |dry_run: bool| {
+        let body = json!({"runId": "run", "dryRun": dry_run, "safe": true});
+        let (status, reply) = app.post("/runs?action=rollback", &body).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+        let value = &reply["value"];
+        ["aspectsReverted", "entitiesAffected"].map(|member| value[member].as_u64().unwrap())
+    };
+    let rehearsed = roll_back(true).await;
+    assert_eq!(rehearsed[1], 4);
+    assert_eq!(roll_back(false).await, rehearsed);
+    assert_eq!(app.aspect(other, "container").await, None);
+    assert!(app.aspect(other, "status").await.is_some());
+    for urn in [CONTAINER, below, beside] {
+        assert_eq!(app.aspect(urn, "containerKey").await, None, "{urn}");
+    }
+}
+
 #[tokio::test]
 async fn references_inside_urns_stay() {
     let app = App::empty().await;

@@ -32,6 +32,7 @@ pub(super) struct Budget {
     has_long_values: bool,
     parsed: usize,
     produced: usize,
+    changes: usize,
     pending: usize,
     patches: PatchBudget,
 }
@@ -81,6 +82,7 @@ impl Budget {
             Effect::Timeseries(point) => (point.metadata.len(), 0),
             Effect::Touch { .. } | Effect::Delete { .. } | Effect::DeletePoints(_) => (0, 0),
         };
+        self.changes += usize::from(!matches!(write.effect, Effect::Touch { .. }));
         self.produced += written;
         self.pending += written + history;
         if self.produced > MAX_PRODUCED_BYTES {
@@ -103,9 +105,9 @@ impl Budget {
         &self.patches
     }
 
-    /// The bytes written so far.
-    pub(super) fn produced(&self) -> usize {
-        self.produced
+    /// How many writes have changed a value so far.
+    pub(super) fn changes(&self) -> usize {
+        self.changes
     }
 
     /// Whether work that can wait for another transaction should do so.

@@ -127,7 +127,7 @@ impl Batch<'_> {
         } else if urn.entity_type() == "corpGroup" {
             self.release_group(urn).await?
         } else {
-            true
+            self.release_children(urn).await?
         };
         if !is_released {
             self.deleted_later.insert(urn.clone());

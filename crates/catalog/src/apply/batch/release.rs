@@ -4,6 +4,7 @@ use docent_model::{AspectName, Registry, Urn};
 use docent_store::AspectKey;
 
 use super::Batch;
+use crate::access::child_aspects;
 use crate::proposal::{Change, Proposal};
 use crate::{ConflictReason, Error};
 
@@ -28,7 +29,7 @@ impl Batch<'_> {
         let mut holders = self.tx.edges_into(target, aspect, room + 1).await?;
         let mut is_done = holders.len() <= room;
         holders.truncate(room);
-        let before = self.budget.produced();
+        let before = self.budget.changes();
         'holders: for some in holders.chunks(LOADED_AT_ONCE) {
             // A write to an aspect checks that its entity exists.
             let own = some
@@ -40,21 +41,26 @@ impl Batch<'_> {
                 .chain(own);
             self.load(keys).await?;
             for holder in some {
-                let has_removed = self.budget.produced() > before;
+                let has_removed = self.budget.changes() > before;
                 if has_removed && self.is_resumable && self.budget.is_chunk_full() {
                     is_done = false;
                     break 'holders;
                 }
                 let proposal = edit(&holder.urn);
-                let Change::Edit { aspect, edit } = &proposal.change else {
-                    continue;
-                };
                 let entity = Registry::get().check_urn(&proposal.urn)?;
-                self.edit(&proposal, entity, *aspect, edit).await?;
+                match &proposal.change {
+                    Change::Edit { aspect, edit } => {
+                        self.edit(&proposal, entity, *aspect, edit).await?;
+                    }
+                    Change::RemoveReferences { aspect, target } => {
+                        self.remove_references(&proposal, *aspect, target).await?;
+                    }
+                    _ => {}
+                }
                 self.released += 1;
             }
         }
-        if !is_done && room > 0 && self.budget.produced() == before {
+        if !is_done && room > 0 && self.budget.changes() == before {
             let message = format!(
                 "{target} cannot be removed from the {aspect} of some entities, so it was not deleted: rewrite \
                  those aspects without it"
@@ -62,6 +68,22 @@ impl Batch<'_> {
             return Err(Error::conflict(ConflictReason::InUse, message).naming(target));
         }
         Ok(is_done)
+    }
+
+    /// Moves the children of a container or glossary node to the root: they must not have a parent
+    /// that does not exist, nor be those of another entity of the same name. Returns whether none
+    /// are left.
+    pub(super) async fn release_children(&mut self, parent: &Urn) -> Result<bool, Error> {
+        for aspect in child_aspects(parent.entity_type()).iter().copied() {
+            let to_root = |child: &Urn| {
+                let target = parent.clone();
+                Proposal::new(child.clone(), Change::RemoveReferences { aspect, target })
+            };
+            if !self.release(parent, aspect, to_root).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// How many more references the transaction may remove.

@@ -7,7 +7,7 @@ use docent_store::{AspectKey, AspectWrite, Effect, PointRange, version};
 use serde_json::Value;
 
 use super::current::Current;
-use super::{Batch, Payload, Prepared};
+use super::{Batch, Payload};
 use crate::Error;
 use crate::proposal::Proposal;
 
@@ -53,30 +53,32 @@ impl Batch<'_> {
 
     pub(super) async fn remove_references(
         &mut self,
-        item: &Prepared,
+        proposal: &Proposal,
         aspect: AspectName,
         target: &Urn,
     ) -> Result<(), Error> {
-        let urn = &item.proposal.urn;
+        let urn = &proposal.urn;
         let current = Current::new(self.get(urn, aspect).await?);
         self.budget.parse(current.row())?;
-        let Some(mut value) = current.readable().cloned() else {
+        let (Some(row), Some(mut value)) = (current.row(), current.readable().cloned()) else {
             return Ok(());
         };
         match remove_references(aspect, &mut value, target.as_str()) {
             RemovalResult::Unchanged => Ok(()),
             RemovalResult::Changed => {
                 let payload = Payload::of(value);
-                self.store(&item.proposal, aspect, &payload, false, &current)
+                self.store(proposal, aspect, &payload, false, &current)
                     .await
             }
             RemovalResult::Invalid => {
-                self.flush().await?;
                 if aspect == AspectName::DOMAIN_PROPERTIES {
+                    self.flush().await?;
                     self.check_childless(urn).await?;
                 }
-                self.count_deleted(urn, Some(aspect)).await?;
-                self.delete_aspects(urn, &[aspect], false).await
+                let deleted = version::logical_version_of(row);
+                let write = version::delete(AspectKey::new(urn, aspect), None, &self.stamp);
+                self.forget(&write);
+                self.push_deletion(write, Some(deleted)).await
             }
         }
     }
