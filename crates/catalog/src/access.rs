@@ -26,6 +26,7 @@ pub(crate) mod scope;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use docent_model::Urn;
@@ -141,11 +142,22 @@ impl Catalog {
         privileges: &[Privilege],
         urns: &[Urn],
     ) -> Result<Vec<Vec<Privilege>>, Error> {
+        let hidden = self.hidden_among(urns).await?;
+        self.granted_beside(&hidden, caller, privileges, urns).await
+    }
+
+    /// Like [`Catalog::granted`], where it is known what the caller of this catalog may not see.
+    pub(crate) async fn granted_beside(
+        &self,
+        hidden: &HashSet<Urn>,
+        caller: &Caller,
+        privileges: &[Privilege],
+        urns: &[Urn],
+    ) -> Result<Vec<Vec<Privilege>>, Error> {
         let Some(rights) = self.rights(caller).await? else {
             return Ok(urns.iter().map(|_| privileges.to_vec()).collect());
         };
         let fields = rights.fields_of(privileges).unwrap_or_default();
-        let hidden = self.hidden_among(urns).await?;
         let mut source = Prefetched::new(self.store(), rights.domains(), urns, fields).await?;
         let mut granted = Vec::with_capacity(urns.len());
         for urn in urns {

@@ -14,10 +14,9 @@ use serde_json::{Value, json};
 
 use crate::caller::{Credential, Origin};
 use crate::external_record;
-use crate::people::{AccountStatus, active_user, is_protected, with_active_status};
+use crate::people::{AccountStatus, active_user, is_reserved, with_active_status};
 use crate::proposal::Proposal;
 use crate::secret::hash_of;
-use crate::service_accounts::PREFIX;
 use crate::sessions::{Proof, SignIn};
 use crate::stored::aspect_value;
 use crate::tokens::StoredSecret;
@@ -128,8 +127,7 @@ impl Catalog {
     ) -> Result<Option<Urn>, Error> {
         let user = Urn::new("corpuser", &external.name)?;
         Registry::get().check_urn(&user)?;
-        let is_reserved = is_protected(&user) || user.key().starts_with(PREFIX);
-        if is_reserved || self.is_service_account(&user).await? {
+        if is_reserved(&user) || self.is_service_account(&user).await? {
             return Err(Error::forbidden(format!(
                 "the user name {} is reserved: an identity provider cannot sign it in",
                 user.key()

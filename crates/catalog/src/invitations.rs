@@ -16,12 +16,11 @@ use crate::access::scope;
 use crate::caller::Origin;
 use crate::external_record::restoration;
 use crate::people::{
-    NewUser, USER_CREATORS, active_user, check_new_user, is_protected, with_active_status,
+    NewUser, USER_CREATORS, active_user, check_new_user, is_reserved, with_active_status,
 };
 use crate::privilege::{self as p, Privilege};
 use crate::proposal::{Change, Proposal, Requirement};
 use crate::secret::{hash_of, random};
-use crate::service_accounts::PREFIX;
 use crate::sessions::SignIn;
 use crate::stored::aspect_value;
 use crate::{Caller, Catalog, Error};
@@ -139,57 +138,17 @@ impl Catalog {
         operation: &'static str,
     ) -> Result<SignIn, Error> {
         let invitation = self.invitation(&sign_up.invite_token).await?;
-        let SignUp {
-            user: new, title, ..
-        } = sign_up;
-        check_new_user(&new)?;
-        let user = new.user;
-        let is_reserved =
-            is_protected(&user) || user.key() == "UNKNOWN" || user.key().starts_with(PREFIX);
-        if is_reserved {
+        check_new_user(&sign_up.user)?;
+        let user = sign_up.user.user.clone();
+        if is_reserved(&user) {
             return Err(Error::invalid(format!(
                 "the name {} is reserved: choose another",
                 user.key()
             )));
         }
-        let credentials = self.inner.hashing.credentials(&new.password).await?;
-        let (display_name, email) = (new.display_name, new.email);
-        let info = move |_: Option<CorpUserInfo>, _: &AuditStamp| {
-            let full_name = display_name.clone().map(Value::from);
-            let info = CorpUserInfo {
-                display_name: display_name.clone(),
-                email: email.clone(),
-                title: title.clone(),
-                other: full_name
-                    .map(|name| ("fullName".to_owned(), name))
-                    .into_iter()
-                    .collect(),
-                ..active_user()
-            };
-            Ok(info)
-        };
-        let info = Proposal::edit(user.clone(), AspectName::CORP_USER_INFO, info).requires(
-            Requirement::IsNew {
-                otherwise: format!(
-                    "the user {} exists already: choose another name",
-                    user.key()
-                ),
-            },
-        );
-        let remember = Proposal::edit(
-            user.clone(),
-            AspectName::CORP_USER_CREDENTIALS,
-            move |_, _: &AuditStamp| Ok::<CorpUserCredentials, _>(credentials.clone()),
-        );
-        let mut proposals = vec![
-            requires_invitation(info, &invitation),
-            remember,
-            with_active_status(&user),
-            restoration(&user)?,
-        ];
-        if let Some(role) = &invitation.role {
-            proposals.push(with_role(&user, role));
-        }
+        let password = &sign_up.user.password;
+        let credentials = self.inner.hashing.credentials(password).await?;
+        let mut proposals = new_account(sign_up, credentials, &invitation)?;
         // In the same transaction, so that a user who gets an error can sign up again.
         let session = self.new_session(&user, None).await?;
         let caller = Caller::new(user.clone())
@@ -249,6 +208,56 @@ impl Catalog {
     fn has_expired(&self, invitation: &Invitation) -> bool {
         self.now_ms() >= invitation.created_at.saturating_add(INVITE_TTL_MS)
     }
+}
+
+/// The changes that create an account with the role of the invite link.
+fn new_account(
+    sign_up: SignUp,
+    credentials: CorpUserCredentials,
+    invitation: &Invitation,
+) -> Result<Vec<Proposal>, Error> {
+    let SignUp {
+        user: new, title, ..
+    } = sign_up;
+    let NewUser {
+        user,
+        display_name,
+        email,
+        ..
+    } = new;
+    let info = move |_: Option<CorpUserInfo>, _: &AuditStamp| {
+        let full_name = display_name.clone().map(Value::from);
+        let info = CorpUserInfo {
+            display_name: display_name.clone(),
+            email: email.clone(),
+            title: title.clone(),
+            other: full_name
+                .map(|name| ("fullName".to_owned(), name))
+                .into_iter()
+                .collect(),
+            ..active_user()
+        };
+        Ok(info)
+    };
+    let exists = format!(
+        "the user {} exists already: choose another name",
+        user.key()
+    );
+    let info = Proposal::edit(user.clone(), AspectName::CORP_USER_INFO, info)
+        .requires(Requirement::IsNew { otherwise: exists });
+    let remember = Proposal::edit(
+        user.clone(),
+        AspectName::CORP_USER_CREDENTIALS,
+        move |_, _: &AuditStamp| Ok::<CorpUserCredentials, _>(credentials.clone()),
+    );
+    let mut proposals = vec![
+        requires_invitation(info, invitation),
+        remember,
+        with_active_status(&user),
+        restoration(&user)?,
+    ];
+    proposals.extend(invitation.role.as_ref().map(|role| with_role(&user, role)));
+    Ok(proposals)
 }
 
 /// Requires inside the transaction that the link was not revoked meanwhile.

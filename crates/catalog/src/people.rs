@@ -35,6 +35,8 @@ pub use password::Password;
 
 /// The user that the first start creates.
 pub const ADMINISTRATOR: &str = "datahub";
+/// Names of service accounts begin with it, and those of people must not.
+pub(crate) const SERVICE_PREFIX: &str = "service_";
 
 /// The privileges to add users.
 pub(crate) const USER_CREATORS: &[Privilege] = &[
@@ -465,6 +467,13 @@ pub(crate) fn unknown(user: &Urn) -> String {
 pub(crate) fn is_protected(user: &Urn) -> bool {
     user.as_str() == SYSTEM_ACTOR
         || (user.entity_type() == "corpuser" && user.key() == ADMINISTRATOR)
+}
+
+/// Whether nobody may get an account with the name: by an invite link, or from a provider.
+pub(crate) fn is_reserved(user: &Urn) -> bool {
+    // DataHub's actor of metadata without one.
+    const UNKNOWN: &str = "UNKNOWN";
+    is_protected(user) || user.key() == UNKNOWN || user.key().starts_with(SERVICE_PREFIX)
 }
 
 pub(crate) fn check_user(user: &Urn) -> Result<&Urn, Error> {

@@ -10,14 +10,12 @@ use docent_store::{AspectKey, ListPage, ReadRequest};
 use serde_json::{Value, json};
 
 use crate::limits::check_note;
-use crate::people::{active_user, check_display_name};
+use crate::people::{SERVICE_PREFIX, active_user, check_display_name};
 use crate::privilege::MANAGE_SERVICE_ACCOUNTS;
 use crate::proposal::{Change, Proposal, Requirement};
 use crate::stored::aspect_value;
 use crate::{Caller, Catalog, Error};
 
-/// Names of people must not begin with it.
-pub(crate) const PREFIX: &str = "service_";
 const SUB_TYPE: &str = "SERVICE_ACCOUNT";
 /// The most service accounts of one list.
 const MAX_LISTED: usize = 10_000;
@@ -42,7 +40,7 @@ impl ServiceAccount {
     /// The name without the prefix, as DataHub shows it.
     pub fn name(&self) -> &str {
         let key = self.urn.key();
-        key.strip_prefix(PREFIX).unwrap_or(key)
+        key.strip_prefix(SERVICE_PREFIX).unwrap_or(key)
     }
 }
 
@@ -60,7 +58,7 @@ impl Catalog {
         check_note("the description", new.description.as_deref())?;
         let urn = Urn::new(
             "corpuser",
-            &format!("{PREFIX}{}", self.options.ids.next_id()),
+            &format!("{SERVICE_PREFIX}{}", self.options.ids.next_id()),
         )?;
         let (display_name, description) = (new.display_name, new.description);
         let name = display_name.clone().unwrap_or_else(|| urn.key().to_owned());

@@ -13,6 +13,7 @@ use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
 use docent_store::{AspectKey, ReadRequest};
 
 use crate::caller::{Credential, Origin};
+use crate::people::device::DeviceMark;
 use crate::people::password::{self, MAX_BYTES, Queue};
 use crate::people::throttle::Attempt;
 use crate::people::{account_inactive, device, requires_active};
@@ -112,6 +113,33 @@ impl std::fmt::Debug for SignIn {
     }
 }
 
+/// An attempt to sign in with a password.
+struct PasswordAttempt<'c> {
+    /// `None` for a name that no user can have.
+    user: Option<Urn>,
+    credentials: Option<CorpUserCredentials>,
+    is_active: bool,
+    /// The browser, if the user has signed in with it before.
+    device: Option<DeviceMark<'c>>,
+    client: SignInClient<'c>,
+}
+
+impl PasswordAttempt<'_> {
+    fn throttled(&self) -> Attempt<'_> {
+        Attempt {
+            user: self.user.as_ref(),
+            address: self.client.address,
+            device: self.device.map(|device| device.id),
+        }
+    }
+
+    /// The user for the logs. They leave out an unknown name: it may be a password typed into the
+    /// wrong field.
+    fn logged_user(&self) -> Option<&Urn> {
+        self.user.as_ref().filter(|_| self.credentials.is_some())
+    }
+}
+
 impl Catalog {
     /// The same catalog with other limits of sessions.
     #[must_use]
@@ -133,35 +161,11 @@ impl Catalog {
         if password.len() > MAX_BYTES {
             return Err(password::too_long());
         }
-        let user = Urn::new("corpuser", username).ok();
-        let user = user.filter(|user| Registry::get().check_urn(user).is_ok());
-        let origin = Origin::new(client.address, client.operation.into());
-        let (credentials, active) = match &user {
-            Some(user) => (
-                self.credentials_of(user).await?,
-                self.is_active(user).await?,
-            ),
-            None => (None, false),
-        };
-        let address = client.address;
-        let known = match (client.device, &user, &credentials) {
-            (Some(cookie), Some(user), Some(credentials)) => {
-                device::find(cookie, user, credentials, self.now_ms())
-            }
-            _ => None,
-        };
+        let attempt = self.password_attempt(username, client).await?;
         let throttle = &self.inner.throttle;
-        let named = user.clone();
-        let attempt = Attempt {
-            user: named.as_ref(),
-            address,
-            device: known.map(|known| known.id),
-        };
-        if let Err(milliseconds) = throttle.admit(&attempt, self.now_ms()) {
-            // The log leaves out an unknown name: it may be a password typed into the wrong field.
-            let user = named.as_ref().filter(|_| credentials.is_some());
+        if let Err(milliseconds) = throttle.admit(&attempt.throttled(), self.now_ms()) {
             let reason = "too many attempts to sign in";
-            self.record_denial(user, &origin, reason, Vec::new()).await;
+            self.record_denied_sign_in(&attempt, reason).await;
             return Ok(SignIn::Wait { milliseconds });
         }
         let queue = match attempt.device {
@@ -169,59 +173,104 @@ impl Catalog {
             None => Queue::Strangers,
         };
         let hashing = &self.inner.hashing;
-        let right = hashing
-            .verify(credentials.as_ref(), password, queue)
+        let is_right = hashing
+            .verify(attempt.credentials.as_ref(), password, queue)
             .await?;
-        let rejected = async |user: Option<&Urn>| {
+        let welcome = match &attempt.user {
+            Some(user) if is_right && attempt.is_active => self.welcome(user, &attempt).await?,
+            _ => None,
+        };
+        let Some(welcome) = welcome else {
             tracing::info!(
-                user = user.map(Urn::as_str),
-                address = address.map(tracing::field::display),
+                user = attempt.logged_user().map(Urn::as_str),
+                address = client.address.map(tracing::field::display),
                 "sign-in rejected"
             );
             let reason = "the password is wrong, or the account is unknown or not active";
-            self.record_denial(user, &origin, reason, Vec::new()).await;
-            Ok(SignIn::Rejected)
+            self.record_denied_sign_in(&attempt, reason).await;
+            return Ok(SignIn::Rejected);
         };
-        let user = match user {
-            Some(user) if right && active => user,
-            // The log leaves out an unknown name: it may be a password typed into the wrong field.
-            user => return rejected(user.filter(|_| credentials.is_some()).as_ref()).await,
+        throttle.succeeded(&attempt.throttled());
+        Ok(welcome)
+    }
+
+    /// What is stored about the account that an attempt names.
+    async fn password_attempt<'c>(
+        &self,
+        username: &str,
+        client: SignInClient<'c>,
+    ) -> Result<PasswordAttempt<'c>, Error> {
+        let user = Urn::new("corpuser", username).ok();
+        let user = user.filter(|user| Registry::get().check_urn(user).is_ok());
+        let (credentials, is_active) = match &user {
+            Some(user) => (
+                self.credentials_of(user).await?,
+                self.is_active(user).await?,
+            ),
+            None => (None, false),
         };
-        let device = match &credentials {
+        let device = match (client.device, &user, &credentials) {
+            (Some(cookie), Some(user), Some(credentials)) => {
+                device::find(cookie, user, credentials, self.now_ms())
+            }
+            _ => None,
+        };
+        Ok(PasswordAttempt {
+            user,
+            credentials,
+            is_active,
+            device,
+            client,
+        })
+    }
+
+    /// Begins the session of a user whose password is right; `None` if the account was suspended or
+    /// removed while it was checked.
+    async fn welcome(
+        &self,
+        user: &Urn,
+        attempt: &PasswordAttempt<'_>,
+    ) -> Result<Option<SignIn>, Error> {
+        let SignInClient {
+            address, operation, ..
+        } = attempt.client;
+        let device = match &attempt.credentials {
             Some(credentials) => {
+                let (cookie, known) = (attempt.client.device, attempt.device);
                 let now_ms = self.now_ms();
-                Some(device::renew(
-                    client.device,
-                    known,
-                    &user,
-                    credentials,
-                    now_ms,
-                )?)
+                Some(device::renew(cookie, known, user, credentials, now_ms)?)
             }
             None => None,
         };
         let caller = Caller::new(user.clone())
             .at(address)
-            .in_operation(client.operation);
-        let proof = Proof::Password(credentials);
+            .in_operation(operation);
+        let proof = Proof::Password(attempt.credentials.clone());
         let secret = match self.begin_session(caller, proof).await {
-            // Suspended or removed while the password was being checked.
             Err(error) if error.kind() == ErrorKind::Conflict(ConflictReason::AccountInactive) => {
-                return rejected(Some(&user)).await;
+                return Ok(None);
             }
             begun => begun?,
         };
-        throttle.succeeded(&attempt);
         tracing::info!(
             user = user.as_str(),
             address = address.map(tracing::field::display),
             "{user} signed in"
         );
-        Ok(SignIn::Welcome {
-            user,
+        Ok(Some(SignIn::Welcome {
+            user: user.clone(),
             secret,
             device,
-        })
+        }))
+    }
+
+    async fn record_denied_sign_in(&self, attempt: &PasswordAttempt<'_>, reason: &str) {
+        let SignInClient {
+            address, operation, ..
+        } = attempt.client;
+        let origin = Origin::new(address, operation.into());
+        self.record_denial(attempt.logged_user(), &origin, reason, Vec::new())
+            .await;
     }
 
     /// The user of a session; `None` if there is no such session, it has ended, or its user may not

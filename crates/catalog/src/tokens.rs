@@ -300,37 +300,13 @@ impl Catalog {
         new: NewToken,
         user_must_exist: bool,
     ) -> Result<CreatedToken, Error> {
-        new.actor.expect_type("corpuser")?;
-        let user = Registry::get().check_urn(&new.actor)?;
-        check_name("a token", &new.name)?;
-        check_note("the description", new.description.as_deref())?;
-        if new.ttl_ms.is_some_and(|ttl_ms| ttl_ms <= 0) {
-            return Err(Error::invalid("the lifetime of a token must be positive"));
-        }
-        if let Some(scope) = &new.scope {
-            self.check_scope(scope, &new.actor).await?;
-        }
-        let status = self.account_status(&new.actor).await?;
-        let name = new.actor.key();
-        match status {
-            AccountStatus::Suspended => {
-                return Err(account_inactive(format!(
-                    "{name} is suspended, so a token would not work: resume the user first"
-                )));
-            }
-            AccountStatus::Removed => {
-                return Err(account_inactive(format!(
-                    "{name} was removed, so a token would not work: add the user again first"
-                )));
-            }
-            AccountStatus::Unknown | AccountStatus::Active => {}
-        }
+        let user_is_new = self.check_new_token(&new).await?;
         let secret = new_secret()?;
         let id = hex(&hash_of(&secret));
         let now_ms = self.now_ms();
         let info = AccessTokenInfo {
             name: new.name,
-            actor_urn: new.actor.clone(),
+            actor_urn: new.actor,
             owner_urn: caller.actor().clone(),
             created_at: now_ms,
             expires_at: new.ttl_ms.map(|ttl_ms| now_ms.saturating_add(ttl_ms)),
@@ -339,35 +315,9 @@ impl Catalog {
             other: Other::new(),
         };
         let urn = token_urn(&id)?;
-        let stored = info.clone();
-        let domain = info.scope.as_ref().and_then(|scope| scope.domain.clone());
-        let mut token = Proposal::edit::<AccessTokenInfo, _>(
-            urn.clone(),
-            AspectName::ACCESS_TOKEN_INFO,
-            move |_, _| Ok(stored.clone()),
-        );
-        if user_must_exist {
-            let missing = format!("the user {} does not exist", new.actor);
-            token = requires_active(token, &new.actor).requires_existing(&new.actor, missing);
-        }
-        if let Some(domain) = domain {
-            // The deletion of a domain revokes its tokens, so none may follow.
-            token = token.requires_existing(&domain, missing_domain(&domain));
-        }
-        let key_value = Registry::get()
-            .key_aspect_value(&new.actor)
-            .unwrap_or_default();
-        // Comes first, because it locks the user: no other token can be created meanwhile.
-        let limit = Change::LimitTokens {
-            max: self.options.token_limits.per_user,
-        };
-        let limit = Proposal::new(new.actor.clone(), limit);
-        let user = Proposal::upsert(new.actor, user.key_aspect, key_value.to_string());
-        let ended = self.long_ended(&urn).await?;
-        let removals = ended
-            .into_iter()
-            .map(|urn| Proposal::new(urn, Change::DeleteEntity));
-        let proposals = [limit, token, user].into_iter().chain(removals).collect();
+        let mut proposals = self.new_token(&urn, &info, user_must_exist)?;
+        let ended = self.long_ended(&urn).await?.into_iter();
+        proposals.extend(ended.map(|urn| Proposal::new(urn, Change::DeleteEntity)));
         self.apply_authorized(caller, proposals).await?;
         Ok(CreatedToken {
             secret,
@@ -376,8 +326,66 @@ impl Catalog {
                 info,
                 last_used_at: None,
             },
-            user_is_new: status == AccountStatus::Unknown,
+            user_is_new,
         })
+    }
+
+    /// Fails for a token that cannot work. Returns whether its user does not exist.
+    async fn check_new_token(&self, new: &NewToken) -> Result<bool, Error> {
+        new.actor.expect_type("corpuser")?;
+        Registry::get().check_urn(&new.actor)?;
+        check_name("a token", &new.name)?;
+        check_note("the description", new.description.as_deref())?;
+        if new.ttl_ms.is_some_and(|ttl_ms| ttl_ms <= 0) {
+            return Err(Error::invalid("the lifetime of a token must be positive"));
+        }
+        if let Some(scope) = &new.scope {
+            self.check_scope(scope, &new.actor).await?;
+        }
+        let name = new.actor.key();
+        match self.account_status(&new.actor).await? {
+            AccountStatus::Suspended => Err(account_inactive(format!(
+                "{name} is suspended, so a token would not work: resume the user first"
+            ))),
+            AccountStatus::Removed => Err(account_inactive(format!(
+                "{name} was removed, so a token would not work: add the user again first"
+            ))),
+            AccountStatus::Unknown => Ok(true),
+            AccountStatus::Active => Ok(false),
+        }
+    }
+
+    /// The changes that store a token, and its user if that is missing and may be.
+    fn new_token(
+        &self,
+        urn: &Urn,
+        info: &AccessTokenInfo,
+        user_must_exist: bool,
+    ) -> Result<Vec<Proposal>, Error> {
+        let user = &info.actor_urn;
+        // Comes first, because it locks the user: no other token can be created meanwhile.
+        let limit = Change::LimitTokens {
+            max: self.options.token_limits.per_user,
+        };
+        let limit = Proposal::new(user.clone(), limit);
+        let stored = info.clone();
+        let mut token = Proposal::edit::<AccessTokenInfo, _>(
+            urn.clone(),
+            AspectName::ACCESS_TOKEN_INFO,
+            move |_, _| Ok(stored.clone()),
+        );
+        if user_must_exist {
+            let missing = format!("the user {user} does not exist");
+            token = requires_active(token, user).requires_existing(user, missing);
+        }
+        if let Some(domain) = info.scope.as_ref().and_then(|scope| scope.domain.as_ref()) {
+            // The deletion of a domain revokes its tokens, so none may follow.
+            token = token.requires_existing(domain, missing_domain(domain));
+        }
+        let key_aspect = Registry::get().check_urn(user)?.key_aspect;
+        let key_value = Registry::get().key_aspect_value(user).unwrap_or_default();
+        let user = Proposal::upsert(user.clone(), key_aspect, key_value.to_string());
+        Ok(vec![limit, token, user])
     }
 
     async fn check_scope(&self, scope: &TokenScope, actor: &Urn) -> Result<(), Error> {

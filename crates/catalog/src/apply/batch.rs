@@ -287,7 +287,7 @@ impl<'t> Batch<'t> {
             self.require(item, requirement).await?;
         }
         if item.proposal.keeps_account_status()
-            || account_status::is_of_administrator(&item.proposal, self.stamp.actor.as_str())
+            || account_status::is_of_protected(&item.proposal, self.stamp.actor.as_str())
         {
             self.change_keeping_status(item).await?;
         } else {

@@ -122,7 +122,8 @@ impl<'c> Reader<'c> {
         limit: usize,
     ) -> Result<Vec<TimeseriesRow>, Error> {
         let keys = std::slice::from_ref(key);
-        if self.hides(&key.urn).await? || self.catalog.may_see_series(keys).await? != [true] {
+        let hidden = self.hidden([&key.urn]).await?;
+        if self.catalog.may_see_series(keys, &hidden).await? != [true] {
             return Ok(Vec::new());
         }
         let store = self.store;
@@ -137,9 +138,9 @@ impl<'c> Reader<'c> {
     ) -> Result<Vec<Option<TimeseriesRow>>, Error> {
         let mut points = self.store.timeseries_latest(keys).await?;
         let hidden = self.hidden(keys.iter().map(|key| &key.urn)).await?;
-        let may_see = self.catalog.may_see_series(keys).await?;
-        for ((key, may_see), point) in keys.iter().zip(may_see).zip(&mut points) {
-            if !may_see || hidden.contains(&key.urn) {
+        let may_see = self.catalog.may_see_series(keys, &hidden).await?;
+        for (may_see, point) in may_see.into_iter().zip(&mut points) {
+            if !may_see {
                 *point = None;
             }
         }

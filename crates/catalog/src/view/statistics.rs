@@ -1,7 +1,7 @@
 //! Statistics of datasets, which need privileges of their own: profiles have samples of the data,
 //! and usage says who reads it. The default policies let everyone see them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use docent_model::Urn;
 use docent_store::AspectKey;
@@ -30,29 +30,31 @@ fn privilege_for(key: &AspectKey) -> Option<Privilege> {
 }
 
 impl Catalog {
-    /// Which of the time series the caller of this catalog may see, if the caller sees the entity.
-    pub(super) async fn may_see_series(&self, keys: &[AspectKey]) -> Result<Vec<bool>, Error> {
-        let Some(caller) = &self.reading_caller else {
-            return Ok(vec![true; keys.len()]);
+    /// Which of the time series the caller of this catalog may see; `hidden` are entities that the
+    /// caller may not.
+    pub(super) async fn may_see_series(
+        &self,
+        keys: &[AspectKey],
+        hidden: &HashSet<Urn>,
+    ) -> Result<Vec<bool>, Error> {
+        let is_visible = |key: &AspectKey| !hidden.contains(&key.urn);
+        let needed = |key: &AspectKey| privilege_for(key).filter(|_| is_visible(key));
+        let restricted = keys.iter().filter(|key| needed(key).is_some());
+        let mut urns: Vec<Urn> = restricted.map(|key| key.urn.clone()).collect();
+        let (Some(caller), false) = (&self.reading_caller, urns.is_empty()) else {
+            return Ok(keys.iter().map(is_visible).collect());
         };
-        let needed: Vec<Option<Privilege>> = keys.iter().map(privilege_for).collect();
-        let restricted = keys.iter().zip(&needed).filter(|(_, it)| it.is_some());
-        let mut urns: Vec<Urn> = restricted.map(|(key, _)| key.urn.clone()).collect();
-        if urns.is_empty() {
-            return Ok(vec![true; keys.len()]);
-        }
         urns.sort_unstable();
         urns.dedup();
-        let granted = self.granted(caller, &PRIVILEGES, &urns).await?;
-        let granted: HashMap<&Urn, Vec<Privilege>> = urns.iter().zip(granted).collect();
-        let sees = |key: &AspectKey, needed: Privilege| {
-            let granted = granted.get(&key.urn);
-            granted.is_some_and(|granted| granted.contains(&needed))
+        let granted = self.granted_beside(hidden, caller, &PRIVILEGES, &urns);
+        let granted: HashMap<&Urn, Vec<Privilege>> = urns.iter().zip(granted.await?).collect();
+        let may_see = |key: &AspectKey| match needed(key) {
+            None => is_visible(key),
+            Some(needed) => granted
+                .get(&key.urn)
+                .is_some_and(|granted| granted.contains(&needed)),
         };
-        let keys = keys.iter().zip(needed);
-        Ok(keys
-            .map(|(key, needed)| needed.is_none_or(|needed| sees(key, needed)))
-            .collect())
+        Ok(keys.iter().map(may_see).collect())
     }
 }
 

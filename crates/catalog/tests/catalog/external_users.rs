@@ -161,6 +161,7 @@ async fn the_administrator_and_service_accounts_are_nobodys_users() {
         "__datahub_system",
         service.urn.key(),
         "service_invented",
+        "UNKNOWN",
     ] {
         let user = ExternalUser {
             name: name.to_owned(),

@@ -113,9 +113,9 @@ fn may_delete(change: &Change) -> bool {
     )
 }
 
-/// Whether a change by somebody else than the operator is one of the account that may always do
+/// Whether a change by somebody else than the operator is one of an account that may always do
 /// everything.
-pub(super) fn is_of_administrator(proposal: &Proposal, actor: &str) -> bool {
+pub(super) fn is_of_protected(proposal: &Proposal, actor: &str) -> bool {
     is_protected(&proposal.urn) && may_change(proposal) && actor != SYSTEM_ACTOR
 }
 
