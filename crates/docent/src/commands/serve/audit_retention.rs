@@ -3,6 +3,10 @@
 //! What is deleted is gone, and a clock that is ahead for a moment would make everything old: one
 //! that a person or a broken time server has set. So events are deleted only after the clock has
 //! gone on evenly for an hour, compared with a clock that nobody can set.
+//!
+//! A restart begins the hour again, because the times of stored events prove nothing. A machine
+//! whose clock is ahead after each start, until a time server corrects it, has stored such events
+//! before, and the log is in the order of their times: it does not show when the clock was set.
 
 use std::time::{Duration, Instant};
 
