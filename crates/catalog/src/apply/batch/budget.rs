@@ -1,6 +1,6 @@
 //! Limits on what one list may read and write. A list is one transaction in memory, and other
-//! writers wait for it. What is computed outside ([`crate::apply::ahead`]) does not count. The limit on request bodies does not cover patches, which are small and
-//! write large aspects.
+//! writers wait for it. What is computed outside ([`crate::apply::ahead`]) does not count. The
+//! limit on request bodies does not cover patches, which are small and write large aspects.
 
 use std::sync::Arc;
 
