@@ -81,7 +81,8 @@ impl Batch<'_> {
             }
             Some(ComputedChange::None) | None => {}
         }
-        self.budget.parse(current.unparsed_row())?;
+        // Also if it is parsed already: the rest takes most of the time.
+        self.budget.parse(current.row())?;
         Ok(compute(self.budget.patches())?.map(Arc::new))
     }
 }
