@@ -7,9 +7,12 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
+use docent_e2e::load::proposal;
 use docent_e2e::{CommandOutput, Options, Server};
+use reqwest::Method;
+use serde_json::json;
 
-use super::Tags;
+use super::{Tags, graphql};
 
 fn server() -> anyhow::Result<Server> {
     Server::start(
@@ -72,6 +75,33 @@ fn an_index_that_is_overwritten_while_serving_is_built_again_at_the_next_start()
     tags.verify_search(&server)
 }
 
+/// The server has the file mapped, so its searches read the damage.
+#[test]
+fn an_index_that_is_garbled_in_place_while_serving_is_built_again_at_the_next_start()
+-> anyhow::Result<()> {
+    let mut server = server()?;
+    let mut tags = Tags::new(&server)?;
+    tags.verify_search(&server)?;
+    for path in index_files(&server)? {
+        // Only their owner can, after a change of their mode.
+        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        let length = usize::try_from(fs::metadata(&path)?.len())?;
+        let file = OpenOptions::new().write(true).open(&path)?;
+        file.write_all_at(&vec![0xa5; length], 0)?;
+    }
+    // What it finds does not matter, but it must not end the server.
+    let request = server.anonymous_request(Method::POST, "/api/graphql");
+    let query = r#"{ searchAcrossEntities(input: {query: "name1", count: 1}) { total } }"#;
+    let reply = server.send(request.json(&json!({ "query": query })))?;
+    ensure!(reply.status == 200, "{reply:?}");
+    let reply = tags.write(&server)?;
+    ensure!(reply.status == 200, "{reply:?}");
+    tags.verify(&server)?;
+    server.kill()?;
+    server.restart()?;
+    tags.verify_search(&server)
+}
+
 /// Reading a mapped file behind its new end would kill the process.
 #[test]
 fn an_index_that_is_truncated_while_serving_is_built_again() -> anyhow::Result<()> {
@@ -122,34 +152,82 @@ fn writes_wait_for_a_store_directory_that_is_gone() -> anyhow::Result<()> {
     tags.verify_search(&server)
 }
 
-/// The file of recent transactions can end anywhere after a power failure.
+/// The file of recent transactions can end anywhere after a power failure, or in pages of zeros,
+/// because only their space was allocated.
 #[test]
 fn a_truncated_write_ahead_log_loses_its_end_only() -> anyhow::Result<()> {
+    const WRITES: usize = 20;
     let mut server = server()?;
     let mut tags = Tags::new(&server)?;
-    for _ in 0..20 {
-        tags.write(&server)?;
+    // The tables are in the database then, not in the log.
+    ensure!(server.stop()?.success());
+    server.restart()?;
+    for number in 0..WRITES {
+        let description = "text ".repeat(2000);
+        let value = json!({"name": format!("tag {number}"), "description": description});
+        let proposal = proposal(&numbered_tag(number), "tagProperties", &value);
+        let request = server.anonymous_request(Method::POST, "/aspects?action=ingestProposal");
+        let reply = server.send(request.json(&json!({ "proposal": proposal })))?;
+        ensure!(reply.status == 200, "{reply:?}");
     }
     server.kill()?;
+    let database = server.directory().join("docent.db");
     let log = server.directory().join("docent.db-wal");
+    let file = fs::read(&database)?;
     let whole = fs::read(&log).context("the server has a write-ahead log")?;
-    for kept in [whole.len() - 1, whole.len() / 2, 32, 0] {
-        fs::write(&log, &whole[..kept])?;
+    let (length, half) = (whole.len(), whole.len() / 2);
+    let mut torn = whole.clone();
+    torn[half..].fill(0);
+    let cut = |length: usize| whole[..length].to_vec();
+    for (kept, contents, stored) in [
+        ("all", cut(length), WRITES..=WRITES),
+        ("all but a byte", cut(length - 1), WRITES - 1..=WRITES),
+        ("half", cut(half), 1..=WRITES - 1),
+        ("half, then zeros", torn, 1..=WRITES - 1),
+        ("its header", cut(32), 0..=0),
+        ("nothing", cut(0), 0..=0),
+    ] {
+        // The start before this one has moved the log into the database.
+        fs::write(&database, &file)?;
+        fs::write(&log, &contents)?;
         remove_shared_memory(&server)?;
         checked(&server)?.succeeded()?;
+        server.restart()?;
+        let found = (0..WRITES)
+            .map(|number| has_numbered_tag(&server, number))
+            .collect::<anyhow::Result<Vec<bool>>>()?;
+        let count = found.iter().filter(|is_found| **is_found).count();
+        ensure!(
+            found[..count].iter().all(|is_found| *is_found),
+            "{kept}: a write is stored, and an earlier one is not: {found:?}"
+        );
+        ensure!(
+            stored.contains(&count),
+            "{kept}: {count} of {WRITES} writes are stored"
+        );
+        let reply = tags.write(&server)?;
+        ensure!(reply.status == 200, "{kept}: {reply:?}");
+        tags.verify(&server)?;
+        tags.verify_search(&server)?;
+        server.kill()?;
     }
-    // Torn: its last pages are zero, because only their space was allocated.
-    let mut torn = whole;
-    let half = torn.len() / 2;
-    torn[half..].fill(0);
-    fs::write(&log, &torn)?;
-    remove_shared_memory(&server)?;
-    checked(&server)?.succeeded()?;
-    server.restart()?;
-    let reply = tags.write(&server)?;
-    ensure!(reply.status == 200, "{reply:?}");
-    tags.verify(&server)?;
-    tags.verify_search(&server)
+    Ok(())
+}
+
+fn numbered_tag(number: usize) -> String {
+    format!("urn:li:tag:number{number}")
+}
+
+fn has_numbered_tag(server: &Server, number: usize) -> anyhow::Result<bool> {
+    let urn = numbered_tag(number);
+    let query = format!(r#"{{ tag(urn: "{urn}") {{ properties {{ name }} }} }}"#);
+    let reply = graphql(server, &query)?;
+    let name = &reply["data"]["tag"]["properties"]["name"];
+    ensure!(
+        name.is_null() || *name == format!("tag {number}"),
+        "{reply}"
+    );
+    Ok(!name.is_null())
 }
 
 #[test]
