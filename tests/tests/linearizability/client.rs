@@ -76,7 +76,7 @@ impl Caller {
         if status == 503 || code == 503 {
             return Ok(Sent::Unknown);
         }
-        outcome(operation, status, &body)
+        outcome(urn, operation, status, &body)
             .map(Sent::Returned)
             .with_context(|| format!("{operation:?}: {status} {text}"))
     }
@@ -164,7 +164,7 @@ fn send(request: RequestBuilder) -> anyhow::Result<Response> {
 }
 
 /// The outcome of an operation that the server has responded to.
-fn outcome(operation: Operation, status: u16, body: &Value) -> anyhow::Result<Outcome> {
+fn outcome(urn: &str, operation: Operation, status: u16, body: &Value) -> anyhow::Result<Outcome> {
     let data = &body["data"];
     let code = body["errors"][0]["extensions"]["code"].as_u64();
     Ok(match (operation, status, code) {
@@ -199,9 +199,13 @@ fn outcome(operation: Operation, status: u16, body: &Value) -> anyhow::Result<Ou
             Outcome::Fields(Some((token.parse()?, domain)))
         }
         (Operation::Search { .. }, 200, None) => {
-            match data["searchAcrossEntities"]["total"].as_u64() {
-                Some(0) => Outcome::Found(false),
-                Some(1) => Outcome::Found(true),
+            let page = &data["searchAcrossEntities"];
+            let results = page["searchResults"].as_array().context("no results")?;
+            ensure!(page["total"] == results.len(), "the total is wrong");
+            match results.as_slice() {
+                [] => Outcome::Found(false),
+                [result] if result["entity"]["urn"] == urn => Outcome::Found(true),
+                [_] => bail!("found another dataset"),
                 _ => bail!("found more than once"),
             }
         }
