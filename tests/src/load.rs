@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 pub use connection::{Connection, proposal};
 pub use journal::{Collection, Register};
-pub use kills::{index_equals_store, verify_store, write_and_kill};
+pub use kills::{index_equals_store, remove_index, verify_store, write_and_kill};
 pub use random::{Random, word};
 
 /// The aspect that batches write.
@@ -162,6 +162,9 @@ impl Writer {
             0..=3 => self.describe_column(server, write)?,
             4 | 5 => self.change_domain(server)?,
             6 if self.links.settled().len() < MAX_LINKS => self.add_link(server, write)?,
+            7 if self.random.below(3) == 0 && !self.created_domains.settled().is_empty() => {
+                self.delete_domain(server)?
+            }
             7 => self.create_domain(server, write)?,
             _ => self.send_batch(server, write)?,
         };
@@ -234,6 +237,21 @@ impl Writer {
                 "description": write.to_string(),
                 "parentDomain": DOMAINS[0],
             }}),
+        )?;
+        if done {
+            self.created_domains.acknowledge();
+        }
+        Ok(done)
+    }
+
+    fn delete_domain(&mut self, server: &Connection) -> anyhow::Result<bool> {
+        let settled = self.created_domains.settled();
+        let domain = settled[self.random.index(settled.len())];
+        self.created_domains.begin_removal(domain);
+        let urn = format!("urn:li:domain:load-{}-{domain}", self.number);
+        let done = server.mutate(
+            "mutation delete($urn: String!) { done: deleteDomain(urn: $urn) }",
+            &json!({ "urn": urn }),
         )?;
         if done {
             self.created_domains.acknowledge();

@@ -59,11 +59,14 @@ impl<T: PartialEq + Debug> Register<T> {
     }
 }
 
-/// A collection that each write adds one item to, identified by the number of the write.
+/// A collection that each write adds one item to, identified by the number of the write, or
+/// removes one from.
 #[derive(Debug, Default)]
 pub struct Collection {
     settled: Vec<u64>,
     pending: Option<u64>,
+    removed: BTreeSet<u64>,
+    pending_removal: Option<u64>,
 }
 
 impl Collection {
@@ -72,9 +75,32 @@ impl Collection {
         self.pending = Some(write);
     }
 
+    /// Records a removal of a settled item before it is sent.
+    pub fn begin_removal(&mut self, item: u64) {
+        self.pending_removal = Some(item);
+    }
+
     /// Records that the pending write was acknowledged.
     pub fn acknowledge(&mut self) {
         self.settled.extend(self.pending.take());
+        if let Some(item) = self.pending_removal.take() {
+            self.remove(item);
+        }
+    }
+
+    fn remove(&mut self, item: u64) {
+        self.settled.retain(|settled| *settled != item);
+        self.removed.insert(item);
+    }
+
+    /// Returns the items that must not be stored any more.
+    pub fn removed(&self) -> &BTreeSet<u64> {
+        &self.removed
+    }
+
+    /// Returns the item that may be removed.
+    pub fn pending_removal(&self) -> Option<u64> {
+        self.pending_removal
     }
 
     /// Returns the writes that must be stored, the earliest first.
@@ -88,16 +114,27 @@ impl Collection {
     }
 
     /// Settles on the writes found among those read back; an error if an acknowledged one is
-    /// missing.
+    /// missing, or a removed one is back.
     pub fn settle(&mut self, writes: &BTreeSet<u64>, found: &BTreeSet<u64>) -> anyhow::Result<()> {
         let lost: Vec<u64> = self
             .settled
             .iter()
             .filter(|write| writes.contains(write) && !found.contains(write))
+            .filter(|write| self.pending_removal != Some(**write))
             .copied()
             .collect();
         if !lost.is_empty() {
             bail!("acknowledged but not stored: {lost:?}");
+        }
+        let back: Vec<u64> = self.removed.intersection(found).copied().collect();
+        if !back.is_empty() {
+            bail!("removed but stored: {back:?}");
+        }
+        if let Some(item) = self.pending_removal.take()
+            && writes.contains(&item)
+            && !found.contains(&item)
+        {
+            self.remove(item);
         }
         if let Some(pending) = self.pending.take().filter(|write| found.contains(write)) {
             self.settled.push(pending);
@@ -143,5 +180,27 @@ mod tests {
         collection.begin(2);
         assert!(collection.settle(&writes, &[1, 2].into()).is_ok());
         assert_eq!(collection.settled(), [1, 2]);
+    }
+
+    #[test]
+    fn a_collection_must_not_contain_removed_items() {
+        let mut collection = Collection::default();
+        for item in [1, 2, 3] {
+            collection.begin(item);
+            collection.acknowledge();
+        }
+        let writes = [1, 2, 3].into();
+        collection.begin_removal(1);
+        assert!(collection.settle(&writes, &writes).is_ok(), "not stored");
+        collection.begin_removal(1);
+        assert!(collection.settle(&writes, &[2, 3].into()).is_ok(), "stored");
+        collection.begin_removal(2);
+        collection.acknowledge();
+        assert_eq!(collection.settled(), [3]);
+        assert!(collection.settle(&writes, &[3].into()).is_ok());
+        assert!(
+            collection.settle(&writes, &[2, 3].into()).is_err(),
+            "a removed item is back"
+        );
     }
 }

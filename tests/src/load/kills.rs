@@ -118,12 +118,7 @@ pub fn index_equals_store(server: &mut Server, connection: &Connection) -> anyho
     ensure!(!after_kills.is_empty(), "the index is empty");
     let values_after_kills = values(connection)?;
     server.kill()?;
-    // Next to the SQLite file, or the default directory on PostgreSQL.
-    let index = match server.store() {
-        "sqlite:docent.db" => "docent.db-search",
-        _ => "docent-search",
-    };
-    fs::remove_dir_all(server.directory().join(index))?;
+    remove_index(server)?;
     server.restart()?;
     let connection = connection.at(server.address());
     let rebuilt = scroll(&connection)?;
@@ -139,6 +134,16 @@ pub fn index_equals_store(server: &mut Server, connection: &Connection) -> anyho
         "the index lost updates: it has {values_after_kills}, the store {rebuilt_values}"
     );
     Ok(())
+}
+
+/// Removes the index of a server that does not run.
+pub fn remove_index(server: &Server) -> anyhow::Result<()> {
+    // Next to the SQLite file, or the default directory on PostgreSQL.
+    let index = match server.store() {
+        "sqlite:docent.db" => "docent.db-search",
+        _ => "docent-search",
+    };
+    Ok(fs::remove_dir_all(server.directory().join(index))?)
 }
 
 /// Returns the indexed values that the writers change, with the number of entities for each.

@@ -73,7 +73,9 @@ impl Writer {
     /// Verifies a copy made while the writer was running: it must contain exactly the writes up to
     /// some point, which must not be before the write `at_least`.
     pub fn verify_copy(&self, server: &Connection, at_least: u64) -> anyhow::Result<()> {
-        let domains = self.created_domains.all();
+        // Whether a domain was removed before or after the copy is not in the journal.
+        let mut domains = self.created_domains.all();
+        domains.retain(|domain| Some(*domain) != self.created_domains.pending_removal());
         let batches = self.batches.all();
         let links = self.links.all();
         let reply = server.query(READ, &json!({"dataset": self.dataset()}))?;
@@ -104,11 +106,30 @@ impl Writer {
     }
 
     fn verify_domains(&mut self, server: &Connection, thorough: bool) -> anyhow::Result<()> {
-        let writes = to_verify(&self.created_domains, thorough);
+        let mut writes = to_verify(&self.created_domains, thorough);
+        writes.extend(self.created_domains.pending_removal());
+        let removed = self.created_domains.removed().iter().rev();
+        writes.extend(removed.take(if thorough { usize::MAX } else { 5 }));
         let found = self.stored_domains(server, &writes)?;
         self.created_domains
             .settle(&writes, &found)
-            .context("created domains")
+            .context("created domains")?;
+        let domains = &self.created_domains;
+        let settled = domains.settled().iter().rev().take(PAGE_SIZE / 2);
+        let removed = domains.removed().iter().rev().take(PAGE_SIZE / 2);
+        let settled: Vec<String> = settled.map(|write| self.domain_urn(*write)).collect();
+        let mut urns: Vec<String> = removed.map(|write| self.domain_urn(*write)).collect();
+        urns.extend_from_slice(&settled);
+        let found: BTreeSet<String> = search_urns(server, &urns)?.into_iter().collect();
+        ensure!(
+            found == settled.iter().cloned().collect(),
+            "the domains {settled:?} are stored, but a search finds {found:?}"
+        );
+        Ok(())
+    }
+
+    fn domain_urn(&self, write: u64) -> String {
+        format!("urn:li:domain:load-{}-{write}", self.number)
     }
 
     /// Returns the writes whose domain is stored.
@@ -117,10 +138,7 @@ impl Writer {
         server: &Connection,
         writes: &BTreeSet<u64>,
     ) -> anyhow::Result<BTreeSet<u64>> {
-        let urns: Vec<String> = writes
-            .iter()
-            .map(|write| format!("urn:li:domain:load-{}-{write}", self.number))
-            .collect();
+        let urns: Vec<String> = writes.iter().map(|write| self.domain_urn(*write)).collect();
         let mut found = BTreeSet::new();
         for (write, entity) in writes.iter().zip(read_many(server, &urns)?) {
             if !entity.is_null() {
@@ -351,7 +369,10 @@ fn search(server: &Connection, word: &str) -> anyhow::Result<Vec<String>> {
         searchAcrossEntities(input: {query: $word, count: 100}) {
             total searchResults { entity { urn } }
         } }";
-    let data = server.query(DOCUMENT, &json!({ "word": word }))?;
+    found_urns(&server.query(DOCUMENT, &json!({ "word": word }))?)
+}
+
+fn found_urns(data: &Value) -> anyhow::Result<Vec<String>> {
     let page = &data["searchAcrossEntities"];
     let results = page["searchResults"].as_array().context("no results")?;
     ensure!(page["total"] == results.len(), "the total is wrong: {page}");
@@ -360,6 +381,16 @@ fn search(server: &Connection, word: &str) -> anyhow::Result<Vec<String>> {
         .map(|result| result["entity"]["urn"].as_str());
     let urns = urns.map(|urn| urn.map(str::to_owned).context("no URN"));
     urns.collect()
+}
+
+/// Returns which of these entities are in the index.
+fn search_urns(server: &Connection, urns: &[String]) -> anyhow::Result<Vec<String>> {
+    const DOCUMENT: &str = "query ($urns: [String!]!, $count: Int!) {
+        searchAcrossEntities(input: {
+            query: \"*\", count: $count, orFilters: [{and: [{field: \"urn\", values: $urns}]}]
+        }) { total searchResults { entity { urn } } } }";
+    let variables = json!({ "urns": urns, "count": PAGE_SIZE });
+    found_urns(&server.query(DOCUMENT, &variables)?)
 }
 
 /// Returns the custom properties in the index, each with the number of its entities.
