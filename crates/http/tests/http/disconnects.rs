@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use docent_catalog::{Caller, Catalog, Proposal};
 use docent_graphql::Engine;
 use docent_http::server::{ConnectionLimits, Connections, serve};
-use docent_http::{AppState, AuthMode, HttpSettings};
+use docent_http::{AppState, AuthMode, HttpSettings, RequestTimeout};
 use docent_model::{AspectName, FixedClock, Urn};
 use docent_store::{ReadReply, ReadRequest, Store, StoreError};
 use docent_test_store::{Intercept, InterceptedStore, TestStore};
@@ -97,6 +97,8 @@ async fn no_read_runs_or_begins_for_clients_that_have_gone() {
     let catalog = Catalog::new(Arc::clone(&store) as _, Arc::new(FixedClock::at(NOW_MS)));
     let settings = HttpSettings {
         auth: AuthMode::Off,
+        // The end of their time would end the reads, too.
+        request_timeout: RequestTimeout(2 * LONG),
         ..HttpSettings::default()
     };
     let state = AppState::new(catalog, Engine::docent().unwrap(), settings);
