@@ -592,17 +592,3 @@ async fn service_accounts_authenticate_with_tokens_and_cannot_sign_in() {
         "the token is gone: {reply}"
     );
 }
-
-/// Larger bodies share their memory with those of all users.
-#[tokio::test]
-async fn strangers_send_small_bodies_only() {
-    let app = App::empty().await;
-    for path in ["/logIn", "/signUp", "/resetNativeUserCredentials"] {
-        for (length, is_rejected) in [(16 * 1024, false), (16 * 1024 + 1, true)] {
-            let body = Value::from("x".repeat(length - 2));
-            let (status, reply) = app.send(post(path, &body)).await;
-            let is_too_large = status == StatusCode::PAYLOAD_TOO_LARGE;
-            assert_eq!(is_too_large, is_rejected, "{path} {length}: {reply}");
-        }
-    }
-}

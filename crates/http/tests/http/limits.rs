@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use axum::http::{Method, StatusCode};
+use axum::http::{Method, StatusCode, header};
 use docent_http::{HttpSettings, RequestTimeout};
 use serde_json::{Value, json};
 
@@ -279,4 +279,20 @@ async fn variables_that_take_much_more_memory_than_their_body_are_rejected() {
     let (status, reply) = ask("{ __typename }", format!("{{\"u\":{list}}}")).await;
     assert_eq!(status, StatusCode::OK, "{reply}");
     assert_eq!(reply["data"]["__typename"], "Query");
+}
+
+/// Larger bodies share their memory with those of all users.
+#[tokio::test]
+async fn strangers_send_small_bodies_only() {
+    let app = App::empty().await;
+    for path in ["/logIn", "/signUp", "/resetNativeUserCredentials"] {
+        for (length, is_rejected) in [(16 * 1024, false), (16 * 1024 + 1, true)] {
+            let body = Value::from("x".repeat(length - 2)).to_string();
+            let mut request = app.request(Method::POST, path, body);
+            request.headers_mut().remove(header::AUTHORIZATION);
+            let (status, reply) = app.send(request).await;
+            let is_too_large = status == StatusCode::PAYLOAD_TOO_LARGE;
+            assert_eq!(is_too_large, is_rejected, "{path} {length}: {reply}");
+        }
+    }
 }
