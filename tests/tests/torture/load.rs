@@ -24,7 +24,7 @@ use serde_json::json;
 use super::Tags;
 
 /// What all requests share, in mebibytes, as docs/OPERATIONS.md says: bodies, what is parsed of
-/// them, and replies.
+/// them, and replies. No request here loads much metadata.
 const SHARED_MIB: u64 = 192 + 256 + 256;
 /// What the server takes without load, with its caches.
 const IDLE_MIB: u64 = 256;
