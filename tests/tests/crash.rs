@@ -1,8 +1,8 @@
-//! Kills the server repeatedly while clients write, or stops it with SIGTERM, and verifies the store
-//! and the index.
+//! Kills the server repeatedly while clients write, or stops it with SIGTERM, and verifies the
+//! store and the index.
 //!
-//! For longer manual runs, `DOCENT_CRASH_KILLS` sets the number of kills (50 by default), five times
-//! the number of stops, and `DOCENT_CRASH_SEED` the random seed.
+//! For longer manual runs, `DOCENT_CRASH_KILLS` sets the number of kills (50 by default), five
+//! times the number of stops, and `DOCENT_CRASH_SEED` the random seed.
 
 use std::process::Stdio;
 use std::slice;

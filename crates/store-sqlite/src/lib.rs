@@ -15,6 +15,7 @@ mod backup;
 mod check;
 mod connection;
 mod derived;
+mod edges;
 mod error;
 mod lock;
 mod migrations;

@@ -1,4 +1,4 @@
-//! The statements that read aspects, edges and the log; `placements`, `points` and `runs` have the
+//! The statements that read aspects and the log; `edges`, `placements`, `points` and `runs` have the
 //! others.
 //!
 //! They take only a connection, so that readers and the writer's transactions share them.
@@ -10,11 +10,10 @@ use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::fields::urn_range;
 use docent_store::version::logical_version_in;
 use docent_store::{
-    AspectKey, AspectRow, EntityAspects, EntityTexts, ListPage, LogEntry, LogEntryKind,
-    LogPosition, LogicalVersion, ReadReply, ReadRequest, RelatedEntity, RowVersion, StoreError,
-    StoredAspect,
+    AspectKey, AspectRow, EntityAspects, EntityTexts, LogEntry, LogEntryKind, LogPosition,
+    LogicalVersion, ReadReply, ReadRequest, RowVersion, StoreError, StoredAspect,
 };
-use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 
 use crate::error::EngineError;
@@ -330,80 +329,14 @@ pub(crate) fn rows_count(
     })?)
 }
 
-/// The edges to `destination` that are derived from this aspect.
-pub(crate) fn edges_into(
-    connection: &Connection,
-    destination: &Urn,
-    aspect: AspectName,
-    limit: usize,
-) -> Result<Vec<RelatedEntity>, EngineError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT relationship,source,aspect FROM edge WHERE destination=?1 AND aspect=?2 \
-         ORDER BY relationship, source LIMIT ?3",
-    )?;
-    let mut rows = statement.query((destination.as_str(), aspect.as_str(), as_limit(limit)))?;
-    let mut related = Vec::new();
-    while let Some(row) = rows.next()? {
-        related.extend(edge_at(row)?);
-    }
-    Ok(related)
-}
-
 /// The condition that a URN is of none of the types, with the parameters of [`excluded_ranges`].
-fn exclusion(column: &str, excluded_types: &[String]) -> String {
+pub(crate) fn exclusion(column: &str, excluded_types: &[String]) -> String {
     format!(" AND NOT ({column}>=? AND {column}<?)").repeat(excluded_types.len())
 }
 
-fn excluded_ranges(excluded_types: &[String]) -> impl Iterator<Item = String> {
+pub(crate) fn excluded_ranges(excluded_types: &[String]) -> impl Iterator<Item = String> {
     let ranges = excluded_types.iter().map(|it| urn_range(it));
     ranges.flat_map(|(first, end)| [first, end])
-}
-
-pub(crate) fn edges(
-    connection: &Connection,
-    urn: &Urn,
-    outgoing: bool,
-    relationships: &[&str],
-    excluded_types: &[String],
-    start: usize,
-    limit: usize,
-) -> Result<ListPage<RelatedEntity>, EngineError> {
-    let (near, far) = if outgoing {
-        ("source", "destination")
-    } else {
-        ("destination", "source")
-    };
-    let filter = if relationships.is_empty() {
-        String::new()
-    } else {
-        format!(
-            " AND relationship IN ({})",
-            vec!["?"; relationships.len()].join(",")
-        )
-    };
-    let exclusion = exclusion(far, excluded_types);
-    let condition = format!("FROM edge WHERE {near}=?{filter}{exclusion}");
-    let excluded: Vec<String> = excluded_ranges(excluded_types).collect();
-    let parameters = || {
-        std::iter::once(urn.as_str())
-            .chain(relationships.iter().copied())
-            .chain(excluded.iter().map(String::as_str))
-            .map(ToSqlOutput::from)
-    };
-    let total = connection
-        .prepare_cached(&format!("SELECT count(*) {condition}"))?
-        .query_row(params_from_iter(parameters()), length_at)?;
-    let mut statement = connection.prepare_cached(&format!(
-        "SELECT relationship,{far},aspect {condition} ORDER BY relationship,{far},aspect \
-         LIMIT ? OFFSET ?"
-    ))?;
-    let page = [as_limit(limit), as_limit(start)].map(ToSqlOutput::from);
-    let mut rows = statement.query(params_from_iter(parameters().chain(page)))?;
-    let mut items = Vec::new();
-    while let Some(row) = rows.next()? {
-        items.extend(edge_at(row)?);
-    }
-    Ok(ListPage { total, items })
 }
 
 /// The log after a position. Skips aspects that the registry does not know without counting them,
@@ -477,18 +410,6 @@ fn stored_aspect(row: &Row<'_>, urn: &str) -> Result<StoredAspect, EngineError> 
         created_by: text_at(row, 4, ASPECTS, "createdby", urn)?.to_owned(),
         created_for: optional_text_at(row, 5, "createdfor", urn)?,
     })
-}
-
-fn edge_at(row: &Row<'_>) -> Result<Option<RelatedEntity>, EngineError> {
-    let urn = urn_at(row, 1, "edge", "urn")?;
-    let Some(aspect) = aspect_name(row, 2, "edge", urn.as_str())? else {
-        return Ok(None);
-    };
-    Ok(Some(RelatedEntity {
-        relationship: text_at(row, 0, "edge", "relationship", urn.as_str())?.to_owned(),
-        urn,
-        aspect,
-    }))
 }
 
 pub(crate) fn aspect_name(

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use crate::error::EngineError;
 use crate::readers::ReadLength;
-use crate::{SqliteStore, audit_log, placements, points, read, runs};
+use crate::{SqliteStore, audit_log, edges, placements, points, read, runs};
 
 /// Reads of more rows than this leave the caller's thread.
 const IN_PLACE_ROWS: usize = 64;
@@ -179,7 +179,7 @@ impl StoreReader for SqliteStore {
             let relationships: Vec<&str> = relationships.iter().map(String::as_str).collect();
             let list = |urn: &Urn| {
                 let names = &relationships;
-                read::edges(connection, urn, outgoing, names, &excluded, start, limit)
+                edges::page(connection, urn, outgoing, names, &excluded, start, limit)
             };
             urns.iter().map(list).collect()
         })

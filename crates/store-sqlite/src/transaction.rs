@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 
 use crate::error::EngineError;
 use crate::read::{ASPECTS, as_limit, urn_at};
-use crate::{audit_log, derived, placements, points, read};
+use crate::{audit_log, derived, edges, placements, points, read};
 
 macro_rules! insert_row {
     () => {
@@ -115,12 +115,7 @@ impl Transaction for SqliteTransaction<'_> {
         aspect: AspectName,
         limit: usize,
     ) -> Result<Vec<RelatedEntity>, StoreError> {
-        Ok(read::edges_into(
-            self.connection,
-            destination,
-            aspect,
-            limit,
-        )?)
+        Ok(edges::into(self.connection, destination, aspect, limit)?)
     }
 
     async fn texts_list(
