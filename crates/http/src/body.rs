@@ -202,8 +202,8 @@ impl BodyBudget {
         Ok(whole.unwrap_or_default())
     }
 
-    /// Moves a body to a buffer with room for more bytes. Both buffers count meanwhile. A small body
-    /// gets all that a small one may take at once, so it never takes more.
+    /// Moves a body to a buffer with room for more bytes. Both buffers count meanwhile. A small
+    /// body gets all that a small one may take at once, so it never takes more.
     async fn grow(
         &self,
         full: Option<PartialBody>,

@@ -4,8 +4,8 @@
 //! Aspects have any size, so a limit on rows is not enough. Handlers that return several aspects
 //! read them in chunks of [`READ_CHUNK`] and add each through a [`ReplyBudget`].
 //!
-//! A client may read its reply slowly, so the replies in memory share [`ReplyMemory`]. The length of
-//! a reply shows only when it is complete. It would take memory while it waits, so there is no
+//! A client may read its reply slowly, so the replies in memory share [`ReplyMemory`]. The length
+//! of a reply shows only when it is complete. It would take memory while it waits, so there is no
 //! wait: a reply that does not fit is dropped, and the client gets 503.
 
 use std::pin::Pin;

@@ -1,8 +1,8 @@
 //! Reads the variables of a request within a budget of memory.
 //!
-//! A parsed JSON value takes many times the memory of its text ([`crate::parsed_size`]). So variables
-//! that the operation does not declare are skipped, and the size of the others is estimated and
-//! reserved before they are parsed.
+//! A parsed JSON value takes many times the memory of its text ([`crate::parsed_size`]). So
+//! variables that the operation does not declare are skipped, and the size of the others is
+//! estimated and reserved before they are parsed.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
