@@ -21,6 +21,9 @@ use crate::error::EngineError;
 /// The aspect table, for messages about damaged rows.
 pub(crate) const ASPECTS: &str = "metadata_aspect_v2";
 
+/// Reading this much takes about a millisecond.
+const SHORT_BYTES: usize = 1024 * 1024;
+
 /// The columns of [`stored_aspect`], followed by others.
 macro_rules! select_rows {
     ($others:literal, $which:literal) => {
@@ -41,22 +44,53 @@ pub(crate) fn latest(
     version(connection, key, RowVersion::LATEST)
 }
 
-fn latest_of(connection: &Connection, keys: &[AspectKey]) -> Result<Vec<AspectRow>, EngineError> {
-    keys.iter()
-        .map(|key| Ok(latest(connection, key)?.map(Arc::new)))
-        .collect()
-}
-
 pub(crate) fn read(
     connection: &Connection,
     request: ReadRequest<'_>,
 ) -> Result<ReadReply, EngineError> {
-    let rows = latest_of(connection, request.rows)?;
-    Ok(ReadReply {
+    Ok(read_up_to(connection, request, usize::MAX)?.unwrap_or_default())
+}
+
+/// [`read`]; `None` if there are further values after the first [`SHORT_BYTES`].
+pub(crate) fn read_short(
+    connection: &Connection,
+    request: ReadRequest<'_>,
+) -> Result<Option<ReadReply>, EngineError> {
+    read_up_to(connection, request, SHORT_BYTES)
+}
+
+fn read_up_to(
+    connection: &Connection,
+    request: ReadRequest<'_>,
+    max_bytes: usize,
+) -> Result<Option<ReadReply>, EngineError> {
+    let mut bytes = 0;
+    let mut rows = Vec::with_capacity(request.rows.len());
+    for key in request.rows {
+        if bytes > max_bytes {
+            return Ok(None);
+        }
+        let row = latest(connection, key)?.map(Arc::new);
+        bytes += row.as_ref().map_or(0, |row| row.metadata.len());
+        rows.push(row);
+    }
+    let mut entities = Vec::with_capacity(request.entities.len());
+    for urn in request.entities {
+        if bytes > max_bytes {
+            return Ok(None);
+        }
+        let aspects = entity(connection, urn)?;
+        bytes += aspects
+            .iter()
+            .map(|(_, row)| row.metadata.len())
+            .sum::<usize>();
+        entities.push(aspects);
+    }
+    Ok(Some(ReadReply {
         exists: exists(connection, request, &rows)?,
-        entities: entities(connection, request.entities)?,
+        entities,
         rows,
-    })
+    }))
 }
 
 /// Checks for existence. A found row proves that its entity exists.
@@ -210,10 +244,6 @@ pub(crate) fn entity_range(
     }
     entities.pop_if(|last| !has_key(last));
     Ok(entities)
-}
-
-fn entities(connection: &Connection, urns: &[Urn]) -> Result<Vec<EntityAspects>, EngineError> {
-    urns.iter().map(|urn| entity(connection, urn)).collect()
 }
 
 pub(crate) fn urns(

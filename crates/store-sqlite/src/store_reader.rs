@@ -21,23 +21,25 @@ const ROWS_PER_ENTITY: usize = 10;
 const ROWS_PER_CHAIN: usize = 4;
 
 impl SqliteStore {
-    /// Reads on the calling thread, from the row cache if nothing was committed since.
-    fn read_in_place(&self, request: ReadRequest<'_>) -> Result<ReadReply, EngineError> {
+    /// Reads on the calling thread, from the row cache if nothing was committed since. `None` if
+    /// that takes too long.
+    fn read_in_place(&self, request: ReadRequest<'_>) -> Result<Option<ReadReply>, EngineError> {
         let stamp = self.stamp.if_cheap()?;
         if let Some(stamp) = stamp
             && request.entities.is_empty()
             && let Some(rows) = self.row_cache.get(request.rows, stamp)
             && read::prove_existence(request, &rows)
         {
-            return Ok(ReadReply {
+            return Ok(Some(ReadReply {
                 rows,
                 exists: vec![true; request.exists.len()],
                 entities: Vec::new(),
-            });
+            }));
         }
-        let reply = self
-            .readers
-            .snapshot_since(stamp, |connection| read::read(connection, request))?;
+        let read = |connection: &Connection| read::read_short(connection, request);
+        let Some(reply) = self.readers.snapshot_since(stamp, read)? else {
+            return Ok(None);
+        };
         // If the stamp has changed, the snapshot may be newer than it.
         if let Some(stamp) = stamp
             && !request.rows.is_empty()
@@ -45,7 +47,7 @@ impl SqliteStore {
         {
             self.row_cache.insert(request.rows, &reply.rows, stamp);
         }
-        Ok(reply)
+        Ok(Some(reply))
     }
 
     /// Runs a short read in place, and others on a blocking thread.
@@ -66,8 +68,10 @@ impl SqliteStore {
 impl StoreReader for SqliteStore {
     async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, StoreError> {
         let rows = request.rows.len() + request.exists.len();
-        if rows + request.entities.len() * ROWS_PER_ENTITY <= IN_PLACE_ROWS {
-            return Ok(self.read_in_place(request)?);
+        if rows + request.entities.len() * ROWS_PER_ENTITY <= IN_PLACE_ROWS
+            && let Some(reply) = self.read_in_place(request)?
+        {
+            return Ok(reply);
         }
         let (rows, exists) = (request.rows.to_vec(), request.exists.to_vec());
         let entities = request.entities.to_vec();

@@ -88,6 +88,7 @@ cases! { $
         a_found_aspect_proves_the_existence_of_its_own_entity_only,
         existence_checks_of_many_entities_keep_their_order,
         hundreds_of_keys_are_read_at_once,
+        several_large_values_are_read_at_once,
         all_aspects_of_entities_are_read_together,
         one_request_reads_rows_existence_and_whole_entities,
         entities_are_listed_in_urn_order_page_by_page,

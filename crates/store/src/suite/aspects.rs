@@ -183,6 +183,29 @@ pub(super) async fn hundreds_of_keys_are_read_at_once(harness: &impl Harness) {
     }
 }
 
+pub(super) async fn several_large_values_are_read_at_once(harness: &impl Harness) {
+    let store = harness.store();
+    let large = |letter: &str| format!("\"{}\"", letter.repeat(700_000));
+    let letters = ["a", "b", "c"];
+    let urns = letters.map(dataset);
+    let keys = urns.clone().map(|urn| key(&urn, AspectName::STATUS));
+    for (key, letter) in keys.iter().zip(letters) {
+        put(store, key, &large(letter), Derived::default()).await;
+    }
+    let request = ReadRequest {
+        rows: &keys,
+        exists: &[],
+        entities: &urns,
+    };
+    let reply = store.read(request).await.unwrap();
+    let rows = reply.rows.into_iter().flatten();
+    let rows: Vec<String> = rows.map(|row| row.metadata.clone()).collect();
+    assert!(rows == letters.map(large));
+    let entities = reply.entities.into_iter().flatten();
+    let entities: Vec<String> = entities.map(|(_, row)| row.metadata).collect();
+    assert!(entities == letters.map(large));
+}
+
 pub(super) async fn one_request_reads_rows_existence_and_whole_entities(harness: &impl Harness) {
     let store = harness.store();
     let status = |name| key(&dataset(name), AspectName::STATUS);
