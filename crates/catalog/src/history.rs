@@ -86,7 +86,8 @@ impl Catalog {
             for row in rows {
                 let stored: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
                 let value = subject.value(urn, &stored);
-                // A missing value before the first text is no change, unless older versions are pruned.
+                // A missing value before the first text is no change, unless older versions are
+                // pruned.
                 let before = changes.last().map(|change| change.value.as_deref());
                 let is_same = match before {
                     Some(before) => before == value.as_deref(),

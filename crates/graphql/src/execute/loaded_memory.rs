@@ -58,8 +58,8 @@ impl LoadedMemory {
         }
     }
 
-    /// Reads metadata, with memory for it in `reserved`. If there is much, it is reserved before it is
-    /// read.
+    /// Reads metadata, with memory for it in `reserved`. If there is much, it is reserved before it
+    /// is read.
     pub(crate) async fn read<'m>(
         &'m self,
         catalog: &Catalog,
@@ -83,8 +83,8 @@ impl LoadedMemory {
         Ok(reply)
     }
 
-    /// Reserves memory for metadata until the reservation is dropped. Fails if others do not release
-    /// enough in time.
+    /// Reserves memory for metadata until the reservation is dropped. Fails if others do not
+    /// release enough in time.
     pub(crate) async fn reserve(&self, bytes: u64) -> Result<Option<SemaphorePermit<'_>>, Error> {
         if bytes <= FREE_BYTES {
             return Ok(None);
