@@ -1,5 +1,5 @@
-//! The statements that read aspects and the log; `edges`, `placements`, `points` and `runs` have the
-//! others.
+//! The statements that read aspects and the log; `edges`, `placements`, `points` and `runs` have
+//! the others.
 //!
 //! They take only a connection, so that readers and the writer's transactions share them.
 
