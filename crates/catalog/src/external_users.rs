@@ -51,6 +51,12 @@ impl Catalog {
         let origin = Origin::new(address, operation.into());
         let system = Caller::system().at(address).in_operation(operation);
         let provisioned = self.provision(&system, external).await;
+        if let Err(error) = &provisioned
+            && error.kind() == ErrorKind::Invalid
+        {
+            self.record_failed_sign_in(error.message(), address, operation)
+                .await;
+        }
         let provisioned = self.audited_for(None, &origin, provisioned).await?;
         let rejected = async || {
             let user = Urn::new("corpuser", &external.name).ok();
@@ -89,20 +95,37 @@ impl Catalog {
         })
     }
 
-    /// The user of a bearer token. `verify` checks it, and returns its user and when it expires; it
-    /// is called again when a user has changed.
+    /// Records that a sign-in at a provider failed before the user was known. `operation` is for
+    /// the audit log.
+    pub async fn record_failed_sign_in(
+        &self,
+        reason: &str,
+        address: Option<IpAddr>,
+        operation: &'static str,
+    ) {
+        let origin = Origin::new(address, operation.into());
+        self.record_denial(None, &origin, reason, Vec::new()).await;
+    }
+
+    /// The user of a bearer token from `address`. `verify` checks it, and returns its user and when
+    /// it expires; it is called again when a user has changed.
     pub async fn authenticate_external(
         &self,
         token: &str,
+        address: Option<IpAddr>,
         verify: impl AsyncFnOnce() -> Result<Option<(ExternalUser, EpochMillis)>, Error>,
     ) -> Result<Option<Caller>, Error> {
         let known = &self.inner.known_external;
+        let credential = Credential::bearer(&hash_of(token));
         let secret = self
             .authenticate_by(known, hash_of(token), "corpuser", async || {
                 let Some((external, until_ms)) = verify().await? else {
                     return Ok(None);
                 };
-                let system = Caller::system().in_operation("bearer token");
+                let system = Caller::system()
+                    .at(address)
+                    .in_operation("bearer token")
+                    .with_credential(credential);
                 let user = self.provision(&system, &external).await?;
                 Ok(user.map(|actor| StoredSecret {
                     actor,
@@ -112,7 +135,6 @@ impl Catalog {
                 }))
             })
             .await?;
-        let credential = Credential::bearer(&hash_of(token));
         Ok(secret.map(|secret| {
             Caller::of_token(secret.actor, secret.expires_at, None).with_credential(credential)
         }))

@@ -109,7 +109,7 @@ async fn authenticate(
     let caller = if parts.headers.contains_key(AUTHORIZATION) {
         let secret = bearer(parts).ok_or_else(ErrorResponse::unauthenticated)?;
         let caller = match settings.identity.issuer_of(secret) {
-            Some(issuer) => Box::pin(sso::authenticate(catalog, issuer, secret)).await?,
+            Some(issuer) => Box::pin(sso::authenticate(catalog, issuer, secret, client)).await?,
             None => catalog.authenticate(secret).await?,
         };
         if caller.is_some() {

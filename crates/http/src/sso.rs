@@ -147,6 +147,11 @@ pub(crate) async fn callback(
         Ok(finished) => finished,
         Err(error) => {
             tracing::warn!(provider = id, %error, "a sign-in at {id} failed: {error}");
+            let reason = format!("the sign-in at {id} failed: {error}");
+            let catalog = state.catalog();
+            catalog
+                .record_failed_sign_in(&reason, client.address(), CALLBACK)
+                .await;
             return Ok((ended, failed(Failure::from(&error))).into_response());
         }
     };
@@ -180,6 +185,7 @@ pub(crate) async fn authenticate(
     catalog: &Catalog,
     issuer: &TrustedIssuer,
     token: &str,
+    client: &Client,
 ) -> Result<Option<Caller>, ErrorResponse> {
     let verify = async || match issuer.verify(token).await {
         Ok((identity, until_ms)) => {
@@ -204,7 +210,9 @@ pub(crate) async fn authenticate(
             Ok(None)
         }
     };
-    let caller = catalog.authenticate_external(token, verify).await;
+    let caller = catalog
+        .authenticate_external(token, client.address(), verify)
+        .await;
     match caller {
         // A name that cannot be a user is no user.
         Err(error) if is_name_error(&error) => {

@@ -134,7 +134,7 @@ async fn groups_follow_the_claim_and_unknown_ones_are_created() {
     let verify = async || Ok(Some((user, i64::MAX)));
     fixture
         .catalog
-        .authenticate_external("token", verify)
+        .authenticate_external("token", None, verify)
         .await
         .unwrap();
     assert_eq!(
@@ -176,7 +176,7 @@ async fn the_administrator_and_service_accounts_are_nobodys_users() {
         let verify = async || Ok(Some((user, i64::MAX)));
         let error = fixture
             .catalog
-            .authenticate_external(name, verify)
+            .authenticate_external(name, None, verify)
             .await
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Forbidden, "{name}");
@@ -209,7 +209,7 @@ async fn a_bearer_token_works_until_it_expires_or_its_user_is_suspended() {
         let verify = async || Ok(Some((ada(), until_ms)));
         let caller = fixture
             .catalog
-            .authenticate_external(token, verify)
+            .authenticate_external(token, None, verify)
             .await
             .unwrap();
         caller.map(|caller| caller.actor().to_string())
@@ -219,7 +219,7 @@ async fn a_bearer_token_works_until_it_expires_or_its_user_is_suspended() {
     assert_eq!(authenticate("b", now_ms).await, None);
     let invalid = fixture
         .catalog
-        .authenticate_external("c", async || Ok(None))
+        .authenticate_external("c", None, async || Ok(None))
         .await;
     assert_eq!(invalid.unwrap(), None);
     let urn = Urn::new("corpuser", "ada").unwrap();
@@ -233,7 +233,10 @@ async fn a_bearer_token_works_until_it_expires_or_its_user_is_suspended() {
 /// The user of a bearer token.
 async fn authenticate(fixture: &Fixture, token: &str, user: &ExternalUser) -> Option<String> {
     let verify = async || Ok(Some((user.clone(), i64::MAX)));
-    let authenticated = fixture.catalog.authenticate_external(token, verify).await;
+    let authenticated = fixture
+        .catalog
+        .authenticate_external(token, None, verify)
+        .await;
     authenticated
         .unwrap()
         .map(|caller| caller.actor().to_string())

@@ -17,7 +17,7 @@ const EVENTS: &str = "query ($input: AuditLogInput!) { auditLog(input: $input) {
     entities { urn changes { aspectName before after } } } } }";
 
 /// The events of a query.
-async fn events(app: &App, input: Value) -> Vec<Value> {
+pub(crate) async fn events(app: &App, input: Value) -> Vec<Value> {
     let reply = app.graphql_with(EVENTS, json!({"input": input})).await;
     let events = reply["data"]["auditLog"]["events"].as_array().cloned();
     events.unwrap_or_else(|| panic!("{reply}"))

@@ -59,6 +59,7 @@ mod secrets;
 mod sessions;
 mod sign_in;
 mod stewards;
+mod sso;
 mod structured_properties;
 mod support;
 mod throttling;
