@@ -8,7 +8,7 @@
 use std::net::IpAddr;
 
 use docent_model::aspects::{AuditStamp, CorpUserInfo};
-use docent_model::{AspectName, EpochMillis, Registry, Urn};
+use docent_model::{AspectName, EpochMillis, Registry, Urn, shorten};
 use docent_store::{AspectKey, ReadRequest};
 use serde_json::{Value, json};
 
@@ -147,8 +147,7 @@ impl Catalog {
         system: &Caller,
         external: &ExternalUser,
     ) -> Result<Option<Urn>, Error> {
-        let user = Urn::new("corpuser", &external.name)?;
-        Registry::get().check_urn(&user)?;
+        let user = named("corpuser", &external.name)?;
         if is_reserved(&user) || self.is_service_account(&user).await? {
             return Err(Error::forbidden(format!(
                 "the user name {} is reserved: an identity provider cannot sign it in",
@@ -211,9 +210,8 @@ impl Catalog {
         provider: &str,
     ) -> Result<Vec<Proposal>, Error> {
         let valid = names.iter().filter_map(|name| {
-            let group = Urn::new("corpGroup", name).ok()?;
-            let is_valid = Registry::get().check_urn(&group).is_ok();
-            is_valid.then_some((group, name))
+            let group = named("corpGroup", name).ok()?;
+            Some((group, name))
         });
         let groups: Vec<(Urn, &String)> = valid.collect();
         let mut keys = vec![AspectKey::new(user, AspectName::GROUP_MEMBERSHIP)];
@@ -239,6 +237,22 @@ impl Catalog {
         }
         Ok(proposals)
     }
+}
+
+/// The entity with exactly this name. A URN has other forms of some names, such as `ada` for
+/// `(ada)`, but a provider may give them to different people.
+fn named(entity_type: &str, name: &str) -> Result<Urn, Error> {
+    let urn = Urn::new(entity_type, name)?;
+    Registry::get().check_urn(&urn)?;
+    if urn.key() != name {
+        return Err(Error::invalid(format!(
+            "the name '{}' of the identity provider cannot be used here, because its parentheses mean '{}': choose \
+             another name at the provider",
+            shorten(name),
+            shorten(urn.key())
+        )));
+    }
+    Ok(urn)
 }
 
 fn is_inactive(error: &Error) -> bool {

@@ -33,8 +33,10 @@ pub struct Identity {
 
 impl Identity {
     pub(crate) fn from_claims(claims: &Claims, names: &ClaimNames) -> Result<Self, OidcError> {
-        let text = |name: &str| find(claims, name).and_then(Value::as_str).and_then(name_of);
-        let user = text(&names.user).ok_or_else(|| no_user(claims, &names.user))?;
+        let text = |name: &str| find(claims, name).and_then(Value::as_str);
+        let trimmed = |name: &str| text(name).map(str::trim).and_then(name_of);
+        let user = text(&names.user).and_then(name_of);
+        let user = user.ok_or_else(|| no_user(claims, &names.user))?;
         // Some providers send a text, and some do not send the claim at all.
         let is_verified = claims
             .get("email_verified")
@@ -52,8 +54,8 @@ impl Identity {
         });
         Ok(Self {
             user,
-            display_name: text("name"),
-            email: text("email"),
+            display_name: trimmed("name"),
+            email: trimmed("email"),
             groups: groups.map(|groups: Vec<&str>| {
                 let mut groups: Vec<String> = groups.into_iter().filter_map(name_of).collect();
                 groups.sort();
@@ -101,15 +103,16 @@ fn no_user(claims: &Claims, name: &str) -> OidcError {
     } else {
         format!(
             "the claim '{name}' of the provider is no user name, which is a text of 1 to {MAX_NAME_CHARACTERS} \
-             characters without control characters: choose another user claim"
+             characters without control characters and without spaces around it: choose another user claim"
         )
     })
 }
 
-/// A text that can be a name.
+/// A text that can be a name. Spaces around it are not removed: to the provider, the name without
+/// them is that of somebody else.
 fn name_of(text: &str) -> Option<String> {
-    let text = text.trim();
     let is_name = !text.is_empty()
+        && text == text.trim()
         && !text.contains(char::is_control)
         && text.chars().count() <= MAX_NAME_CHARACTERS;
     is_name.then(|| text.to_owned())
@@ -135,8 +138,8 @@ mod tests {
     #[test]
     fn users_and_groups_come_from_the_configured_claims() {
         let claims = json!({
-            "sub": "1", "preferred_username": " ada ", "name": "Ada", "email": "ada@example.com",
-            "groups": ["b", "a", "a", "", 7, "x\ny"], "realm_access": {"roles": ["admin"]},
+            "sub": "1", "preferred_username": "ada", "name": " Ada ", "email": "ada@example.com",
+            "groups": ["b", "a", "a", "", 7, "x\ny", " c", "d "], "realm_access": {"roles": ["admin"]},
         });
         let ada = identity(claims.clone(), "preferred_username", Some("groups")).unwrap();
         assert_eq!(ada.user, "ada");
@@ -189,7 +192,15 @@ mod tests {
     #[test]
     fn names_must_be_printable_and_short() {
         let long = "x".repeat(201);
-        for user in [json!(""), json!(" "), json!("a\0b"), json!(long), json!(7)] {
+        for user in [
+            json!(""),
+            json!(" "),
+            json!(" ada"),
+            json!("ada "),
+            json!("a\0b"),
+            json!(long),
+            json!(7),
+        ] {
             let error = identity(json!({ "sub": user }), "sub", None).unwrap_err();
             assert!(
                 error.contains("the claim 'sub' of the provider is no"),

@@ -184,6 +184,31 @@ async fn the_administrator_and_service_accounts_are_nobodys_users() {
 }
 
 #[tokio::test]
+async fn a_name_that_has_another_form_here_is_nobodys() {
+    let fixture = Fixture::enforced().await;
+    sign_in(&fixture, &ada()).await.unwrap();
+    for name in ["(ada)", "((ada))"] {
+        let user = ExternalUser {
+            name: name.to_owned(),
+            ..ada()
+        };
+        let signed_in = fixture.catalog.sign_in_external(&user, None, "test").await;
+        assert_eq!(signed_in.unwrap_err().kind(), ErrorKind::Invalid, "{name}");
+        let verify = async || Ok(Some((user, i64::MAX)));
+        let authenticated = fixture
+            .catalog
+            .authenticate_external(name, None, verify)
+            .await;
+        let error = authenticated.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{name}");
+    }
+    let groups = in_groups(&["(admins)", "finance (europe)", "((admins))"]);
+    sign_in(&fixture, &groups).await.unwrap();
+    let left = json!(["urn:li:corpGroup:finance (europe)"]);
+    assert_eq!(groups_of_ada(&fixture).await, Some(left));
+}
+
+#[tokio::test]
 async fn unknown_and_suspended_users_are_rejected() {
     let fixture = Fixture::enforced().await;
     let known_only = ExternalUser {
