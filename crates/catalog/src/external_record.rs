@@ -7,11 +7,11 @@
 
 use docent_model::aspects::{AuditStamp, ExternalUserInfo};
 use docent_model::{AspectName, EpochMillis, Urn, hex};
-use docent_store::{AspectKey, ReadRequest, version};
+use docent_store::{AspectKey, ReadRequest};
 
 use crate::proposal::{Change, Proposal};
 use crate::secret::hash_of;
-use crate::stored::aspect_value;
+use crate::stored::{aspect_value, time_property};
 use crate::{Caller, Catalog, ConflictReason, Error};
 
 pub(crate) const ENTITY: &str = "docentExternalUser";
@@ -19,8 +19,6 @@ const ASPECT: AspectName = AspectName::EXTERNAL_USER_INFO;
 /// The property of the system metadata with the time of the newest token that confirmed the groups:
 /// no new version and no log entry.
 const CONFIRMED_AT: &str = "groupsConfirmedAt";
-/// The resolution of [`CONFIRMED_AT`], so that not every token is a write.
-const PRECISION_MS: EpochMillis = 60_000;
 
 /// What the record of a user says, or that nothing is known.
 #[derive(Debug)]
@@ -33,21 +31,21 @@ pub(crate) struct ExternalRecord {
 
 impl Catalog {
     pub(crate) async fn external_record(&self, user: &Urn) -> Result<ExternalRecord, Error> {
-        let key = AspectKey::new(&record_urn(user)?, ASPECT);
+        let key = key(user)?;
         let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
         let info: ExternalUserInfo = aspect_value(&row).unwrap_or_default();
-        let confirmed_at = row.as_ref().and_then(|row| {
-            let properties = version::system_metadata_of(row).properties?;
-            properties.get(CONFIRMED_AT)?.as_str()?.parse().ok()
-        });
+        let confirmed_at = row
+            .as_ref()
+            .and_then(|row| time_property(row, CONFIRMED_AT));
         Ok(ExternalRecord {
             is_removed: info.removed_at.is_some(),
             groups_issued_at: info.groups_issued_at.max(confirmed_at),
         })
     }
 
-    /// Records that a newer token names the stored groups. Best effort: a user can be authenticated
-    /// while the store rejects writes.
+    /// Records that a newer token names the stored groups: one that was issued in between must not
+    /// change them. That is a write for each new token of a user, at most one for each time of
+    /// issue. Best effort: a user can be authenticated while the store rejects writes.
     pub(crate) async fn confirm_groups(
         &self,
         system: &Caller,
@@ -56,12 +54,11 @@ impl Catalog {
         issued_at: EpochMillis,
     ) -> Result<(), Error> {
         let confirm = match record.groups_issued_at {
-            Some(known) if issued_at.saturating_sub(known) < PRECISION_MS => return Ok(()),
             Some(_) => {
-                let change = Change::SetSystemProperty {
+                let change = Change::RaiseSystemTime {
                     aspect: ASPECT,
                     property: CONFIRMED_AT,
-                    value: issued_at.to_string(),
+                    time_ms: issued_at,
                 };
                 Proposal::new(record_urn(user)?, change)
             }
@@ -123,6 +120,11 @@ pub(crate) fn update(
         }))
     };
     Ok(Proposal::edit_if(record_urn(user)?, ASPECT, edit))
+}
+
+/// The record of a user.
+pub(crate) fn key(user: &Urn) -> Result<AspectKey, Error> {
+    Ok(AspectKey::new(&record_urn(user)?, ASPECT))
 }
 
 fn record_urn(user: &Urn) -> Result<Urn, Error> {

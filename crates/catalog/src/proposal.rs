@@ -89,6 +89,13 @@ pub enum Change {
         property: &'static str,
         value: String,
     },
+    /// Sets a property of the aspect's system metadata to a time, unless it has that time or a
+    /// later one.
+    RaiseSystemTime {
+        aspect: AspectName,
+        property: &'static str,
+        time_ms: EpochMillis,
+    },
     /// Deletes points of a time series.
     DeletePoints {
         aspect: AspectName,
@@ -126,6 +133,7 @@ impl Change {
             | Self::Edit { aspect, .. }
             | Self::RemoveReferences { aspect, .. }
             | Self::SetSystemProperty { aspect, .. }
+            | Self::RaiseSystemTime { aspect, .. }
             | Self::DeletePoints { aspect, .. }
             | Self::DeleteAspect { aspect } => Some(*aspect),
             Self::RollbackRun { .. }

@@ -24,6 +24,7 @@ mod release;
 mod requirements;
 mod revert;
 mod rollback;
+mod system_properties;
 mod trail;
 
 use std::collections::{HashMap, HashSet};
@@ -358,6 +359,14 @@ impl<'t> Batch<'t> {
                 self.set_system_property(urn, *aspect, property, value)
                     .await
             }
+            Change::RaiseSystemTime {
+                aspect,
+                property,
+                time_ms,
+            } => {
+                self.raise_system_time(urn, *aspect, property, *time_ms)
+                    .await
+            }
             Change::DeletePoints { aspect, range } => self.delete_points(urn, *aspect, range).await,
             Change::DeleteEntity => self.delete_entity(urn, false).await.map(drop),
             Change::EndSessions { keep } => self.end_sessions(urn, *keep).await,
@@ -521,24 +530,6 @@ impl<'t> Batch<'t> {
             self.push(write).await?;
         }
         Ok(())
-    }
-
-    /// Sets a property of the system metadata of an aspect.
-    async fn set_system_property(
-        &mut self,
-        urn: &Urn,
-        aspect: AspectName,
-        property: &str,
-        value: &str,
-    ) -> Result<(), Error> {
-        let Some(current) = self.get(urn, aspect).await? else {
-            return Ok(());
-        };
-        let key = AspectKey::new(urn, aspect);
-        let write = version::set_property(key.clone(), &current, property, value);
-        let row = row_after(Some(&*current), &write.effect);
-        self.known.insert(key, row.map(Arc::new));
-        self.push(write).await
     }
 }
 

@@ -123,6 +123,7 @@ impl Prepared {
             | Change::RollbackRun { .. }
             | Change::RemoveReferences { .. }
             | Change::SetSystemProperty { .. }
+            | Change::RaiseSystemTime { .. }
             | Change::DeletePoints { .. }
             | Change::DeleteAspect { .. }
             | Change::Clear

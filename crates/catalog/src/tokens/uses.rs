@@ -11,10 +11,11 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use docent_model::{AspectName, EpochMillis, Urn};
-use docent_store::{StoredAspect, version};
+use docent_store::StoredAspect;
 
 use super::{ENTITY, KnownSecret};
 use crate::proposal::{Change, Proposal};
+use crate::stored::time_property;
 use crate::{Caller, Catalog, Error};
 
 /// The resolution of recorded uses.
@@ -88,10 +89,7 @@ impl Catalog {
     /// When a token or session was last used, to the minute, including uses that are not stored
     /// yet.
     pub(crate) fn last_used(&self, urn: &Urn, row: &StoredAspect) -> Option<EpochMillis> {
-        let system_metadata = version::system_metadata_of(row);
-        let stored = system_metadata
-            .properties
-            .and_then(|properties| properties.get(PROPERTY)?.as_str()?.parse().ok());
+        let stored = time_property(row, PROPERTY);
         stored.max(self.inner.uses.waiting().get(urn).copied())
     }
 

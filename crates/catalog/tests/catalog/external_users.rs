@@ -364,6 +364,24 @@ async fn a_token_does_not_restore_groups_from_before_a_newer_sign_in_or_token() 
 }
 
 #[tokio::test]
+async fn a_token_that_confirms_the_groups_shortly_after_another_is_the_newest() {
+    let fixture = Fixture::enforced().await;
+    let begin = fixture.catalog.now_ms();
+    let seconds = |count: i64| begin + 1000 * count;
+    for (token, time_ms, groups) in [
+        ("first", seconds(0), &["finance"] as &[&str]),
+        ("confirms", seconds(50), &["finance"]),
+        ("confirms as well", seconds(40), &["finance"]),
+        ("between", seconds(45), &["finance", "admins"]),
+    ] {
+        let user = issued_at(time_ms, groups);
+        assert!(authenticate(&fixture, token, &user).await.is_some());
+        let finance = json!(["urn:li:corpGroup:finance"]);
+        assert_eq!(groups_of_ada(&fixture).await, Some(finance), "{token}");
+    }
+}
+
+#[tokio::test]
 async fn tokens_with_different_groups_do_not_change_them_in_turns() {
     let fixture = Fixture::enforced().await;
     let now_ms = fixture.catalog.now_ms();
