@@ -11,6 +11,7 @@
 mod access;
 mod access_to_others;
 mod account_permissions;
+mod account_protection;
 mod accounts;
 mod action_requests;
 mod assertions;

@@ -1,16 +1,17 @@
 //! Changes by callers that do not manage users and would alter an account's status.
 
-use docent_model::AspectName;
 use docent_model::aspects::SYSTEM_ACTOR;
+use docent_model::{AspectName, Urn};
+use serde_json::Value;
 
 use super::{Batch, Prepared};
-use crate::Error;
 use crate::lifecycle::is_removed;
 use crate::people::{ADMINISTRATOR, is_protected, is_suspended};
 use crate::proposal::{Change, Proposal};
+use crate::{Error, external_record};
 
 /// What the rights of a user come from.
-const MEMBERSHIPS: [AspectName; 3] = [
+pub(crate) const MEMBERSHIPS: [AspectName; 3] = [
     AspectName::GROUP_MEMBERSHIP,
     AspectName::NATIVE_GROUP_MEMBERSHIP,
     AspectName::ROLE_MEMBERSHIP,
@@ -29,16 +30,14 @@ struct AccountStatus {
 
 impl Batch<'_> {
     /// Applies a change, and fails if it altered the status of an account, or its groups and roles.
-    /// Users without those, and without password, sessions and tokens, may come and go with
-    /// ingestion.
+    /// Users without those, without password, sessions and tokens, and whom no identity provider
+    /// has signed in, may come and go with ingestion.
     pub(super) async fn change_keeping_status(&mut self, item: &Prepared) -> Result<(), Error> {
         let urn = &item.proposal.urn;
         let before = self.account_status(item).await?;
         let mut is_account = is_protected(urn)
-            || self
-                .get(urn, AspectName::CORP_USER_CREDENTIALS)
-                .await?
-                .is_some();
+            || before.memberships.iter().flatten().any(|it| has_member(it))
+            || self.has_credentials(urn).await?;
         // A deletion takes sessions and tokens along, so only before it they can be counted.
         if before.exists && may_delete(&item.proposal.change) {
             is_account = is_account || self.has_access(urn).await?;
@@ -66,6 +65,16 @@ impl Batch<'_> {
              groups and roles, or an operator at the server"
         );
         Err(Error::forbidden(message).naming(urn))
+    }
+
+    /// Whether a user has a password, or the record of an identity provider.
+    async fn has_credentials(&mut self, user: &Urn) -> Result<bool, Error> {
+        let credentials = self.get(user, AspectName::CORP_USER_CREDENTIALS).await?;
+        if credentials.is_some() {
+            return Ok(true);
+        }
+        let record = external_record::key(user)?;
+        Ok(self.get(&record.urn, record.aspect).await?.is_some())
     }
 
     /// Ends the sessions of a user who is suspended or removed now: they must not go on if the user
@@ -101,6 +110,13 @@ impl Batch<'_> {
             memberships,
         })
     }
+}
+
+/// Whether one of [`MEMBERSHIPS`] has a group or role. Each has one list.
+pub(crate) fn has_member(membership: &str) -> bool {
+    let value = serde_json::from_str::<Value>(membership);
+    let is_full = |list: &Value| list.as_array().is_some_and(|list| !list.is_empty());
+    value.is_ok_and(|value| value.as_object().is_some_and(|it| it.values().any(is_full)))
 }
 
 fn may_delete(change: &Change) -> bool {
