@@ -8,6 +8,7 @@
 //! Signing in begins a session ([`crate::sessions`]). This module must not know how a password is
 //! entered.
 
+mod account;
 mod common;
 mod details;
 pub(crate) mod device;

@@ -4,6 +4,7 @@ use docent_model::{Registry, Urn};
 use docent_store::RelatedEntity;
 
 use crate::access::{demand, parent_aspect};
+use crate::people::USER_MANAGERS;
 use crate::{Caller, Catalog, Change, Error, Proposal};
 
 /// How many references one transaction removes.
@@ -23,10 +24,11 @@ impl Catalog {
     /// Removes the references to an entity from all aspects, or only counts them. References in the
     /// URNs of other entities stay.
     ///
-    /// The right to delete the entity suffices, except for its children in a hierarchy: without
-    /// their parent they are at the root, so they need the right to move them there. What the
-    /// caller may not do as a whole is not done in part. After another failure half-way, the same
-    /// call continues.
+    /// The right to delete the entity suffices, with two exceptions. Its children in a hierarchy
+    /// are at the root without their parent, so they need the right to move them there. Where
+    /// rights depend on the reference, such as that of the owner of a group, the caller needs the
+    /// right to change it. What the caller may not do as a whole is not done in part. After another
+    /// failure half-way, the same call continues.
     pub async fn delete_references(
         &self,
         caller: &Caller,
@@ -38,9 +40,13 @@ impl Catalog {
         if dry_run {
             return Ok(found);
         }
-        let privileges = demand::of_change(urn, &Change::DeleteEntity);
+        let privileges = if self.is_account(urn).await? {
+            USER_MANAGERS.to_vec()
+        } else {
+            demand::of_change(urn, &Change::DeleteEntity)
+        };
         self.authorize(caller, &privileges, Some(urn)).await?;
-        self.rehearse_moves(caller, urn, found.total).await?;
+        self.rehearse_own(caller, urn, found.total).await?;
         // Skips references that stay.
         let mut left = 0;
         loop {
@@ -51,12 +57,12 @@ impl Catalog {
             let before = chunk.total;
             let read = chunk.listed.len();
             let others = chunk.listed.into_iter().filter(|it| !is_part_of_urn(it));
-            let (children, others): (Vec<_>, Vec<_>) = others.partition(is_child);
+            let (own, others): (Vec<_>, Vec<_>) = others.partition(needs_own_right);
             let removals = |all: Vec<RelatedEntity>| {
                 let all = all.into_iter();
                 all.map(|related| removal(related, urn)).collect()
             };
-            self.apply(caller, removals(children)).await?;
+            self.apply(caller, removals(own)).await?;
             let removals = removals(others);
             self.apply_with_right_on(caller, &privileges, [urn.clone()], removals)
                 .await?;
@@ -66,12 +72,12 @@ impl Catalog {
         Ok(found)
     }
 
-    /// Fails if the caller may not move one of the children to the root. The first chunk decides
-    /// for itself: its children come before everything else.
-    async fn rehearse_moves(
+    /// Fails if the caller may not remove one of the references that need a right of their own. The
+    /// first chunk decides for itself: those come before everything else.
+    async fn rehearse_own(
         &self,
         caller: &Caller,
-        parent: &Urn,
+        target: &Urn,
         references: usize,
     ) -> Result<(), Error> {
         if references <= CHUNK {
@@ -79,14 +85,14 @@ impl Catalog {
         }
         let mut start = 0;
         loop {
-            let chunk = self.references(parent, start, CHUNK).await?.listed;
+            let chunk = self.references(target, start, CHUNK).await?.listed;
             if chunk.is_empty() {
                 return Ok(());
             }
             start += chunk.len();
-            let children = chunk.into_iter().filter(is_child);
-            let moves = children.map(|child| removal(child, parent)).collect();
-            self.rehearse(caller, moves).await?;
+            let own = chunk.into_iter().filter(needs_own_right);
+            let removals = own.map(|related| removal(related, target)).collect();
+            self.rehearse(caller, removals).await?;
         }
     }
 
@@ -113,9 +119,11 @@ fn removal(related: RelatedEntity, target: &Urn) -> Proposal {
     Proposal::new(related.urn, Change::RemoveReferences { aspect, target })
 }
 
-/// Whether the reference is that of a child to its parent.
-fn is_child(related: &RelatedEntity) -> bool {
-    parent_aspect(related.urn.entity_type()) == Some(related.aspect)
+/// Whether the reference is that of a child to its parent, or rights depend on it.
+fn needs_own_right(related: &RelatedEntity) -> bool {
+    let entity_type = related.urn.entity_type();
+    parent_aspect(entity_type) == Some(related.aspect)
+        || demand::is_managed(entity_type, Some(related.aspect))
 }
 
 fn is_part_of_urn(related: &RelatedEntity) -> bool {

@@ -24,6 +24,8 @@ use crate::tokens::{KnownSecret, StoredSecret};
 use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind};
 
 pub(crate) const ENTITY: &str = "docentSession";
+/// The relationship of a session to its user.
+pub(crate) const SESSION_OF: &str = "SessionOf";
 /// The same as in DataHub.
 const DEFAULT_TTL_MS: EpochMillis = 24 * 60 * 60 * 1000;
 /// How long a browser stays a known device after a sign-in.

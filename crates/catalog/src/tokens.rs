@@ -32,7 +32,7 @@ pub(crate) use uses::Uses;
 
 pub(crate) const ENTITY: &str = "dataHubAccessToken";
 /// The internal relationship between a token and the user it acts for.
-const TOKEN_OF: &str = "TokenOf";
+pub(crate) const TOKEN_OF: &str = "TokenOf";
 /// Identifies the secret to users and to scanners for leaked secrets.
 const PREFIX: &str = "docent_";
 /// The most tokens of one list.
