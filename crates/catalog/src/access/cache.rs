@@ -15,12 +15,15 @@ use super::domain_paths::DomainPaths;
 use super::policy::Policy;
 use super::rights::{Identity, Rights};
 use crate::Error;
+use crate::lifecycle::is_removed;
 use crate::stored::aspect_value;
 
 const POLICY: &str = "dataHubPolicy";
 const DOMAIN: &str = "domain";
 /// The types of the entities that rights depend on.
 const TYPES: [&str; 5] = [POLICY, "dataHubRole", "corpuser", "corpGroup", DOMAIN];
+/// What the rights of members depend on: the roles of a group, and whether it is soft-deleted.
+const GROUP_ASPECTS: [AspectName; 2] = [AspectName::ROLE_MEMBERSHIP, AspectName::STATUS];
 /// How many entries of the log one call reads: few are read without another thread.
 const ENTRIES: usize = 64;
 /// If there are more new entries, everything is reread.
@@ -151,7 +154,7 @@ impl AccessCache {
             .clone()
     }
 
-    /// The groups and roles of a user.
+    /// The groups and roles of a user. Soft-deleted groups grant nothing.
     async fn identity(&self, store: &dyn Store, user: &Urn) -> Result<Identity, Error> {
         let keys = [
             AspectName::GROUP_MEMBERSHIP,
@@ -169,15 +172,24 @@ impl AccessCache {
         }
         let own_roles = rows.get(2).and_then(aspect_value);
         identity.roles.extend(texts(own_roles, "roles"));
-        let groups: Vec<AspectKey> = identity
-            .groups
+        let groups: Vec<Urn> = std::mem::take(&mut identity.groups)
             .iter()
             .filter_map(|group| Urn::parse(group).ok())
-            .map(|group| AspectKey::new(&group, AspectName::ROLE_MEMBERSHIP))
             .collect();
-        if !groups.is_empty() {
-            for row in store.read(ReadRequest::rows(&groups)).await?.rows {
-                identity.roles.extend(texts(aspect_value(&row), "roles"));
+        let keys: Vec<AspectKey> = groups
+            .iter()
+            .flat_map(|group| GROUP_ASPECTS.map(|aspect| AspectKey::new(group, aspect)))
+            .collect();
+        if !keys.is_empty() {
+            let rows = store.read(ReadRequest::rows(&keys)).await?.rows;
+            for (group, rows) in groups.iter().zip(rows.chunks(GROUP_ASPECTS.len())) {
+                let [roles, status] = rows else {
+                    continue;
+                };
+                if !is_removed(status) {
+                    identity.groups.insert(group.as_str().to_owned());
+                    identity.roles.extend(texts(aspect_value(roles), "roles"));
+                }
             }
         }
         if identity.roles.is_empty() {
@@ -226,6 +238,7 @@ fn alters_domains(entry: &LogEntry) -> bool {
 fn alters_rights(entry: &LogEntry) -> bool {
     match entry.key.urn.entity_type() {
         POLICY | "dataHubRole" => true,
+        "corpGroup" if entry.key.aspect == AspectName::STATUS => true,
         "corpuser" | "corpGroup" => [
             AspectName::GROUP_MEMBERSHIP,
             AspectName::NATIVE_GROUP_MEMBERSHIP,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use docent_catalog::action_requests::{ActionRequestFilter, Verdict};
 use docent_catalog::descriptions::NewDescription;
-use docent_catalog::privilege::EDIT_ENTITY;
+use docent_catalog::privilege::{DELETE_ENTITY, EDIT_ENTITY};
 use docent_catalog::{Caller, Catalog, Change, Error, ErrorKind, Proposal};
 use docent_model::{AspectName, SystemClock, Urn};
 use docent_store::{AspectKey, ReadRequest};
@@ -356,6 +356,45 @@ async fn owners_and_groups_count_and_changes_take_effect_at_once() {
     let left = membership(&[]);
     write_as_operator(&fixture.catalog, vec![left]).await;
     is_denied(describe(&fixture, &rita, "salaries").await, "EDIT_ENTITY");
+}
+
+#[tokio::test]
+async fn a_soft_deleted_group_grants_nothing() {
+    let fixture = with_steward().await;
+    let (rita, group) = (user("rita"), Urn::new("corpGroup", "editors").unwrap());
+    assign(&fixture, "rita", "Reader").await;
+    let (admin, editor) = (administrator(), Urn::new("dataHubRole", "Editor").unwrap());
+    let info = json!({"admins": [], "members": [], "groups": []});
+    let info = upsert(&group, "corpGroupInfo", &info);
+    write(&fixture, &admin, vec![info]).await.unwrap();
+    let groups = std::slice::from_ref(&group);
+    let assigned = fixture.catalog.assign_role(&admin, groups, Some(&editor));
+    assigned.await.unwrap();
+    let member = upsert(rita.actor(), "groupMembership", &json!({"groups": [group]}));
+    let by_group = policy(
+        "by-group",
+        &json!({"groups": [group]}),
+        &["DELETE_ENTITY"],
+        &json!([]),
+    );
+    write_as_operator(&fixture.catalog, vec![member, by_group]).await;
+    let is_allowed = async || {
+        let salaries = dataset("salaries");
+        let may = async |privilege| {
+            let privileges = [privilege];
+            let allowed = fixture
+                .catalog
+                .is_allowed(&rita, &privileges, Some(&salaries));
+            allowed.await.unwrap()
+        };
+        (may(EDIT_ENTITY).await, may(DELETE_ENTITY).await)
+    };
+    assert_eq!(is_allowed().await, (true, true));
+    for removed in [true, false] {
+        let status = upsert(&group, "status", &json!({"removed": removed}));
+        write(&fixture, &admin, vec![status]).await.unwrap();
+        assert_eq!(is_allowed().await, (!removed, !removed));
+    }
 }
 
 #[tokio::test]
