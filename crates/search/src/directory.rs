@@ -6,13 +6,13 @@
 //! neither a commit of about twenty small files nor the search that waits for it depends on the
 //! disk.
 //!
-//! The files are memory-mapped, and reading a mapped file that was truncated kills the process.
-//! Files are written once and then read-only, which keeps others than root from truncating them by
-//! mistake. For root, [`MappedFiles`] notices a truncated file before it is read. Replacing one
-//! creates another file, which is harmless.
+//! Small files are read into memory, larger ones are memory-mapped. Reading a mapped file that was
+//! truncated kills the process. Files are written once and then read-only, which keeps others than
+//! root from truncating them by mistake. For root, [`OpenFiles`] notices a truncated file before it
+//! is read. Replacing one creates another file, which is harmless.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -24,68 +24,83 @@ use tantivy::directory::error::{
     DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError,
 };
 use tantivy::directory::{
-    AntiCallToken, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite, WatchCallback,
-    WatchHandle, WritePtr,
+    AntiCallToken, DirectoryLock, FileHandle, Lock, MmapDirectory, OwnedBytes, TerminatingWrite,
+    WatchCallback, WatchHandle, WritePtr,
 };
 
 /// The lengths of all files take some ten microseconds to read, which searches that follow each
 /// other at once should not all spend.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
+/// Larger files are memory-mapped. Most files are smaller, until a catalog has a million entities.
+const MAX_SMALL_FILE_BYTES: u64 = 1024 * 1024;
+
 #[derive(Debug, Clone)]
 pub(crate) struct CacheDirectory {
     mapped: MmapDirectory,
     path: PathBuf,
-    files: MappedFiles,
+    files: OpenFiles,
 }
 
-/// The files that may be mapped. Clones share them.
+/// The files that are in use. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct MappedFiles(Arc<Mutex<Known>>);
+pub(crate) struct OpenFiles(Arc<Mutex<Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
-    files: HashMap<PathBuf, MappedFile>,
+    files: HashMap<PathBuf, OpenFile>,
     checked: Option<Instant>,
+    /// Small files, which readers open again with every commit.
+    contents: HashMap<PathBuf, OwnedBytes>,
 }
 
 #[derive(Debug)]
-struct MappedFile {
+struct OpenFile {
     inode: u64,
     length: u64,
 }
 
-impl MappedFiles {
-    /// A file that is shorter than it was when it was mapped, unless they were checked just now.
+impl OpenFiles {
+    /// A file that is shorter than it was when it was opened, unless they were checked just now.
     pub(crate) fn truncated(&self, now: Instant) -> Option<PathBuf> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.checked.is_some_and(|at| now < at + CHECK_INTERVAL) {
             return None;
         }
         known.checked = Some(now);
-        let is_truncated = |(path, mapped): &(&PathBuf, &MappedFile)| {
-            // A missing file stays mapped as it is, and so does one that was replaced.
-            fs::metadata(path).is_ok_and(|it| it.ino() == mapped.inode && it.len() < mapped.length)
+        let is_truncated = |(path, opened): &(&PathBuf, &OpenFile)| {
+            // A missing file stays open as it is, and so does one that was replaced.
+            fs::metadata(path).is_ok_and(|it| it.ino() == opened.inode && it.len() < opened.length)
         };
         let found = known.files.iter().find(is_truncated);
         found.map(|(path, _)| path.clone())
     }
 
-    fn add(&self, path: PathBuf) {
-        let Ok(metadata) = fs::metadata(&path) else {
-            return;
-        };
-        let mapped = MappedFile {
+    /// The content of a small file that was opened before, and not replaced since.
+    fn content(&self, path: &Path, metadata: &Metadata) -> Option<OwnedBytes> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = known.files.get(path)?;
+        let content = known.contents.get(path)?;
+        let is_same = opened.inode == metadata.ino() && metadata.len() <= opened.length;
+        is_same.then(|| content.clone())
+    }
+
+    fn add(&self, path: PathBuf, metadata: &Metadata, content: Option<OwnedBytes>) {
+        let opened = OpenFile {
             inode: metadata.ino(),
             length: metadata.len(),
         };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.files.insert(path, mapped);
+        known
+            .contents
+            .extend(content.map(|bytes| (path.clone(), bytes)));
+        known.files.insert(path, opened);
     }
 
     fn remove(&self, path: &Path) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.files.remove(path);
+        known.contents.remove(path);
     }
 }
 
@@ -94,19 +109,32 @@ impl CacheDirectory {
         Ok(Self {
             mapped: MmapDirectory::open(path)?,
             path: path.to_owned(),
-            files: MappedFiles::default(),
+            files: OpenFiles::default(),
         })
     }
 
-    pub(crate) fn files(&self) -> MappedFiles {
+    pub(crate) fn files(&self) -> OpenFiles {
         self.files.clone()
     }
 }
 
 impl Directory for CacheDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        let whole = self.path.join(path);
+        let metadata = fs::metadata(&whole).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(path.to_owned()),
+            _ => OpenReadError::wrap_io_error(error, path.to_owned()),
+        })?;
+        if let Some(content) = self.files.content(&whole, &metadata) {
+            return Ok(Arc::new(content));
+        }
+        if metadata.len() <= MAX_SMALL_FILE_BYTES {
+            let content = OwnedBytes::new(self.mapped.atomic_read(path)?);
+            self.files.add(whole, &metadata, Some(content.clone()));
+            return Ok(Arc::new(content));
+        }
         let handle = self.mapped.get_file_handle(path)?;
-        self.files.add(self.path.join(path));
+        self.files.add(whole, &metadata, None);
         Ok(handle)
     }
 
@@ -211,6 +239,8 @@ mod tests {
         assert_eq!(files.truncated(now), None, "checked just now");
         now += CHECK_INTERVAL;
         assert_eq!(files.truncated(now), Some(path));
+        let handle = directory.get_file_handle(name).unwrap();
+        assert_eq!(handle.read_bytes(0..5).unwrap().as_slice(), b"again");
         directory.delete(name).unwrap();
         now += CHECK_INTERVAL;
         assert_eq!(files.truncated(now), None);

@@ -14,7 +14,7 @@ use tantivy::index::SegmentMeta;
 use tantivy::indexer::{LogMergePolicy, NoMergePolicy};
 use tantivy::{Directory as _, Index, IndexReader, IndexWriter, ReloadPolicy};
 
-use crate::directory::{CacheDirectory, MappedFiles};
+use crate::directory::{CacheDirectory, OpenFiles};
 use crate::document::EntityDocument;
 use crate::error::SearchError;
 use crate::schema::{FORMAT, Fields, RANK};
@@ -62,7 +62,7 @@ pub(crate) struct OpenIndex {
     pub(crate) reader: IndexReader,
     pub(crate) writer: SharedWriter,
     pub(crate) indexed: IndexedPosition,
-    pub(crate) files: MappedFiles,
+    pub(crate) files: OpenFiles,
     /// Whether its files were verified against their checksums.
     pub(crate) checked: bool,
     /// Distinguishes it from earlier indexes of this process.
@@ -186,7 +186,7 @@ impl IndexLocation {
         commit(&mut writer, &indexed)?;
         writer.wait_merging_threads()?;
         let (Self::Directory(directory), Some(path)) = (self, path) else {
-            return from_index(index, indexed, MappedFiles::default(), true);
+            return from_index(index, indexed, OpenFiles::default(), true);
         };
         drop(index);
         let current = Self::current(directory);
@@ -293,7 +293,7 @@ static OPENED: AtomicU64 = AtomicU64::new(0);
 fn from_index(
     index: Index,
     indexed: IndexedPosition,
-    files: MappedFiles,
+    files: OpenFiles,
     checked: bool,
 ) -> Result<OpenIndex, SearchError> {
     let reader = index

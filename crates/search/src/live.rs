@@ -14,7 +14,7 @@ use docent_store::{CommitStamp, LogPosition, Store};
 use tantivy::{Index, IndexReader, Searcher, TantivyError};
 use tokio::sync::Mutex;
 
-use crate::directory::MappedFiles;
+use crate::directory::OpenFiles;
 use crate::duplicates::duplicates;
 use crate::error::SearchError;
 use crate::feed::{self, FeedAmount, blocking};
@@ -68,7 +68,7 @@ struct CurrentReader {
     feed: u64,
     /// The serial number of its index.
     serial: u64,
-    files: MappedFiles,
+    files: OpenFiles,
 }
 
 /// What a search reads from.
@@ -410,7 +410,7 @@ impl LiveIndex {
 struct Readable {
     reader: IndexReader,
     serial: u64,
-    files: MappedFiles,
+    files: OpenFiles,
 }
 
 impl Readable {
@@ -424,7 +424,7 @@ impl Readable {
 }
 
 /// The error for files that must not be read any more.
-fn damage(files: &MappedFiles) -> Option<SearchError> {
+fn damage(files: &OpenFiles) -> Option<SearchError> {
     let path = files.truncated(Instant::now())?;
     Some(index::damaged(&format!("{} was truncated", path.display())))
 }
