@@ -134,7 +134,7 @@ fn links_proposal(urn: &Urn, updates: Vec<LinkUpdate>) -> Result<Proposal, Error
         crate::links::check_url(urn, &update.url)?;
         update.author.expect_type("corpuser")?;
     }
-    Ok(Proposal::edit::<InstitutionalMemory, _>(
+    let proposal = Proposal::edit::<InstitutionalMemory, _>(
         urn.clone(),
         AspectName::INSTITUTIONAL_MEMORY,
         move |current, stamp| {
@@ -173,7 +173,8 @@ fn links_proposal(urn: &Urn, updates: Vec<LinkUpdate>) -> Result<Proposal, Error
             }
             Ok(links)
         },
-    ))
+    );
+    Ok(proposal.naming_authors())
 }
 
 fn columns_proposal(urn: &Urn, updates: Vec<ColumnUpdate>) -> Result<Proposal, Error> {

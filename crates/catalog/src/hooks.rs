@@ -50,7 +50,8 @@ pub(crate) fn normalise<'s>(
     }
 }
 
-/// Makes the caller the author of all links that are new or changed; `None` if nothing changes.
+/// Makes the caller the author of all links that are new, and of the changes of others; `None` if
+/// nothing changes.
 pub(crate) fn sign_links(
     stored: Option<&Value>,
     proposed: &Value,
@@ -67,12 +68,19 @@ pub(crate) fn sign_links(
             if link.update_stamp != stored.update_stamp {
                 link.update_stamp = Some(stamp.clone());
             }
+        } else if stored.iter().any(|it| is_relabeled(it, link)) {
+            link.update_stamp = Some(stamp.clone());
         } else {
             link.create_stamp = stamp.clone();
             link.update_stamp = None;
         }
     }
     changed(&links, &signed)
+}
+
+/// Whether the link is the stored one with another label.
+fn is_relabeled(stored: &Link, link: &Link) -> bool {
+    stored.url == link.url && stored.create_stamp == link.create_stamp
 }
 
 fn parse<T: DeserializeOwned>(proposed: &Value) -> Result<T, Error> {

@@ -33,6 +33,8 @@ pub struct Proposal {
     /// The entities that the change refers to, such as added tags, for policies that constrain
     /// them; `None` if a policy with constraints does not allow the change.
     pub(crate) references: Option<Arc<[Urn]>>,
+    /// Whether the client says who wrote the links. Edits otherwise stamp them with the caller.
+    pub(crate) names_authors: bool,
 }
 
 /// The privileges that allow a change.
@@ -287,7 +289,15 @@ impl Proposal {
             position: None,
             privileges: Privileges::default(),
             references: None,
+            names_authors: false,
         }
+    }
+
+    /// Says that the client names the authors of links, which only callers who may ingest can.
+    #[must_use]
+    pub(crate) fn naming_authors(mut self) -> Self {
+        self.names_authors = true;
+        self
     }
 
     /// Accepts these privileges too: the change means less than its aspect.

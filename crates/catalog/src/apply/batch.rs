@@ -474,7 +474,9 @@ impl<'t> Batch<'t> {
         let normalised = hooks::normalise(urn, aspect, direct, stored, &payload.value)?;
         let normalised = normalised.map(Payload::of);
         let payload = normalised.as_ref().unwrap_or(payload);
-        let signed = if direct && self.signs_links && aspect == AspectName::INSTITUTIONAL_MEMORY {
+        let names_authors = direct || proposal.names_authors;
+        let is_signed = names_authors && aspect == AspectName::INSTITUTIONAL_MEMORY;
+        let signed = if is_signed && self.signs_links {
             hooks::sign_links(current.readable(), &payload.value, &self.stamp)?
         } else {
             None

@@ -195,6 +195,52 @@ async fn links_have_the_caller_as_author_unless_the_caller_may_ingest() {
     let (status, reply) = app.send_as(&adas, "PATCH", &path, &added).await;
     assert_eq!(status, StatusCode::OK, "{reply}");
     assert!(!authors().await[1..].contains(&json!(other)), "{reply}");
+    let update = async |token: &str, url: &str| {
+        let mutation = format!(
+            r#"mutation {{ updateDataset(urn: "{DATASET}", input: {{ institutionalMemory: {{ elements: [
+                {{ author: "{other}", url: "{url}", description: "new", createdAt: 7 }}] }} }}) {{ urn }} }}"#
+        );
+        let reply = app.graphql_as(token, &mutation).await;
+        assert_eq!(reply.get("errors"), None, "{reply}");
+    };
+    update(&adas, "https://d").await;
+    assert_eq!(authors().await, [other, ADA, ADA, ADA]);
+    // A new label has an author of its own.
+    update(&adas, "https://a").await;
+    let links = app.aspect(DATASET, "institutionalMemory").await.unwrap();
+    let link = &links["elements"][0];
+    assert_eq!(link["createStamp"], json!({"time": 1, "actor": other}));
+    assert_eq!(link["updateStamp"]["actor"], ADA);
+    update(&app.token, "https://e").await;
+    assert_eq!(authors().await, [other, ADA, ADA, ADA, other]);
+}
+
+/// What is proposed is in the name of the proposer, whoever accepts it.
+#[tokio::test]
+async fn proposed_links_have_the_proposer_as_author() {
+    let app = App::with_dataset().await;
+    let adas = token_of(&app.catalog, ADA, None).await;
+    let assigned = app
+        .catalog
+        .assign_role(
+            &Caller::system(),
+            &[Urn::parse(ADA).unwrap()],
+            Some(&role("Proposer")),
+        )
+        .await;
+    assigned.unwrap();
+    let mutation = format!(
+        r#"mutation {{ updateDataset(urn: "{DATASET}", input: {{ institutionalMemory: {{ elements: [
+            {{ author: "urn:li:corpuser:grace", url: "https://a", description: "d" }}] }} }}) {{ urn }} }}"#
+    );
+    let reply = app.graphql_as(&adas, &mutation).await;
+    let proposal = &reply["extensions"]["proposals"][0];
+    assert!(proposal.is_string(), "{reply}");
+    let accept = format!("mutation {{ acceptProposals(proposalUrns: [{proposal}]) }}");
+    let reply = app.graphql(&accept).await;
+    assert_eq!(reply["data"]["acceptProposals"], true, "{reply}");
+    let links = app.aspect(DATASET, "institutionalMemory").await.unwrap();
+    assert_eq!(links["elements"][0]["createStamp"]["actor"], ADA);
 }
 
 #[tokio::test]
