@@ -77,7 +77,11 @@ impl Batch<'_> {
             item.proposal.privileges,
             Privileges::Authorized | Privileges::OfOthers(_)
         );
-        Ok(!is_decided && self.exists(urn, item.entity).await?)
+        if is_decided {
+            return Ok(false);
+        }
+        // A column that is not stored would tell whether its dataset is.
+        Ok(self.exists(urn, item.entity).await? || self.is_stored(&holder_of(urn)).await?)
     }
 
     /// Whether the change would create its entity if that were missing.

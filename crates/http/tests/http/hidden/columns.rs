@@ -144,26 +144,50 @@ async fn writes_do_not_find_columns_of_a_hidden_dataset() {
     let (with, vera) = app(true).await;
     let (without, other) = app(false).await;
     describe(&with, COLUMN).await;
+    for name in ["user_name", "not_stored"] {
+        compare_writes(&with, &vera, &without, &other, name).await;
+    }
+    let stored = with.aspect(COLUMN, "globalTags").await.unwrap();
+    assert_eq!(stored["tags"][0]["tag"], TAG);
+    // It may be written where the dataset may.
+    let own = column_of(BEHIND);
+    let body = json!({"proposal": proposal("UPSERT", &own, "globalTags", &json!({"tags": []}))});
+    let path = "/aspects?action=ingestProposal";
+    let (status, reply) = with.send_as(&vera, "POST", path, &body).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    // The right to tag the hidden dataset does not help, because it is not to be seen.
+    let column = format!("urn:li:schemaField:({TABLE},not_stored)");
+    let hidden = json!({"filter": {"criteria": [{"field": "DOMAIN", "values": [world::DOMAIN]}]}});
+    let user = "urn:li:corpuser:vera";
+    grant(&with, "tag", user, &["EDIT_ENTITY_TAGS"], &hidden).await;
+    let body = json!({"proposal": proposal("UPSERT", &column, "globalTags", &json!({"tags": []}))});
+    let (status, reply) = with.send_as(&vera, "POST", path, &body).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{reply}");
+    assert_eq!(with.aspect(&column, "globalTags").await, None);
+}
+
+/// Writes to a column of [`TABLE`] have the same result on both servers.
+async fn compare_writes(with: &App, vera: &str, without: &App, other: &str, name: &str) {
+    let column = format!("urn:li:schemaField:({TABLE},{name})");
     let tags = json!({"tags": []});
     let described = json!({"documentations": []});
-    let resource = format!(
-        r#"resourceUrn: "{TABLE}", subResourceType: DATASET_FIELD, subResource: "user_name""#
-    );
+    let resource =
+        format!(r#"resourceUrn: "{TABLE}", subResourceType: DATASET_FIELD, subResource: "{name}""#);
     let graphql = |mutation: String| {
         let query = json!({"query": format!("mutation {{ {mutation} }}")});
         ("POST", "/api/graphql".to_owned(), query)
     };
     let ingest = |aspect: &str, value: &Value| {
-        let body = json!({"proposal": proposal("UPSERT", COLUMN, aspect, value)});
+        let body = json!({"proposal": proposal("UPSERT", &column, aspect, value)});
         ("POST", "/aspects?action=ingestProposal".to_owned(), body)
     };
-    let one = format!("/openapi/v3/entity/schemafield/{}", encoded(COLUMN));
+    let one = format!("/openapi/v3/entity/schemafield/{}", encoded(&column));
     for (method, path, body) in [
         graphql(format!(
-            r#"addTag(input: {{ tagUrn: "{TAG}", resourceUrn: "{COLUMN}" }})"#
+            r#"addTag(input: {{ tagUrn: "{TAG}", resourceUrn: "{column}" }})"#
         )),
         graphql(format!(
-            r#"removeTag(input: {{ tagUrn: "{TAG}", resourceUrn: "{COLUMN}" }})"#
+            r#"removeTag(input: {{ tagUrn: "{TAG}", resourceUrn: "{column}" }})"#
         )),
         graphql(format!(
             r#"addTag(input: {{ tagUrn: "{TAG}", {resource} }})"#
@@ -172,7 +196,7 @@ async fn writes_do_not_find_columns_of_a_hidden_dataset() {
             r#"updateDescription(input: {{ description: "d", {resource} }})"#
         )),
         graphql(format!(
-            r#"patchEntity(input: {{ urn: "{COLUMN}", aspectName: "globalTags", patch: [{{ op: REMOVE, path: "/tags" }}] }}) {{ urn }}"#
+            r#"patchEntity(input: {{ urn: "{column}", aspectName: "globalTags", patch: [{{ op: REMOVE, path: "/tags" }}] }}) {{ urn }}"#
         )),
         ingest("globalTags", &tags),
         ingest("documentation", &described),
@@ -181,19 +205,11 @@ async fn writes_do_not_find_columns_of_a_hidden_dataset() {
         (
             "POST",
             "/entities?action=delete".to_owned(),
-            json!({"urn": COLUMN}),
+            json!({"urn": column}),
         ),
     ] {
-        let found = send(&with, &vera, method, &path, &body).await;
-        let expected = send(&without, &other, method, &path, &body).await;
+        let found = send(with, vera, method, &path, &body).await;
+        let expected = send(without, other, method, &path, &body).await;
         assert_eq!(found, expected, "{method} {path} {body}");
     }
-    let stored = with.aspect(COLUMN, "globalTags").await.unwrap();
-    assert_eq!(stored["tags"][0]["tag"], TAG);
-    // It may be written where the dataset may.
-    let own = column_of(BEHIND);
-    let body = json!({"proposal": proposal("UPSERT", &own, "globalTags", &tags)});
-    let path = "/aspects?action=ingestProposal";
-    let (status, reply) = with.send_as(&vera, "POST", path, &body).await;
-    assert_eq!(status, StatusCode::OK, "{reply}");
 }
