@@ -39,7 +39,8 @@ pub(crate) use demand::use_case_of;
 pub use demand::{is_managed as is_managed_aspect, managers as type_managers};
 pub(crate) use grants::DeletedGrantees;
 pub(crate) use hierarchy::{
-    Place, child_aspects, parent_aspect, parent_in, parent_key, read_move, read_parent,
+    Place, child_aspects, member_aspects, parent_aspect, parent_in, parent_key, read_move,
+    read_parent,
 };
 pub(crate) use policy::{Policy, has_criteria};
 pub(crate) use resource::Field as PolicyField;

@@ -45,6 +45,20 @@ pub(crate) fn child_aspects(entity_type: &str) -> &'static [AspectName] {
     }
 }
 
+/// The aspects by which others are inside an entity of this type, for the decisions about them.
+pub(crate) fn member_aspects(entity_type: &str) -> &'static [AspectName] {
+    match entity_type {
+        "domain" => &[AspectName::DOMAINS, AspectName::DOMAIN_PROPERTIES],
+        "glossaryTerm" => &[AspectName::GLOSSARY_TERMS],
+        "glossaryNode" => &[
+            AspectName::GLOSSARY_NODE_INFO,
+            AspectName::GLOSSARY_TERM_INFO,
+            AspectName::GLOSSARY_TERMS,
+        ],
+        _ => child_aspects(entity_type),
+    }
+}
+
 /// The entity right above another one in its hierarchy.
 pub(crate) async fn read_parent(
     source: &mut impl AspectSource,

@@ -80,6 +80,8 @@ pub(super) struct Batch<'t> {
     released: usize,
     /// The parents that domains, containers, glossary nodes and terms had before the list.
     places: HashMap<Urn, Option<Urn>>,
+    /// Those that did not exist before the list, but that stored entities are inside.
+    adopting: HashSet<Urn>,
     /// Deleted entities that policies may name.
     deleted: DeletedGrantees,
     /// Entities that a later transaction of the list deletes.
@@ -157,6 +159,7 @@ impl<'t> Batch<'t> {
             is_resumable: is_resumable(prepared),
             released: 0,
             places: HashMap::new(),
+            adopting: HashSet::new(),
             deleted: DeletedGrantees::default(),
             deleted_later: HashSet::new(),
             would_delete: HashSet::new(),
@@ -209,6 +212,7 @@ impl<'t> Batch<'t> {
             .await?;
         if let Some(authorization) = authorization {
             self.hide(&authorization.visibility);
+            self.note_adoptions(authorization, prepared).await?;
         }
         let mut deferred = Vec::new();
         let mut denial = None;

@@ -168,6 +168,7 @@ impl Hierarchy {
 fn parent_of(urn: &Urn) -> (AspectName, &'static str) {
     let (aspect, member) = match urn.entity_type() {
         "container" => ("container", "container"),
+        "domain" => ("domainProperties", "parentDomain"),
         "glossaryNode" => ("glossaryNodeInfo", "parentNode"),
         _ => ("glossaryTermInfo", "parentNode"),
     };
@@ -179,6 +180,7 @@ fn placed(urn: &Urn, parent: Option<&Urn>) -> Proposal {
     let (aspect, member) = parent_of(urn);
     let mut value = match urn.entity_type() {
         "container" => json!({}),
+        "domain" => json!({"name": urn.key()}),
         "glossaryNode" => json!({"name": "n", "definition": "d"}),
         _ => json!({"name": "t", "definition": "d", "termSource": "INTERNAL"}),
     };
@@ -335,5 +337,79 @@ async fn removing_the_references_to_a_parent_needs_the_right_to_move_its_childre
         assert_eq!(hierarchy.parent().await.as_ref(), Some(above));
         removed("eddie").await.unwrap();
         assert_eq!(hierarchy.parent().await, None);
+    }
+}
+
+/// Something inside an entity.
+fn member(name: &str, of: &Urn) -> Proposal {
+    let stamp = json!({"time": 0, "actor": "urn:li:corpuser:x"});
+    match of.entity_type() {
+        "domain" => upsert(&dataset(name), "domains", &json!({"domains": [of]})),
+        "container" => upsert(&dataset(name), "container", &json!({"container": of})),
+        "glossaryNode" => placed(&Urn::new("glossaryTerm", name).unwrap(), Some(of)),
+        _ => {
+            let terms = json!({"terms": [{"urn": of}], "auditStamp": stamp});
+            upsert(&dataset(name), "glossaryTerms", &terms)
+        }
+    }
+}
+
+/// What everything in a hierarchy has.
+fn owned(urn: &Urn) -> Proposal {
+    let stamp = json!({"time": 0, "actor": "urn:li:corpuser:x"});
+    let owners = json!({"owners": [], "lastModified": stamp});
+    upsert(urn, "ownership", &owners)
+}
+
+/// Connectors refer to what they store later. Whoever creates it inside something of their own
+/// would have everything inside it.
+#[tokio::test]
+async fn creating_what_others_are_inside_of_needs_the_right_on_all_of_its_type() {
+    for (entity_type, parents, field) in [
+        ("domain", "domain", "DOMAIN"),
+        ("container", "container", "CONTAINER"),
+        ("glossaryNode", "glossaryNode", "GLOSSARY"),
+        ("glossaryTerm", "glossaryNode", "GLOSSARY"),
+    ] {
+        let fixture = with_steward().await;
+        let sam = user("sam");
+        let own = Urn::new(parents, "own").unwrap();
+        let new = |name: &str| Urn::new(entity_type, name).unwrap();
+        let privileges = ["EDIT_ENTITY", "CREATE_ENTITY"];
+        let grant = |id: &str, name: &str, criteria: &Value| {
+            let actors = json!({"users": [user(name).actor()]});
+            policy(id, &actors, &privileges, criteria)
+        };
+        let inside = json!([{"field": field, "values": [own]}]);
+        let of_type = json!([{"field": "TYPE", "values": [entity_type]}]);
+        let setup = vec![
+            owned(&own),
+            grant("sams", "sam", &inside),
+            grant("tinas", "tina", &of_type),
+            grant("tinas-own", "tina", &inside),
+            member("foreign", &new("missing")),
+            member("other", &new("missing-too")),
+        ];
+        write_as_operator(&fixture.catalog, setup).await;
+        assign(&fixture, "tina", "Reader").await;
+        let adopt = vec![placed(&new("missing"), Some(&own))];
+        let mut in_two_steps = vec![owned(&new("missing"))];
+        in_two_steps.extend(adopt.clone());
+        for list in [adopt.clone(), in_two_steps] {
+            let adopted = write(&fixture, &sam, list).await;
+            is_denied(adopted, "stored entities are already inside it");
+        }
+        // What nothing is inside of, and what only the list itself is about, is a creation.
+        write(&fixture, &sam, vec![placed(&new("unknown"), Some(&own))])
+            .await
+            .unwrap();
+        let list = vec![
+            member("sams", &new("fresh")),
+            placed(&new("fresh"), Some(&own)),
+        ];
+        write(&fixture, &sam, list).await.unwrap();
+        write(&fixture, &user("tina"), adopt).await.unwrap();
+        let editors = vec![placed(&new("missing-too"), Some(&own))];
+        write(&fixture, &user("eddie"), editors).await.unwrap();
     }
 }

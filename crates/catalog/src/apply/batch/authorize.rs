@@ -132,7 +132,7 @@ impl Batch<'_> {
         Ok(!self.is_stored(&holder).await? || self.created.contains(&holder))
     }
 
-    async fn is_stored(&mut self, urn: &Urn) -> Result<bool, Error> {
+    pub(super) async fn is_stored(&mut self, urn: &Urn) -> Result<bool, Error> {
         let Some(key) = AspectKey::of_entity(urn) else {
             return Ok(false);
         };
