@@ -165,17 +165,19 @@ impl Catalog {
         caller: &Caller,
         prepared: &Arc<[Prepared]>,
     ) -> Result<Applied, Error> {
-        let authorization = self.authorization_of(caller, prepared).await?;
         let mut stamp = AuditStamp::new(caller.actor(), self.now_ms());
         let mut ahead = Arc::new(Ahead::on_request());
         let mut turn = None;
         let mut applied = Applied::default();
         for _ in 0..MAX_TRANSACTIONS {
+            // Policies may have changed while the list waited for its turn, or between two of its
+            // transactions.
+            let authorization = self.authorization_of(caller, prepared).await?;
             let policies = authorization.as_ref().map(|it| it.policies.as_slice());
             let event = self.audit_event(caller, stamp.time, policies.unwrap_or_default());
             let part: Result<Applied, Error> = transact(self.store(), {
                 let (prepared, stamp) = (Arc::clone(prepared), stamp.clone());
-                let (authorization, ahead) = (authorization.clone(), Arc::clone(&ahead));
+                let ahead = Arc::clone(&ahead);
                 move |tx| {
                     let (prepared, ahead) = (Arc::clone(&prepared), Arc::clone(&ahead));
                     let authorization = authorization.clone();

@@ -204,7 +204,7 @@ mod tests {
 
     use super::*;
     use crate::apply::json::conversions;
-    use crate::{Caller, Proposal};
+    use crate::{Caller, ErrorKind, Proposal};
 
     const ASPECT: AspectName = AspectName::EDITABLE_DATASET_PROPERTIES;
 
@@ -359,5 +359,38 @@ mod tests {
             let is_kept = stored["name"] == "of others";
             assert_eq!(is_kept, before < 3, "{before}: {stored}");
         }
+    }
+
+    /// A list with a long value may wait for minutes.
+    #[tokio::test]
+    async fn a_list_that_waited_for_its_turn_has_the_rights_of_that_time() {
+        let setup = Setup::new("waiting", None).await;
+        setup.catalog.enforce_policies(None);
+        let bea = Urn::parse("urn:li:corpuser:bea").unwrap();
+        let policy = Urn::parse("urn:li:dataHubPolicy:beas").unwrap();
+        let info = json!({
+            "displayName": "b", "description": "", "type": "METADATA", "state": "ACTIVE",
+            "privileges": ["EDIT_ENTITY"], "actors": {"users": [bea]},
+        });
+        let grant = Proposal::upsert(policy.clone(), AspectName::POLICY_INFO, info.to_string());
+        setup.apply(grant).await.unwrap();
+        let before = setup.counts().0;
+        let turn = take_turn().await.unwrap();
+        let name = setup.patch(json!([{"op": "add", "path": "/name", "value": "n"}]));
+        let catalog = setup.catalog.clone();
+        let waiting = tokio::spawn(async move {
+            let caller = Caller::new(bea);
+            catalog.apply(&caller, vec![name]).await.map(drop)
+        });
+        // Its first transaction finds the long value.
+        while setup.counts().0 == before {
+            tokio::task::yield_now().await;
+        }
+        let revoke = Proposal::new(policy, Change::DeleteEntity);
+        setup.apply(revoke).await.unwrap();
+        drop(turn);
+        let denied = waiting.await.unwrap().unwrap_err();
+        assert_eq!(denied.kind(), ErrorKind::Forbidden, "{denied}");
+        assert_eq!(setup.stored().await["name"], Value::Null);
     }
 }
