@@ -116,6 +116,13 @@ impl Bits {
             .sum()
     }
 
+    /// The members in ascending order.
+    pub(crate) fn to_vec(&self) -> Vec<DocId> {
+        let mut members = Vec::with_capacity(self.count());
+        self.for_each(|document| members.push(document));
+        members
+    }
+
     /// Visits the members in ascending order.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(DocId)) {
         let mut first: DocId = 0;

@@ -12,12 +12,13 @@ use tantivy::{DocId, Searcher, SegmentOrdinal, SegmentReader, Term};
 
 use crate::bits::Bits;
 use crate::budget::SearchBudget;
-use crate::column::{first_ordinal_after, first_text};
+use crate::column::first_ordinal_after;
+use crate::cursor::AfterCursor;
 use crate::document::MAX_RANK;
 use crate::matching::{DocumentSet, Matches, QueryNode, SegmentSearcher};
-use crate::schema::{URN, WHOLE_NAMES, column_path};
 use crate::segment_cache::{Columns, FacetCounts, SegmentCache};
-use crate::view::View;
+use crate::sort_column::SortColumn;
+use crate::view::{View, ViewLookup};
 
 /// The largest part of a score that the rank contributes: less than the difference between any two
 /// kinds of match.
@@ -87,7 +88,7 @@ impl SortKey {
 }
 
 /// A query with its filters, ready to run on a segment.
-pub(crate) struct PreparedQuery {
+pub(crate) struct PreparedQuery<'s> {
     pub(crate) text: QueryNode,
     /// Documents must have one of these terms. The name is the key under which their documents are
     /// cached.
@@ -96,6 +97,10 @@ pub(crate) struct PreparedQuery {
     pub(crate) excluded: Option<Term>,
     /// What the caller may see; `None` for everything.
     pub(crate) view: Option<Rc<View>>,
+    /// Decides which references order the results; `None` for all.
+    pub(crate) references: Option<ViewLookup<'s>>,
+    /// Documents must be behind this cursor.
+    pub(crate) after: Option<AfterCursor>,
     /// Documents must be in all of these sets.
     pub(crate) conditions: Vec<DocumentSet>,
     pub(crate) budget: SearchBudget,
@@ -107,7 +112,7 @@ impl ResultCollector {
         &self,
         searcher: &Searcher,
         cache: &SegmentCache,
-        prepared: &PreparedQuery,
+        prepared: &PreparedQuery<'_>,
     ) -> tantivy::Result<CollectedResults> {
         cache.retain_segments_of(searcher);
         let mut total = 0;
@@ -120,6 +125,7 @@ impl ResultCollector {
                 reader,
                 columns: cache.columns(reader)?,
                 matches: self.matches(searcher, reader, cache, prepared)?,
+                references: prepared.references.as_ref(),
                 budget: &prepared.budget,
             };
             let found = segment.matches.documents.count();
@@ -155,7 +161,7 @@ impl ResultCollector {
         searcher: &Searcher,
         reader: &SegmentReader,
         cache: &SegmentCache,
-        prepared: &PreparedQuery,
+        prepared: &PreparedQuery<'_>,
     ) -> tantivy::Result<Matches> {
         let segment = SegmentSearcher {
             searcher,
@@ -177,6 +183,10 @@ impl ResultCollector {
         }
         if let Some(alive) = Bits::alive(reader) {
             matches.documents.intersect_with(&alive);
+        }
+        if let Some(after) = &prepared.after {
+            let references = prepared.references.as_ref();
+            matches.documents = after.among(reader, references, &matches.documents)?;
         }
         Ok(matches)
     }
@@ -216,7 +226,7 @@ impl ResultCollector {
     }
 }
 
-impl PreparedQuery {
+impl PreparedQuery<'_> {
     /// The documents of the requested types that are not removed; `None` if that does not restrict
     /// anything.
     fn visible(
@@ -290,6 +300,7 @@ struct SegmentCollector<'g> {
     reader: &'g SegmentReader,
     columns: Arc<Columns>,
     matches: Matches,
+    references: Option<&'g ViewLookup<'g>>,
     budget: &'g SearchBudget,
 }
 
@@ -410,16 +421,17 @@ impl SegmentCollector<'_> {
         let urns = &self.columns.urns;
         let columns = fields
             .iter()
-            .map(|(field, _)| SortColumn::open(self.reader, field))
+            .map(|(field, _)| SortColumn::open(self.reader, field, self.references))
             .collect::<tantivy::Result<Vec<_>>>()?;
-        let mut candidates = Vec::new();
-        self.matches.documents.for_each(|document| {
+        let documents = self.matches.documents.to_vec();
+        let mut candidates = Vec::with_capacity(documents.len());
+        for document in documents {
             let ordinals: Vec<Option<f64>> = columns
                 .iter()
-                .map(|column| column.ordinal(document))
-                .collect();
+                .map(|column| ordinal(column, document))
+                .collect::<tantivy::Result<_>>()?;
             candidates.push((ordinals, document));
-        });
+        }
         let compare = |one: &(Vec<Option<f64>>, DocId), other: &(Vec<Option<f64>>, DocId)| {
             for (at, (one, other)) in one.0.iter().zip(&other.0).enumerate() {
                 let order = match (one, other) {
@@ -447,7 +459,7 @@ impl SegmentCollector<'_> {
                     score: 0.0,
                     keys: columns
                         .iter()
-                        .map(|column| column.key(document))
+                        .map(|column| key(column, document))
                         .collect::<tantivy::Result<_>>()?,
                     urn: urns.ords().first(document).unwrap_or_default(),
                 })
@@ -456,47 +468,22 @@ impl SegmentCollector<'_> {
     }
 }
 
-/// A column to sort results by.
-pub(crate) enum SortColumn {
-    Text(StrColumn),
-    Number(tantivy::columnar::Column<i64>),
-    Missing,
+/// A number that orders the values of a column within the segment.
+fn ordinal(column: &SortColumn<'_>, document: DocId) -> tantivy::Result<Option<f64>> {
+    Ok(match column {
+        SortColumn::Text(column) => column.ordinal(document)?.map(|ordinal| ordinal as f64),
+        SortColumn::Number(column) => column.first(document).map(|number| number as f64),
+        SortColumn::Missing => None,
+    })
 }
 
-impl SortColumn {
-    pub(crate) fn open(reader: &SegmentReader, field: &str) -> tantivy::Result<Self> {
-        let path = match field {
-            URN | WHOLE_NAMES => field.to_owned(),
-            _ => column_path(field),
-        };
-        let fast = reader.fast_fields();
-        if let Some(column) = fast.str(&path)? {
-            return Ok(Self::Text(column));
-        }
-        if let Some(column) = fast.column_opt::<i64>(&path)? {
-            return Ok(Self::Number(column));
-        }
-        Ok(Self::Missing)
-    }
-
-    /// A number that orders the values within the segment.
-    fn ordinal(&self, document: DocId) -> Option<f64> {
-        match self {
-            Self::Text(column) => column.ords().first(document).map(|ordinal| ordinal as f64),
-            Self::Number(column) => column.first(document).map(|number| number as f64),
-            Self::Missing => None,
-        }
-    }
-
-    fn key(&self, document: DocId) -> tantivy::Result<SortKey> {
-        Ok(match self {
-            Self::Text(column) if column.ords().first(document).is_some() => {
-                SortKey::Text(first_text(column, document)?.unwrap_or_default())
-            }
-            Self::Number(column) => column
-                .first(document)
-                .map_or(SortKey::Missing, |number| SortKey::Number(number as f64)),
-            Self::Text(_) | Self::Missing => SortKey::Missing,
-        })
-    }
+fn key(column: &SortColumn<'_>, document: DocId) -> tantivy::Result<SortKey> {
+    let key = match column {
+        SortColumn::Text(column) => column.text(document)?.map(SortKey::Text),
+        SortColumn::Number(column) => column
+            .first(document)
+            .map(|number| SortKey::Number(number as f64)),
+        SortColumn::Missing => None,
+    };
+    Ok(key.unwrap_or(SortKey::Missing))
 }

@@ -104,9 +104,7 @@ pub(crate) fn for_each_value_in(
     documents: &Bits,
     mut visit: impl FnMut(DocId, usize),
 ) {
-    let mut listed = Vec::new();
-    documents.for_each(|document| listed.push(document));
-    for block in listed.chunks(BLOCK) {
+    for block in documents.to_vec().chunks(BLOCK) {
         for_each_value_in_block(column, block, &mut visit);
     }
 }

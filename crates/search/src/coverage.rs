@@ -69,6 +69,8 @@ pub(crate) fn coverage(
         types: Some((DATASET.to_owned(), vec![fields.term(ENTITY_TYPE, DATASET)])),
         excluded: Some(fields.term(REMOVED, "true")),
         view: filters.view_of(view)?,
+        references: None,
+        after: None,
         conditions: Vec::new(),
         budget: budget.clone(),
     };

@@ -18,6 +18,7 @@ use crate::DEFAULT_TYPES;
 use crate::budget::{SearchBudget, SearchLimits};
 use crate::collect::{CollectedResults, PreparedQuery, ResultCollector, ResultOrder};
 use crate::coverage::{Coverage, coverage};
+use crate::cursor::ScrollCursor;
 use crate::document::Entity;
 use crate::error::SearchError;
 use crate::feed::blocking;
@@ -31,7 +32,7 @@ use crate::query::{QueryTranslator, parse_known_fields};
 use crate::request::{Facets, Filter, PAIR_SEPARATOR, SearchPage, SearchRequest};
 use crate::results::{Completions, Facet, FacetValue, Hit, SearchResults};
 use crate::schema::Fields;
-use crate::scroll::{ScrollCursor, SortedScroll};
+use crate::scroll::SortedScroll;
 use crate::sort;
 use crate::view::View;
 
@@ -386,12 +387,12 @@ fn invalid_cursor(cursor: &str) -> SearchError {
 }
 
 /// Combines the translated text with the filters of the request.
-fn prepare(
-    filters: &Filters<'_>,
+fn prepare<'s>(
+    filters: &Filters<'s>,
     request: &SearchRequest,
     view: Option<Rc<View>>,
     text: Option<QueryNode>,
-) -> Result<PreparedQuery, SearchError> {
+) -> Result<PreparedQuery<'s>, SearchError> {
     let Filters { fields, budget, .. } = filters;
     let types = |types: &mut dyn Iterator<Item = &str>| {
         // Sorted, so that the same types share one cache entry.
@@ -413,6 +414,8 @@ fn prepare(
         types,
         excluded: (!request.include_removed).then(|| fields.term(REMOVED, "true")),
         view,
+        references: filters.view.clone(),
+        after: None,
         conditions: conditions.into_iter().collect(),
         budget: (*budget).clone(),
     })

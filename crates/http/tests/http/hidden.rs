@@ -123,6 +123,38 @@ async fn reads_are_those_of_a_server_that_never_stored_it() {
     assert_eq!(found["data"]["searchAcrossEntities"]["total"], 4, "{found}");
 }
 
+/// What is seen refers to a hidden container, by which it could be sorted.
+#[tokio::test]
+async fn the_order_of_results_and_its_cursors_do_not_tell_what_is_hidden() {
+    let (app, vera) = app(true).await;
+    let page = async |token: &str, cursor: Option<&Value>, field: &str| {
+        let query = "query ($cursor: String, $field: String!) { scrollAcrossEntities(input: { types: [DATASET],
+            query: \"*\", count: 1, scrollId: $cursor, sortInput: { sortCriterion: { field: $field,
+            sortOrder: DESCENDING } } }) { nextScrollId searchResults { entity { urn } } } }";
+        let body = json!({"query": query, "variables": {"cursor": cursor, "field": field}});
+        let (_, reply) = app.send_as(token, "POST", "/api/graphql", &body).await;
+        assert_eq!(reply.get("errors"), None, "{reply}");
+        let page = &reply["data"]["scrollAcrossEntities"];
+        let urn = page["searchResults"][0]["entity"]["urn"].clone();
+        (urn, page["nextScrollId"].clone())
+    };
+    for field in ["container", "glossaryTerms", "browsePathV2"] {
+        let (first, cursor) = page(&vera, None, field).await;
+        let hides = |id: &str| !cursor.to_string().contains(id);
+        assert!(hides(CONTAINER) && hides(TERM), "{field}: {cursor}");
+        let (second, end) = page(&vera, Some(&cursor), field).await;
+        assert_ne!(first, second, "{field}");
+        assert_eq!(end, Value::Null, "{field}");
+    }
+    // A made-up cursor is no way to compare with it either.
+    let made_up = |value: &str| json!(json!({"values": [value], "urn": ""}).to_string());
+    let below = page(&vera, Some(&made_up("urn:li:container:a")), "container").await;
+    let above = page(&vera, Some(&made_up("urn:li:container:z")), "container").await;
+    assert_eq!(below, above);
+    let (_, cursor) = page(&app.token, None, "container").await;
+    assert!(cursor.to_string().contains(CONTAINER), "{cursor}");
+}
+
 /// The mutations of the table of access, about hidden entities instead of others.
 fn mutations_of_hidden() -> Vec<String> {
     let mut mutations = Vec::new();
