@@ -11,10 +11,12 @@ use super::upsert;
 use crate::dataset;
 use crate::random::Random;
 
-pub(super) const PRIVILEGES: [Privilege; 4] = [
+pub(super) const PRIVILEGES: [Privilege; 6] = [
     privilege::VIEW_ENTITY_PAGE,
     privilege::EDIT_ENTITY,
     privilege::EDIT_ENTITY_DOCS,
+    privilege::EDIT_ENTITY_TAGS,
+    privilege::CREATE_ENTITY,
     privilege::DELETE_ENTITY,
 ];
 /// Of which one is enough to see an entity.
@@ -46,6 +48,8 @@ pub(super) struct Entity {
 #[derive(Clone, Copy)]
 pub(super) enum Subject<'s> {
     Entity(&'s Urn),
+    /// A column, which has the values of its dataset too.
+    Column(&'s Urn),
     /// The root of the hierarchy of this type: no entity, so all that it has is the type.
     Root(&'s str),
 }
@@ -59,6 +63,13 @@ pub(super) struct World {
     pub(super) entities: BTreeMap<Urn, Entity>,
     pub(super) tags: Vec<Urn>,
     pub(super) policies: BTreeMap<Urn, Value>,
+    /// How many entities random writes have named that did not exist.
+    pub(super) named: usize,
+}
+
+/// The dataset of a column.
+fn dataset_of(column: &Urn) -> Urn {
+    Urn::parse(column.key_parts()[0]).unwrap()
 }
 
 fn urns(entity_type: &str, count: usize) -> Vec<Urn> {
@@ -80,6 +91,7 @@ impl World {
             entities: BTreeMap::new(),
             tags: urns("tag", 4),
             policies: BTreeMap::new(),
+            named: 0,
         };
         for (entity_type, count) in [
             ("domain", 10),
@@ -175,7 +187,7 @@ impl World {
             ("URN", all),
         ];
         let random = &mut self.random;
-        let privileges: Vec<&str> = (0..=random.below(2))
+        let privileges: Vec<&str> = (0..=random.below(3))
             .map(|_| random.pick(&PRIVILEGES).name())
             .collect();
         let mut actors = json!({
@@ -241,6 +253,15 @@ impl World {
     fn values(&self, subject: Subject<'_>, field: &str) -> BTreeSet<String> {
         let urn = match subject {
             Subject::Entity(urn) => urn,
+            Subject::Column(column) => {
+                let mut values = self.values(Subject::Entity(&dataset_of(column)), field);
+                match field {
+                    "TYPE" => values.insert(column.entity_type().to_owned()),
+                    "URN" => values.insert(column.to_string()),
+                    _ => false,
+                };
+                return values;
+            }
             Subject::Root(entity_type) if field == "TYPE" => {
                 return BTreeSet::from([entity_type.to_owned()]);
             }
@@ -280,6 +301,7 @@ impl World {
     pub(super) fn may_on(&self, user: &Urn, privileges: &[&str], subject: Subject<'_>) -> bool {
         let owners = match subject {
             Subject::Entity(urn) => self.entities[urn].owners.as_slice(),
+            Subject::Column(column) => self.entities[&dataset_of(column)].owners.as_slice(),
             Subject::Root(_) => &[],
         };
         let groups = &self.members[user];
@@ -320,6 +342,10 @@ impl World {
 
     pub(super) fn sees(&self, user: &Urn, urn: &Urn) -> bool {
         self.may(user, &VIEWERS, urn)
+    }
+
+    pub(super) fn sees_column(&self, user: &Urn, column: &Urn) -> bool {
+        self.may_on(user, &VIEWERS, Subject::Column(column))
     }
 
     /// The aspects of an entity.

@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 use docent_catalog::descriptions::NewDescription;
 use docent_catalog::{Caller, Catalog, Change, Error, ErrorKind, Proposal};
 use docent_model::{AspectName, Urn};
+use serde_json::json;
 
-use super::world::{Subject, World};
+use super::world::{Entity, Subject, World};
+use super::{upsert, write_entity};
+use crate::dataset;
 
 const EDIT: &[&str] = &["EDIT_ENTITY"];
+const CREATE: &[&str] = &["EDIT_ENTITY", "CREATE_ENTITY"];
 
 #[derive(Debug, Clone)]
 pub(super) enum Write {
@@ -18,6 +22,16 @@ pub(super) enum Write {
     /// Moves a domain, container, glossary node or term below a parent, or to the root.
     Move(Urn, Option<Urn>),
     Delete(Urn),
+    /// Creates a dataset in a domain, or in none.
+    CreateDataset(Urn, Option<Urn>),
+    /// Creates a domain below a parent, or at the root. A dataset may be in it already.
+    CreateDomain {
+        urn: Urn,
+        parent: Option<Urn>,
+        member: Option<Urn>,
+    },
+    /// Tags a column, stored or not, as a caller who sees a part.
+    TagColumn(Urn),
 }
 
 /// How many writes of each kind were denied and allowed.
@@ -31,6 +45,14 @@ impl Write {
             Self::Move(urn, _) if urn.entity_type() == "domain" => "move a domain",
             Self::Move(..) => "move something else",
             Self::Delete(_) => "delete",
+            Self::CreateDataset(..) => "create a dataset",
+            Self::CreateDomain {
+                parent: Some(_),
+                member: Some(_),
+                ..
+            } => "create a domain with a member below another one",
+            Self::CreateDomain { .. } => "create a domain",
+            Self::TagColumn(_) => "tag a column",
         }
     }
 
@@ -64,6 +86,17 @@ impl Write {
                 let delete = Proposal::new(urn.clone(), Change::DeleteEntity);
                 catalog.ingest(caller, vec![delete]).await.map(drop)
             }
+            Self::CreateDataset(urn, _) | Self::CreateDomain { urn, .. } => {
+                let mut list = after.proposals(urn);
+                let aspects = [AspectName::DOMAINS, AspectName::DOMAIN_PROPERTIES];
+                list.retain(|it| it.change.aspect().is_some_and(|it| aspects.contains(&it)));
+                catalog.ingest(caller, list).await.map(drop)
+            }
+            Self::TagColumn(column) => {
+                let tags = upsert(column, "globalTags", &json!({"tags": []}));
+                let seen = catalog.seen_by(caller).await?;
+                seen.ingest(caller, vec![tags]).await.map(drop)
+            }
         }
     }
 }
@@ -73,7 +106,8 @@ impl World {
         let assets = [self.of_type("dataset"), self.of_type("dashboard")].concat();
         let placed = ["domain", "container", "glossaryNode", "glossaryTerm"];
         let domains = self.of_type("domain");
-        match self.random.below(8) {
+        self.named += 1;
+        match self.random.below(14) {
             0 | 1 => {
                 let types = ["dataset", "domain", "container", "glossaryTerm"];
                 let entity_type = self.random.text(&types);
@@ -87,6 +121,28 @@ impl World {
                 Write::SetDomain(asset, domain)
             }
             4 => Write::Delete(self.random.pick(&assets).clone()),
+            5 => {
+                let some = !self.random.one_in(4);
+                let domain = some.then(|| self.random.pick(&domains).clone());
+                Write::CreateDataset(dataset(format!("new{}", self.named)), domain)
+            }
+            6..=8 => {
+                // Behind all others, so that each of them may be its parent.
+                let urn = Urn::new("domain", &format!("domains{}", self.named)).unwrap();
+                let member = dataset(format!("member{}", self.named));
+                Write::CreateDomain {
+                    parent: self.pick_parent(&urn),
+                    member: (!self.random.one_in(3)).then_some(member),
+                    urn,
+                }
+            }
+            9 => {
+                let datasets = self.of_type("dataset");
+                let dataset = self.random.pick(&datasets);
+                let name = self.random.text(&["a", "b", "c"]);
+                let column = format!("urn:li:schemaField:({dataset},{name})");
+                Write::TagColumn(Urn::parse(&column).unwrap())
+            }
             _ => {
                 let entity_type = self.random.text(&placed);
                 let moved = self.of_type(entity_type);
@@ -101,7 +157,23 @@ impl World {
     fn after(&self, write: &Write) -> Self {
         let mut after = self.clone();
         match write {
-            Write::Describe(_) => {}
+            Write::Describe(_) | Write::TagColumn(_) => {}
+            Write::CreateDataset(urn, domain) => {
+                let domain = domain.clone();
+                let entity = Entity {
+                    domain,
+                    ..Entity::default()
+                };
+                after.entities.insert(urn.clone(), entity);
+            }
+            Write::CreateDomain { urn, parent, .. } => {
+                let parent = parent.clone();
+                let entity = Entity {
+                    parent,
+                    ..Entity::default()
+                };
+                after.entities.insert(urn.clone(), entity);
+            }
             Write::SetDomain(urn, domain) => {
                 after
                     .entities
@@ -127,23 +199,66 @@ impl World {
 
     /// Whether a user may write, in the words of the definition.
     fn allows(&self, user: &Urn, write: &Write, after: &Self) -> bool {
+        let may_at = |privileges: &[&str], entity_type: &str, parent: Option<&Urn>| {
+            let subject = parent.map_or(Subject::Root(entity_type), Subject::Entity);
+            after.may_on(user, privileges, subject)
+        };
         match write {
             Write::Describe(urn) => self.may(user, &["EDIT_ENTITY", "EDIT_ENTITY_DOCS"], urn),
             Write::Delete(urn) => self.may(user, &["DELETE_ENTITY"], urn),
             Write::SetDomain(urn, _) => self.may(user, EDIT, urn) && after.may(user, EDIT, urn),
             Write::Move(urn, parent) => {
                 let before = &self.entities[urn].parent;
-                let is_allowed_at = |parent: &Option<Urn>| {
-                    let subject = match parent {
-                        Some(parent) => Subject::Entity(parent),
-                        None => Subject::Root(urn.entity_type()),
-                    };
-                    after.may_on(user, EDIT, subject)
-                };
+                let is_allowed_at =
+                    |parent: &Option<Urn>| may_at(EDIT, urn.entity_type(), parent.as_ref());
                 self.may(user, EDIT, urn)
                     && after.may(user, EDIT, urn)
                     && (before == parent || (is_allowed_at(before) && is_allowed_at(parent)))
             }
+            // Its member comes from the root, where the domain was as far as anyone knew.
+            Write::CreateDomain {
+                urn,
+                parent: Some(parent),
+                member: Some(_),
+            } => {
+                after.may(user, CREATE, urn)
+                    && may_at(CREATE, "domain", None)
+                    && may_at(CREATE, "domain", Some(parent))
+            }
+            Write::CreateDataset(urn, _) | Write::CreateDomain { urn, .. } => {
+                after.may(user, CREATE, urn)
+            }
+            Write::TagColumn(column) => {
+                let privileges = ["EDIT_ENTITY", "EDIT_ENTITY_TAGS"];
+                self.sees_column(user, column)
+                    && self.may_on(user, &privileges, Subject::Column(column))
+            }
+        }
+    }
+
+    /// Stores what must be there before a write.
+    async fn prepare(&mut self, catalog: &Catalog, write: &Write) {
+        let Write::CreateDomain {
+            urn,
+            member: Some(member),
+            ..
+        } = write
+        else {
+            return;
+        };
+        let entity = Entity {
+            domain: Some(urn.clone()),
+            ..Entity::default()
+        };
+        self.entities.insert(member.clone(), entity);
+        write_entity(catalog, self, member).await;
+    }
+
+    /// Creates the domain that a user was not allowed to create, so that everything is somewhere.
+    async fn complete(&mut self, catalog: &Catalog, write: &Write) {
+        if let Write::CreateDomain { urn, .. } = write {
+            self.entities.insert(urn.clone(), Entity::default());
+            write_entity(catalog, self, urn).await;
         }
     }
 }
@@ -159,6 +274,7 @@ pub(super) async fn compare_writes(
     for number in 0..count {
         let user = world.random.pick(&world.users.clone()).clone();
         let write = world.pick_write();
+        world.prepare(catalog, &write).await;
         let after = world.after(&write);
         let expected = world.allows(&user, &write, &after);
         let caller = Caller::new(user.clone());
@@ -175,6 +291,8 @@ pub(super) async fn compare_writes(
         outcomes.entry(write.kind()).or_default()[usize::from(is_allowed)] += 1;
         if is_allowed {
             *world = after;
+        } else {
+            world.complete(catalog, &write).await;
         }
     }
 }
