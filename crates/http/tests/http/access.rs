@@ -398,7 +398,8 @@ pub(crate) const SELF_SERVICE: [&str; 5] = [
 ];
 
 /// Rows with an id that does not exist, because the ids of tokens and service accounts are random.
-const NAME_NOTHING: [&str; 2] = ["revokeAccessToken", "deleteServiceAccount"];
+/// Rows in [`crate::access_to_others`] are about those that do.
+pub(crate) const NAME_NOTHING: [&str; 2] = ["revokeAccessToken", "deleteServiceAccount"];
 
 pub(crate) async fn app() -> App {
     let app = App::with_dataset().await;
