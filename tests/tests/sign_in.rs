@@ -207,6 +207,10 @@ fn changes_to_users_take_effect_on_a_running_server() -> anyhow::Result<()> {
     }
 
     user(here, &["resume", "ada"], "")?.succeeded()?;
+    let linked = user(here, &["link", "ada"], "")?.succeeded()?;
+    ensure!(linked.contains("ada is linked"), "{linked}");
+    let linked = user(here, &["link", "--all"], "")?.succeeded()?;
+    ensure!(linked.contains("providers: 1"), "{linked}");
     soon(|| Ok(token_status()? == 200))?;
     ensure!(
         status_with(&server, &cookie)? == 401,
@@ -277,7 +281,7 @@ fn an_interrupted_prompt_restores_the_terminal() -> anyhow::Result<()> {
 fn invalid_arguments_are_rejected_with_a_message() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let here = directory.path();
-    for command in ["list", "suspend", "resume", "passwd"] {
+    for command in ["list", "suspend", "resume", "passwd", "link"] {
         let arguments = [command, "ada"];
         let arguments = &arguments[..if command == "list" { 1 } else { 2 }];
         user(here, arguments, PASSWORD)?.failed()?;
@@ -324,6 +328,12 @@ fn invalid_arguments_are_rejected_with_a_message() -> anyhow::Result<()> {
             "",
             "there is no user grace: 'docent user list",
         ),
+        (
+            &["link", "grace"],
+            "",
+            "there is no user grace: 'docent user list",
+        ),
+        (&["link", "datahub"], "", "reserved"),
     ] {
         let error = user(here, arguments, input)?.failed()?;
         ensure!(error.contains(says), "{arguments:?}: {error}");

@@ -35,6 +35,8 @@ export const accountTexts = {
       expired: "The sign-in took too long, or was begun in another browser. Try again.",
       name: "The account at the identity provider cannot be used here. Tell an administrator.",
       account: "Your account here does not exist, or is suspended. Ask an administrator.",
+      password:
+        "The account with your name has a password, and may be somebody else’s. Ask an administrator to link it.",
     } as Readonly<Record<string, string>>,
   },
   change: {

@@ -188,6 +188,27 @@ test("failures lead back to the sign-in page, with the reason", async ({ page, c
   await expect(page.getByRole("alert")).toContainText("not set up");
 });
 
+test("an account with a password is not signed in by the provider", async ({ page, catalog }) => {
+  const reply = await catalog.graphql("mutation { createInviteToken(input: {}) { inviteToken } }");
+  const data = reply["data"] as { createInviteToken: { inviteToken: string } };
+  const signedUp = await fetch(`${catalog.address}/signUp`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({
+      userUrn: "urn:li:corpuser:linda",
+      fullName: "Somebody else",
+      email: "else@example.com",
+      password: PASSWORD,
+      inviteToken: data.createInviteToken.inviteToken,
+    }),
+  });
+  expect(signedUp.status).toBe(200);
+  await page.goto(`${catalog.address}/`);
+  await page.getByRole("link", { name: "Sign in with Example" }).click();
+  await signInAtProvider(page, "linda");
+  await expect(page.getByRole("alert")).toContainText("Ask an administrator to link it");
+});
+
 test("a suspended user cannot come back through the provider", async ({ page, catalog }) => {
   await page.goto(`${catalog.address}/`);
   await page.getByRole("link", { name: "Sign in with Example" }).click();

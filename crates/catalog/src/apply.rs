@@ -30,9 +30,7 @@ use crate::{Caller, Catalog, Error, ErrorKind};
 use ahead::Ahead;
 use authorization::{Authorization, Visibility};
 use batch::Batch;
-pub(crate) use batch::account_status::{
-    MEMBERSHIPS, has_member, may_change as may_change_account_status,
-};
+pub(crate) use batch::account_status::may_change as may_change_account_status;
 use prepare::Prepared;
 pub(crate) use prepare::about_proposal;
 

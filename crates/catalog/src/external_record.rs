@@ -3,11 +3,13 @@
 //! It is an internal entity of type [`ENTITY`], because it outlives the user: a provider would
 //! create a removed user again, with the default role. Its id is a hash of the user name, so that
 //! no name of a removed user is left. It also has the age of the user's groups, because an old
-//! token must not restore old groups.
+//! token must not restore old groups, and whether the user is linked. A provider signs in an
+//! account with a password only if it is: otherwise the password could be that of somebody who has
+//! chosen the name of a colleague.
 
 use docent_model::aspects::{AuditStamp, ExternalUserInfo};
 use docent_model::{AspectName, EpochMillis, Urn, hex};
-use docent_store::{AspectKey, ReadRequest};
+use docent_store::{AspectKey, AspectRow, ReadRequest};
 
 use crate::proposal::{Change, Proposal};
 use crate::secret::hash_of;
@@ -27,6 +29,8 @@ pub(crate) struct ExternalRecord {
     pub(crate) is_removed: bool,
     /// When the newest token was issued that has set or confirmed the groups.
     pub(crate) groups_issued_at: Option<EpochMillis>,
+    /// Whether a provider has signed in the user, or an administrator allowed it.
+    pub(crate) is_linked: bool,
 }
 
 impl Catalog {
@@ -40,6 +44,7 @@ impl Catalog {
         Ok(ExternalRecord {
             is_removed: info.removed_at.is_some(),
             groups_issued_at: info.groups_issued_at.max(confirmed_at),
+            is_linked: info.linked_at.is_some(),
         })
     }
 
@@ -62,7 +67,14 @@ impl Catalog {
                 };
                 Proposal::new(record_urn(user)?, change)
             }
-            None => update(user, Some(issued_at), false)?,
+            None => update(
+                user,
+                Update {
+                    groups_issued_at: Some(issued_at),
+                    is_new: false,
+                    links: false,
+                },
+            )?,
         };
         if let Err(error) = self.apply_authorized(system, vec![confirm]).await {
             tracing::debug!(%error, "cannot store the age of the groups of {user}");
@@ -71,13 +83,21 @@ impl Catalog {
     }
 }
 
+/// Whether the record is that of somebody whom a provider signs in: neither of a removed user, nor
+/// what is left of an earlier one.
+pub(crate) fn is_of_user(row: &AspectRow) -> bool {
+    aspect_value(row).is_some_and(|info: ExternalUserInfo| {
+        info.removed_at.is_none() && info.linked_at.or(info.groups_issued_at).is_some()
+    })
+}
+
 /// Keeps a user out until the [`restoration`].
 pub(crate) fn removal(user: &Urn) -> Result<Proposal, Error> {
     let remove = |current: Option<ExternalUserInfo>, stamp: &AuditStamp| {
         let is_removed = current.is_some_and(|it| it.removed_at.is_some());
         Ok((!is_removed).then_some(ExternalUserInfo {
             removed_at: Some(stamp.time),
-            groups_issued_at: None,
+            ..ExternalUserInfo::default()
         }))
     };
     Ok(Proposal::edit_if(record_urn(user)?, ASPECT, remove))
@@ -92,18 +112,55 @@ pub(crate) fn restoration(user: &Urn) -> Result<Proposal, Error> {
     Ok(Proposal::edit_if(record_urn(user)?, ASPECT, restore))
 }
 
-/// The first of the changes to a user: fails in the transaction if the user is removed. If the
-/// changes set the groups, it records when their token was issued, and fails if a newer one has set
-/// them. What was recorded about an earlier user of the name does not count for a new one.
-pub(crate) fn update(
-    user: &Urn,
-    groups_issued_at: Option<EpochMillis>,
-    is_new: bool,
-) -> Result<Proposal, Error> {
-    let name = user.key().to_owned();
-    let edit = move |current: Option<ExternalUserInfo>, _: &AuditStamp| {
+/// For an account that gets a password and no former user: what was recorded about an earlier user
+/// of the name does not count.
+pub(crate) fn reset(user: &Urn) -> Result<Proposal, Error> {
+    let reset = |current: Option<ExternalUserInfo>, _: &AuditStamp| {
+        let known = current.filter(|it| *it != ExternalUserInfo::default());
+        Ok(known.map(|_| ExternalUserInfo::default()))
+    };
+    Ok(Proposal::edit_if(record_urn(user)?, ASPECT, reset))
+}
+
+/// Lets providers sign in an account that has a password.
+pub(crate) fn link(user: &Urn) -> Result<Proposal, Error> {
+    let link = |current: Option<ExternalUserInfo>, stamp: &AuditStamp| {
         let current = current.unwrap_or_default();
-        if current.removed_at.is_some() {
+        Ok(current.linked_at.is_none().then_some(ExternalUserInfo {
+            linked_at: Some(stamp.time),
+            ..current
+        }))
+    };
+    Ok(Proposal::edit_if(record_urn(user)?, ASPECT, link))
+}
+
+/// What a sign-in or a token changes in the record.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Update {
+    /// When the token was issued that sets the groups; `None` leaves them.
+    pub(crate) groups_issued_at: Option<EpochMillis>,
+    /// Whether the user is new.
+    pub(crate) is_new: bool,
+    /// Whether the user is linked with it. The caller requires that the user has no password.
+    pub(crate) links: bool,
+}
+
+/// The first of the changes to a user: fails in the transaction if the user is removed, or is not
+/// linked. If the changes set the groups, it records when their token was issued, and fails if a
+/// newer one has set them. What was recorded about an earlier user of the name does not count for a
+/// new one.
+pub(crate) fn update(user: &Urn, update: Update) -> Result<Proposal, Error> {
+    let Update {
+        groups_issued_at,
+        is_new,
+        links,
+    } = update;
+    let name = user.key().to_owned();
+    let edit = move |current: Option<ExternalUserInfo>, stamp: &AuditStamp| {
+        let current = current.unwrap_or_default();
+        // Somebody else may have taken the name meanwhile.
+        let is_linked = links || current.linked_at.is_some();
+        if current.removed_at.is_some() || !is_linked {
             let message = format!("{name} is removed");
             return Err(Error::conflict(ConflictReason::AccountInactive, message));
         }
@@ -114,12 +171,24 @@ pub(crate) fn update(
                 format!("a newer token has set the groups of {name}"),
             ));
         }
-        Ok(groups_issued_at.map(|_| ExternalUserInfo {
-            groups_issued_at,
-            ..current
-        }))
+        let next = ExternalUserInfo {
+            groups_issued_at: groups_issued_at.or(current.groups_issued_at),
+            linked_at: current.linked_at.or(Some(stamp.time)),
+            ..current.clone()
+        };
+        Ok((next != current).then_some(next))
     };
     Ok(Proposal::edit_if(record_urn(user)?, ASPECT, edit))
+}
+
+/// The error of a sign-in at a provider to an account whose password may be somebody else's.
+pub(crate) fn not_linked(user: &Urn) -> Error {
+    let name = user.key();
+    let message = format!(
+        "the account {name} has a password and is not linked to identity providers: if the person at the provider owns \
+         it, an administrator runs 'docent user link {name}' on the server; if not, the administrator removes it"
+    );
+    Error::conflict(ConflictReason::PasswordExists, message)
 }
 
 /// The record of a user.

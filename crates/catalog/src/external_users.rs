@@ -3,17 +3,19 @@
 //! A provider is trusted to say who somebody is, and to which groups they belong. Users and groups
 //! that it names for the first time are created. The administrator of this server, service accounts
 //! and the system itself are never signed in by a provider, and removed users only after somebody
-//! has let them back in ([`crate::external_record`]).
+//! has let them back in. Neither are accounts with a password, unless they were users of a provider
+//! before, or an administrator has linked them ([`crate::external_record`]).
 
 use std::net::IpAddr;
 
-use docent_model::aspects::{AuditStamp, CorpUserInfo};
+use docent_model::aspects::{AuditStamp, CorpUserCredentials, CorpUserInfo};
 use docent_model::{AspectName, EpochMillis, Registry, Urn, shorten};
 use docent_store::{AspectKey, ReadRequest};
 use serde_json::{Value, json};
 
 use crate::caller::{Credential, Origin};
-use crate::external_record;
+use crate::external_record::{self, Update, not_linked};
+use crate::people::password::is_ours;
 use crate::people::{AccountStatus, active_user, is_reserved, with_active_status};
 use crate::proposal::Proposal;
 use crate::secret::hash_of;
@@ -52,7 +54,7 @@ impl Catalog {
         let system = Caller::system().at(address).in_operation(operation);
         let provisioned = self.provision(&system, external).await;
         if let Err(error) = &provisioned
-            && error.kind() == ErrorKind::Invalid
+            && (error.kind() == ErrorKind::Invalid || is_not_linked(error))
         {
             self.record_failed_sign_in(error.message(), address, operation)
                 .await;
@@ -126,8 +128,15 @@ impl Catalog {
                     .at(address)
                     .in_operation("bearer token")
                     .with_credential(credential);
-                let user = self.provision(&system, &external).await?;
-                Ok(user.map(|actor| StoredSecret {
+                let provisioned = self.provision(&system, &external).await;
+                if let Err(error) = &provisioned
+                    && is_not_linked(error)
+                {
+                    let reason = error.message();
+                    self.record_denial(None, system.origin(), reason, Vec::new())
+                        .await;
+                }
+                Ok(provisioned?.map(|actor| StoredSecret {
                     actor,
                     expires_at: Some(until_ms),
                     last_used_at: None,
@@ -141,7 +150,8 @@ impl Catalog {
     }
 
     /// Creates what the provider names for the first time, and sets the groups, unless a newer
-    /// token has set them. Returns the user, or `None` if the account is not active.
+    /// token has set them. Returns the user, or `None` if the account is not active. Fails for an
+    /// account with a password that is not linked.
     async fn provision(
         &self,
         system: &Caller,
@@ -165,6 +175,10 @@ impl Catalog {
             AccountStatus::Unknown | AccountStatus::Active => {}
         }
         let is_new = status == AccountStatus::Unknown;
+        let links = is_new || !record.is_linked;
+        if links && self.has_password(&user).await? {
+            return Err(not_linked(&user));
+        }
         let mut proposals = Vec::new();
         if is_new {
             proposals.push(new_user(&user, external));
@@ -182,20 +196,34 @@ impl Catalog {
         if let Some(groups) = groups {
             proposals.extend(self.with_groups(&user, groups, &external.provider).await?);
         }
-        if proposals.is_empty() {
+        let changes_user = !proposals.is_empty();
+        if !changes_user && !links {
             if groups.is_some() {
                 self.confirm_groups(system, &user, &record, issued_at)
                     .await?;
             }
             return Ok(Some(user));
         }
-        let update = external_record::update(&user, groups.map(|_| issued_at), is_new)?;
+        let update = Update {
+            groups_issued_at: groups.map(|_| issued_at),
+            is_new,
+            links,
+        };
+        let mut update = external_record::update(&user, update)?;
+        if links {
+            update = requires_no_password(update, &user);
+        }
         proposals.insert(0, update);
         match self.apply_authorized(system, proposals).await {
             // Removed just now.
             Err(error) if is_inactive(&error) => Ok(None),
             // A newer token was faster, and its groups count.
             Err(error) if error.kind() == ErrorKind::Conflict(ConflictReason::ChangedMeanwhile) => {
+                Ok(Some(user))
+            }
+            // A user can be authenticated while the store rejects writes.
+            Err(error) if !changes_user && !matches!(error.kind(), ErrorKind::Conflict(_)) => {
+                tracing::debug!(%error, "cannot store that {user} is linked to a provider");
                 Ok(Some(user))
             }
             applied => applied.map(|_| Some(user)),
@@ -253,6 +281,21 @@ fn named(entity_type: &str, name: &str) -> Result<Urn, Error> {
         )));
     }
     Ok(urn)
+}
+
+/// Requires inside the transaction that nobody has signed up with the name meanwhile.
+fn requires_no_password(proposal: Proposal, user: &Urn) -> Proposal {
+    let owner = user.clone();
+    let is_missing = move |current: Option<CorpUserCredentials>| match current {
+        Some(credentials) if is_ours(&credentials) => Err(not_linked(&owner)),
+        _ => Ok(()),
+    };
+    proposal.requires_value(user, AspectName::CORP_USER_CREDENTIALS, is_missing)
+}
+
+/// Whether a provider did not sign in a user because the account has a password.
+pub fn is_not_linked(error: &Error) -> bool {
+    error.kind() == ErrorKind::Conflict(ConflictReason::PasswordExists)
 }
 
 fn is_inactive(error: &Error) -> bool {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::access::scope;
 use crate::caller::Origin;
-use crate::external_record::restoration;
+use crate::external_record::reset;
 use crate::people::{
     NewUser, USER_CREATORS, active_user, check_new_user, is_reserved, with_active_status,
 };
@@ -23,7 +23,7 @@ use crate::proposal::{Change, Proposal, Requirement};
 use crate::secret::{hash_of, random};
 use crate::sessions::SignIn;
 use crate::stored::aspect_value;
-use crate::{Caller, Catalog, Error};
+use crate::{Caller, Catalog, ConflictReason, Error};
 
 pub(crate) const ENTITY: &str = "inviteToken";
 pub const INVITE_TTL_MS: EpochMillis = 7 * 24 * 60 * 60 * 1000;
@@ -146,6 +146,17 @@ impl Catalog {
                 user.key()
             )));
         }
+        // Owners and others may be named before they have an account.
+        if self.is_referred_to(&user, &[]).await? {
+            return Err(Error::conflict(
+                ConflictReason::AlreadyExists,
+                format!(
+                    "the name {} is in use in the catalog, for example as an owner: choose another name, or have an \
+                     administrator add you ('docent user add')",
+                    user.key()
+                ),
+            ));
+        }
         let password = &sign_up.user.password;
         let credentials = self.inner.hashing.credentials(password).await?;
         let mut proposals = new_account(sign_up, credentials, &invitation)?;
@@ -254,7 +265,7 @@ fn new_account(
         requires_invitation(info, invitation),
         remember,
         with_active_status(&user),
-        restoration(&user)?,
+        reset(&user)?,
     ];
     proposals.extend(invitation.role.as_ref().map(|role| with_role(&user, role)));
     Ok(proposals)

@@ -17,6 +17,7 @@
 //! block that builds proposals and calls [`Catalog::apply`]. See docs/adding-a-mutation.md.
 
 pub mod access;
+mod accounts;
 pub mod action_requests;
 pub mod activity;
 mod apply;

@@ -8,10 +8,10 @@
 //! Signing in begins a session ([`crate::sessions`]). This module must not know how a password is
 //! entered.
 
-mod account;
 mod common;
 mod details;
 pub(crate) mod device;
+mod memberships;
 pub(crate) mod password;
 pub(crate) mod throttle;
 
@@ -22,7 +22,7 @@ use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, AspectRow, ReadRequest};
 use serde_json::{Value, json};
 
-use crate::external_record::{removal, restoration};
+use crate::external_record::{link, removal, reset, restoration};
 use crate::lifecycle::is_removed;
 use crate::privilege::{self as p, Privilege};
 use crate::proposal::{Change, Proposal, Requirement, require_all};
@@ -30,6 +30,7 @@ use crate::stored::aspect_value;
 use crate::target::Target;
 use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind, SYSTEM_ACTOR};
 pub(crate) use details::check_display_name;
+pub(crate) use memberships::{MEMBERSHIPS, has_member};
 use password::is_ours;
 
 pub use password::Password;
@@ -200,7 +201,12 @@ impl Catalog {
             })
         };
         let mut proposals = Vec::new();
-        if self.account_status(user).await? == AccountStatus::Removed {
+        let status_before = self.account_status(user).await?;
+        proposals.push(match status_before {
+            AccountStatus::Unknown => reset(user)?,
+            _ => restoration(user)?,
+        });
+        if status_before == AccountStatus::Removed {
             let aspect = AspectName::CORP_USER_CREDENTIALS;
             proposals.push(Proposal::new(user.clone(), Change::DeleteAspect { aspect }));
             proposals.push(Proposal::new(user.clone(), Change::RevokeAccess));
@@ -208,7 +214,6 @@ impl Catalog {
             proposals.push(end_sessions(user));
         }
         proposals.extend([
-            restoration(user)?,
             Proposal::edit(user.clone(), AspectName::CORP_USER_CREDENTIALS, credentials),
             Proposal::edit(
                 user.clone(),
@@ -283,6 +288,22 @@ impl Catalog {
             }
         }
         self.apply_authorized(caller, proposals).await?;
+        Ok(())
+    }
+
+    /// Lets identity providers sign in a user who has a password.
+    pub async fn link_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
+        self.authorize(caller, USER_MANAGERS, None).await?;
+        check_user(user)?;
+        if is_reserved(user) {
+            return Err(Error::forbidden(format!(
+                "the user name {} is reserved: an identity provider cannot sign it in",
+                user.key()
+            )));
+        }
+        self.expect_person(user).await?;
+        let link = link(user)?.requires_existing(user, unknown(user));
+        self.apply_authorized(caller, vec![link]).await?;
         Ok(())
     }
 
@@ -403,7 +424,7 @@ impl Catalog {
         self.are_stored(&keys).await
     }
 
-    async fn has_password(&self, user: &Urn) -> Result<bool, Error> {
+    pub(crate) async fn has_password(&self, user: &Urn) -> Result<bool, Error> {
         let credentials = self.credentials_of(user).await?;
         Ok(credentials.as_ref().is_some_and(is_ours))
     }

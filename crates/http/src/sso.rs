@@ -6,10 +6,10 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use cookie::time::Duration;
-use docent_catalog::external_users::ExternalUser;
+use docent_catalog::external_users::{ExternalUser, is_not_linked};
 use docent_catalog::sessions::SignIn;
 use docent_catalog::{Caller, Catalog, Error, ErrorKind};
 use docent_oidc::{Callback, IdToken, Identity, OidcError, Provider, SIGN_IN_MS, TrustedIssuer};
@@ -65,6 +65,8 @@ enum Failure {
     Name,
     /// The account is unknown, suspended or removed.
     Account,
+    /// The account has a password, which may be somebody else's.
+    Password,
 }
 
 impl Failure {
@@ -76,6 +78,7 @@ impl Failure {
             Self::Expired => "expired",
             Self::Name => "name",
             Self::Account => "account",
+            Self::Password => "password",
         }
     }
 }
@@ -163,9 +166,14 @@ pub(crate) async fn callback(
         .sign_in_external(&external, client.address(), CALLBACK)
         .await
     {
-        Err(error) if is_name_error(&error) => {
+        Err(error) if is_name_error(&error) || is_not_linked(&error) => {
             tracing::warn!(provider = id, %error, "a sign-in at {id} failed: {error}");
-            return Ok((ended, failed(Failure::Name)).into_response());
+            let failure = if is_not_linked(&error) {
+                Failure::Password
+            } else {
+                Failure::Name
+            };
+            return Ok((ended, failed(failure)).into_response());
         }
         outcome => outcome?,
     };
@@ -221,6 +229,14 @@ pub(crate) async fn authenticate(
                 issuer.settings().issuer
             );
             Ok(None)
+        }
+        Err(error) if is_not_linked(&error) => {
+            tracing::warn!(
+                "a token of {} was rejected: {error}",
+                issuer.settings().issuer
+            );
+            let message = error.to_string();
+            Err(ErrorResponse::new(StatusCode::FORBIDDEN, message))
         }
         caller => Ok(caller?),
     }

@@ -331,6 +331,10 @@ pub struct ExternalUserInfo {
     /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups_issued_at: Option<EpochMillis>,
+    /// Since when identity providers sign in the user; `None` if they have not, and the user may
+    /// have got a password from somebody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linked_at: Option<EpochMillis>,
 }
 
 /// An invitation to sign up, stored under the hash of its secret.

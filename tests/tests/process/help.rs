@@ -77,6 +77,7 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
     expect(&["user", "list"], &["--all"])?;
     expect(&["user", "suspend"], &[])?;
     expect(&["user", "resume"], &[])?;
+    expect(&["user", "link"], &["--all"])?;
     let audit = [
         "--since",
         "--until",

@@ -1,11 +1,11 @@
 //! Users of identity providers: creation, groups, and who is never signed in.
 
-use docent_catalog::external_users::ExternalUser;
+use docent_catalog::external_users::{ExternalUser, is_not_linked};
 use docent_catalog::invitations::SignUp;
 use docent_catalog::people::{NewUser, Password};
 use docent_catalog::service_accounts::NewServiceAccount;
 use docent_catalog::sessions::SignIn;
-use docent_catalog::{AspectKey, Caller, Change, ErrorKind, Proposal};
+use docent_catalog::{AspectKey, Caller, Change, ConflictReason, Error, ErrorKind, Proposal};
 use docent_model::{AspectName, Urn};
 use docent_store::ReadRequest;
 use serde_json::{Value, json};
@@ -267,6 +267,114 @@ async fn authenticate(fixture: &Fixture, token: &str, user: &ExternalUser) -> Op
         .map(|caller| caller.actor().to_string())
 }
 
+fn new_ada() -> NewUser {
+    NewUser {
+        user: Urn::new("corpuser", "ada").unwrap(),
+        display_name: None,
+        email: None,
+        password: Password::new("correct horse battery").unwrap(),
+    }
+}
+
+/// What somebody with an invite link can do.
+async fn sign_up_as_ada(fixture: &Fixture) -> Result<SignIn, Error> {
+    let (catalog, system) = (&fixture.catalog, Caller::system());
+    let invited = catalog.create_invite_token(&system, None, false).await;
+    let sign_up = SignUp {
+        user: new_ada(),
+        title: None,
+        invite_token: invited.unwrap(),
+    };
+    catalog.sign_up(sign_up, None, "test").await
+}
+
+/// Fails if a provider signs in ada, or one of its tokens is accepted.
+async fn is_not_linked_as_ada(fixture: &Fixture) {
+    let user = in_groups(&["admins"]);
+    let signed_in = fixture.catalog.sign_in_external(&user, None, "test").await;
+    let verify = async || Ok(Some((user, i64::MAX)));
+    let authenticated = fixture
+        .catalog
+        .authenticate_external("token", None, verify)
+        .await;
+    for error in [signed_in.unwrap_err(), authenticated.unwrap_err()] {
+        assert!(is_not_linked(&error), "{error}");
+        assert!(
+            error.message().contains("'docent user link ada'"),
+            "{error}"
+        );
+    }
+    assert_eq!(groups_of_ada(fixture).await, None);
+}
+
+#[tokio::test]
+async fn a_provider_does_not_sign_in_an_account_with_a_password_until_it_is_linked() {
+    let fixture = Fixture::enforced().await;
+    let (catalog, system) = (&fixture.catalog, Caller::system());
+    sign_up_as_ada(&fixture).await.unwrap();
+    is_not_linked_as_ada(&fixture).await;
+    let urn = Urn::new("corpuser", "ada").unwrap();
+    for _ in 0..2 {
+        catalog.link_user(&system, &urn).await.unwrap();
+        sign_in(&fixture, &in_groups(&["admins"])).await.unwrap();
+    }
+    let admins = json!(["urn:li:corpGroup:admins"]);
+    assert_eq!(groups_of_ada(&fixture).await, Some(admins));
+
+    for (name, kind) in [
+        ("datahub", ErrorKind::Forbidden),
+        ("nobody", ErrorKind::NoEntity),
+    ] {
+        let urn = Urn::new("corpuser", name).unwrap();
+        let error = catalog.link_user(&system, &urn).await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{name}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_password_from_an_administrator_does_not_keep_a_user_of_a_provider_out() {
+    let fixture = Fixture::enforced().await;
+    let (catalog, system) = (&fixture.catalog, Caller::system());
+    let urn = Urn::new("corpuser", "ada").unwrap();
+    // Ingestion has named the user before.
+    let info = json!({"active": true, "displayName": "Ada"});
+    write_as_operator(catalog, vec![upsert(&urn, "corpUserInfo", &info)]).await;
+    sign_in(&fixture, &ada()).await.unwrap();
+    let password = Password::new("correct horse battery").unwrap();
+    catalog
+        .set_password(&system, &urn, &password)
+        .await
+        .unwrap();
+    sign_in(&fixture, &in_groups(&["admins"])).await.unwrap();
+}
+
+#[tokio::test]
+async fn signing_up_with_the_name_of_a_deleted_user_does_not_inherit_the_link() {
+    let fixture = Fixture::enforced().await;
+    sign_in(&fixture, &ada()).await.unwrap();
+    let user = Urn::new("corpuser", "ada").unwrap();
+    let delete = Proposal::new(user, Change::DeleteEntity);
+    write_as_operator(&fixture.catalog, vec![delete]).await;
+    sign_up_as_ada(&fixture).await.unwrap();
+    is_not_linked_as_ada(&fixture).await;
+}
+
+#[tokio::test]
+async fn nobody_signs_up_with_a_name_that_the_catalog_refers_to() {
+    let fixture = Fixture::enforced().await;
+    let owner = json!([{"owner": "urn:li:corpuser:ada", "type": "DATAOWNER"}]);
+    let stamp = json!({"time": 0, "actor": "urn:li:corpuser:datahub"});
+    let ownership = json!({"owners": owner, "lastModified": stamp});
+    let ownership = upsert(&crate::dataset("ledger"), "ownership", &ownership);
+    write_as_operator(&fixture.catalog, vec![ownership]).await;
+    let error = sign_up_as_ada(&fixture).await.unwrap_err();
+    let taken = ErrorKind::Conflict(ConflictReason::AlreadyExists);
+    assert_eq!(error.kind(), taken, "{error}");
+    // An administrator knows who ada is.
+    let added = fixture.catalog.add_user(&Caller::system(), new_ada()).await;
+    added.unwrap();
+}
+
 #[tokio::test]
 async fn a_removed_user_stays_out_until_somebody_lets_the_user_back_in() {
     let fixture = Fixture::enforced().await;
@@ -301,23 +409,14 @@ async fn a_removed_user_stays_out_until_somebody_lets_the_user_back_in() {
     assert!(is_in().await);
     remove().await;
 
-    let new = NewUser {
-        user: urn.clone(),
-        display_name: None,
-        email: None,
-        password: Password::new("correct horse battery").unwrap(),
-    };
+    let new = new_ada();
     catalog.add_user(&system, new.clone()).await.unwrap();
+    catalog.link_user(&system, &urn).await.unwrap();
     assert!(is_in().await);
     remove().await;
 
-    let invited = catalog.create_invite_token(&system, None, false).await;
-    let sign_up = SignUp {
-        user: new,
-        title: None,
-        invite_token: invited.unwrap(),
-    };
-    catalog.sign_up(sign_up, None, "test").await.unwrap();
+    sign_up_as_ada(&fixture).await.unwrap();
+    catalog.link_user(&system, &urn).await.unwrap();
     assert!(is_in().await);
 
     let nobody = Urn::new("corpuser", "nobody").unwrap();

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use comfy_table::{Table, presets};
-use docent_catalog::people::{NewUser, Password, User};
-use docent_catalog::{ConflictReason, ErrorKind};
+use docent_catalog::people::{ADMINISTRATOR, NewUser, Password, User};
+use docent_catalog::{Catalog, ConflictReason, ErrorKind};
+use tokio::runtime::Runtime;
 
 use super::{catalog, operator, printable, runtime, say, user_urn};
 use crate::engine::OpenMode;
@@ -57,6 +58,15 @@ pub(crate) enum UserCommand {
     Resume {
         /// The user name
         user: String,
+    },
+    /// Let an identity provider sign in an account that has a password
+    Link {
+        /// The user name
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        user: Option<String>,
+        /// All accounts that have a password now, except for datahub
+        #[arg(long)]
+        all: bool,
     },
 }
 
@@ -128,7 +138,32 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
             resumed.map_err(hint_at_list)?;
             say(format!("{} is active again", user.key()));
         }
+        UserCommand::Link { user, .. } => link(store, user.as_deref())?,
     }
+    Ok(())
+}
+
+/// Links one user, or all with a password.
+fn link(store: &StoreFlags, user: Option<&str>) -> Result<()> {
+    let user = user.map(user_urn).transpose()?;
+    let operator = operator("docent user link");
+    let runtime = runtime()?;
+    let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
+    if let Some(user) = user {
+        let linked = runtime.block_on(catalog.link_user(&operator, &user));
+        linked.map_err(hint_at_list)?;
+        say(format!("{} is linked to identity providers", user.key()));
+        return Ok(());
+    }
+    let mut count = 0;
+    each_user(&runtime, &catalog, false, |user| {
+        if user.has_password && user.urn.key() != ADMINISTRATOR {
+            runtime.block_on(catalog.link_user(&operator, &user.urn))?;
+            count += 1;
+        }
+        Ok(())
+    })?;
+    say(format!("accounts linked to identity providers: {count}"));
     Ok(())
 }
 
@@ -148,22 +183,11 @@ fn list(store: &StoreFlags, all: bool) -> Result<()> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(["USER", "NAME", "EMAIL", "PASSWORD", "STATUS"]);
-    let mut after = None;
-    let mut count = 0;
-    loop {
-        let page = catalog.list_users(all, after.as_ref(), PAGE);
-        let page = runtime.block_on(page)?;
-        let last = page.len() < PAGE;
-        count += page.len();
-        after = page.last().map(|user| user.urn.clone());
-        for user in page {
-            table.add_row(row(user));
-        }
-        if last {
-            break;
-        }
-    }
-    if count == 0 {
+    each_user(&runtime, &catalog, all, |user| {
+        table.add_row(row(user));
+        Ok(())
+    })?;
+    if table.is_empty() {
         say("no accounts; create one with 'docent user add NAME'");
         return Ok(());
     }
@@ -171,6 +195,25 @@ fn list(store: &StoreFlags, all: bool) -> Result<()> {
         say(line.trim_end());
     }
     Ok(())
+}
+
+/// Calls `visit` with all users, or with those that have credentials.
+fn each_user(
+    runtime: &Runtime,
+    catalog: &Catalog,
+    all: bool,
+    mut visit: impl FnMut(User) -> Result<()>,
+) -> Result<()> {
+    let mut after = None;
+    loop {
+        let page = runtime.block_on(catalog.list_users(all, after.as_ref(), PAGE))?;
+        let is_last = page.len() < PAGE;
+        after = page.last().map(|user| user.urn.clone());
+        page.into_iter().try_for_each(&mut visit)?;
+        if is_last {
+            return Ok(());
+        }
+    }
 }
 
 fn row(user: User) -> [String; 5] {

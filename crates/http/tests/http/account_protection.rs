@@ -75,6 +75,12 @@ async fn editors_neither_soft_delete_nor_restore_people_with_rights() {
     let (system, ada) = (Caller::system(), [Urn::parse(ADA).unwrap()]);
     app.catalog.assign_role(&system, &ada, None).await.unwrap();
     assert_eq!(set(&editor, ADA, true).await, StatusCode::OK);
+    // So is somebody whom an administrator has removed.
+    let external = Urn::parse(EXTERNAL).unwrap();
+    app.catalog.remove_user(&system, &external).await.unwrap();
+    let info = json!({"active": true});
+    app.ingest(EXTERNAL, "corpUserInfo", &info).await;
+    assert_eq!(set(&editor, EXTERNAL, true).await, StatusCode::OK);
 }
 
 async fn delete_references(app: &App, token: &str, urn: &str) -> (StatusCode, Value) {

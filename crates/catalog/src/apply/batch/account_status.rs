@@ -2,20 +2,12 @@
 
 use docent_model::aspects::SYSTEM_ACTOR;
 use docent_model::{AspectName, Urn};
-use serde_json::Value;
 
 use super::{Batch, Prepared};
 use crate::lifecycle::is_removed;
-use crate::people::{ADMINISTRATOR, is_protected, is_suspended};
+use crate::people::{ADMINISTRATOR, MEMBERSHIPS, has_member, is_protected, is_suspended};
 use crate::proposal::{Change, Proposal};
 use crate::{Error, external_record};
-
-/// What the rights of a user come from.
-pub(crate) const MEMBERSHIPS: [AspectName; 3] = [
-    AspectName::GROUP_MEMBERSHIP,
-    AspectName::NATIVE_GROUP_MEMBERSHIP,
-    AspectName::ROLE_MEMBERSHIP,
-];
 
 /// Each of the flags alone blocks a user, so each is compared: a user who is both removed and
 /// suspended stays blocked when one of them is lifted.
@@ -67,14 +59,15 @@ impl Batch<'_> {
         Err(Error::forbidden(message).naming(urn))
     }
 
-    /// Whether a user has a password, or the record of an identity provider.
+    /// Whether a user has a password, or an identity provider signs in the user.
     async fn has_credentials(&mut self, user: &Urn) -> Result<bool, Error> {
         let credentials = self.get(user, AspectName::CORP_USER_CREDENTIALS).await?;
         if credentials.is_some() {
             return Ok(true);
         }
         let record = external_record::key(user)?;
-        Ok(self.get(&record.urn, record.aspect).await?.is_some())
+        let record = self.get(&record.urn, record.aspect).await?;
+        Ok(external_record::is_of_user(&record))
     }
 
     /// Ends the sessions of a user who is suspended or removed now: they must not go on if the user
@@ -110,13 +103,6 @@ impl Batch<'_> {
             memberships,
         })
     }
-}
-
-/// Whether one of [`MEMBERSHIPS`] has a group or role. Each has one list.
-pub(crate) fn has_member(membership: &str) -> bool {
-    let value = serde_json::from_str::<Value>(membership);
-    let is_full = |list: &Value| list.as_array().is_some_and(|list| !list.is_empty());
-    value.is_ok_and(|value| value.as_object().is_some_and(|it| it.values().any(is_full)))
 }
 
 fn may_delete(change: &Change) -> bool {

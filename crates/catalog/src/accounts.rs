@@ -3,8 +3,7 @@
 use docent_model::{AspectName, Urn};
 use docent_store::{AspectKey, ReadRequest};
 
-use super::is_protected;
-use crate::apply::{MEMBERSHIPS, has_member};
+use crate::people::{MEMBERSHIPS, has_member, is_protected};
 use crate::{Catalog, Error, external_record, sessions, tokens};
 
 impl Catalog {
@@ -18,13 +17,15 @@ impl Catalog {
             AspectKey::new(user, AspectName::CORP_USER_CREDENTIALS),
             external_record::key(user)?,
         ];
-        let credentials = keys.len();
         keys.extend(MEMBERSHIPS.map(|aspect| AspectKey::new(user, aspect)));
         let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
-        let (credentials, memberships) = rows.split_at(credentials);
-        let mut memberships = memberships.iter().flatten();
-        if credentials.iter().any(Option::is_some)
-            || memberships.any(|row| has_member(&row.metadata))
+        if let [credentials, record, memberships @ ..] = rows.as_slice()
+            && (credentials.is_some()
+                || external_record::is_of_user(record)
+                || memberships
+                    .iter()
+                    .flatten()
+                    .any(|row| has_member(&row.metadata)))
         {
             return Ok(true);
         }
