@@ -146,6 +146,36 @@ fn the_access_document_lists_every_privilege() -> anyhow::Result<()> {
 }
 
 /// Returns the names of the fields of `Query` and `Mutation`.
+/// A promise whose test was renamed has no proof.
+#[test]
+fn every_test_that_the_reliability_document_names_exists() -> anyhow::Result<()> {
+    let document = fs::read_to_string(repository_root().join("docs/RELIABILITY.md"))?;
+    let rows = document.lines().filter(|line| line.starts_with('|'));
+    let tests = rows.filter_map(|row| row.split('|').nth(2));
+    let names: Vec<&str> = tests
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .collect();
+    ensure!(names.len() > 100, "only {} tests are named", names.len());
+    let mut sources = String::new();
+    for path in files()? {
+        let is_source = ["rs", "mjs", "ts"].map(OsStr::new);
+        if path.extension().is_some_and(|it| is_source.contains(&it)) {
+            sources += &fs::read_to_string(&path)?;
+        }
+    }
+    let is_missing = |name: &&&str| {
+        let declared = [
+            format!("fn {name}("),
+            format!("\"{name}\""),
+            format!("'{name}'"),
+        ];
+        !declared.iter().any(|it| sources.contains(it))
+    };
+    let missing: Vec<_> = names.iter().filter(is_missing).collect();
+    ensure!(missing.is_empty(), "no test has these names: {missing:?}");
+    Ok(())
+}
+
 fn root_fields() -> anyhow::Result<Vec<String>> {
     let mut fields = Vec::new();
     for entry in fs::read_dir(repository_root().join("crates/graphql/schema"))? {
