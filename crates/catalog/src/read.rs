@@ -1,6 +1,5 @@
 //! Reads of stored aspects, edges and entity lists.
 
-use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use docent_model::aspects::SYSTEM_ACTOR;
@@ -31,9 +30,6 @@ const MAX_RELATIONSHIP_NAMES: usize = 100;
 
 /// The most URNs of one list.
 const MAX_URNS: usize = 10_000;
-
-/// How many aspects are read at once to find out whether they are stored.
-const STORED_CHUNK: usize = 16;
 
 /// The largest offset of a list of URNs. The store reads the URNs before it, too.
 const MAX_URNS_START: usize = 1_000_000;
@@ -84,16 +80,8 @@ impl Catalog {
     /// Whether each aspect is stored, secret ones included; of a time series whether it has any
     /// point.
     pub async fn are_stored(&self, keys: &[AspectKey]) -> Result<Vec<bool>, Error> {
-        // Requests may repeat a key, and aspects can be large.
-        let distinct: BTreeSet<&AspectKey> = keys.iter().collect();
-        let distinct: Vec<AspectKey> = distinct.into_iter().cloned().collect();
-        let mut stored: HashSet<&AspectKey> = HashSet::new();
-        for chunk in distinct.chunks(STORED_CHUNK) {
-            let rows = self.read_current_unfiltered(chunk).await?;
-            let found = chunk.iter().zip(rows).filter(|(_, row)| row.is_some());
-            stored.extend(found.map(|(key, _)| key));
-        }
-        Ok(keys.iter().map(|key| stored.contains(key)).collect())
+        let rows = self.read_current_unfiltered(keys).await?;
+        Ok(rows.iter().map(Option::is_some).collect())
     }
 
     async fn read_current_unfiltered(&self, keys: &[AspectKey]) -> Result<Vec<AspectRow>, Error> {

@@ -4,7 +4,7 @@
 //! Every write is durable before its response, so the status comes from the store. Write routes are
 //! wrapped in [`traced`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use axum::extract::{Request, State};
@@ -12,7 +12,7 @@ use axum::http::{HeaderValue, header::HeaderName};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::MethodRouter;
-use docent_catalog::{AspectKey, Caller};
+use docent_catalog::{AspectKey, Caller, Catalog};
 use serde_json::{Value, json};
 
 use crate::AppState;
@@ -20,6 +20,7 @@ use crate::auth::{Authenticated, KnownCaller};
 use crate::body::JsonBody;
 use crate::error::ErrorResponse;
 use crate::query::{Parameters, Path};
+use crate::reply_budget::READ_CHUNK;
 use crate::wire::{parse, parse_aspect, parse_urn, reply};
 
 const HEADER: HeaderName = HeaderName::from_static("traceparent");
@@ -103,7 +104,8 @@ pub(crate) async fn write_status(
             keys.push(AspectKey::new(&urn, parse_aspect(name)?));
         }
     }
-    let mut stored = state.catalog().are_stored(&keys).await?.into_iter();
+    let stored = stored_among(state.catalog(), &keys).await?;
+    let mut stored = keys.iter().map(|key| stored.contains(key));
     let mut statuses: BTreeMap<&str, BTreeMap<&str, Value>> = BTreeMap::new();
     for (text, names) in &requested {
         let mut of_entity = BTreeMap::new();
@@ -117,6 +119,23 @@ pub(crate) async fn write_status(
         }
     }
     Ok(reply(&statuses))
+}
+
+/// The aspects among these that are stored. A request may repeat them, and they can be large.
+async fn stored_among<'k>(
+    catalog: &Catalog,
+    keys: &'k [AspectKey],
+) -> Result<HashSet<&'k AspectKey>, ErrorResponse> {
+    let distinct: HashSet<&AspectKey> = keys.iter().collect();
+    let distinct: Vec<&AspectKey> = distinct.into_iter().collect();
+    let mut stored = HashSet::new();
+    for chunk in distinct.chunks(READ_CHUNK) {
+        let read: Vec<AspectKey> = chunk.iter().copied().cloned().collect();
+        let found = catalog.are_stored(&read).await?;
+        let found = chunk.iter().zip(found).filter(|(_, is_stored)| *is_stored);
+        stored.extend(found.map(|(key, _)| *key));
+    }
+    Ok(stored)
 }
 
 fn status(is_stored: bool) -> Value {

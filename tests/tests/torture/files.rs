@@ -63,7 +63,7 @@ fn an_index_that_is_overwritten_while_serving_is_built_again_at_the_next_start()
     tags.verify_search(&server)?;
     for file in index_files(&server)? {
         let length = fs::metadata(&file)?.len();
-        // Replaced, as a careless copy does: the server has the old one mapped.
+        // Replaced, as a careless copy does: the server has the old one in memory.
         fs::remove_file(&file)?;
         fs::write(&file, vec![0xa5; usize::try_from(length)?])?;
     }
@@ -75,7 +75,8 @@ fn an_index_that_is_overwritten_while_serving_is_built_again_at_the_next_start()
     tags.verify_search(&server)
 }
 
-/// The server has the file mapped, so its searches read the damage.
+/// The files are small, so the server has them in memory. Searches would read the damage of larger
+/// ones, which are mapped.
 #[test]
 fn an_index_that_is_garbled_in_place_while_serving_is_built_again_at_the_next_start()
 -> anyhow::Result<()> {

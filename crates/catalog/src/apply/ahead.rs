@@ -124,11 +124,7 @@ impl Catalog {
     ) -> Result<Ahead, Error> {
         // Lists before this one may have changed the values.
         let keys: Vec<AspectKey> = changes.iter().map(|change| change.key.clone()).collect();
-        let read = ReadRequest {
-            rows: &keys,
-            ..ReadRequest::default()
-        };
-        let rows = self.store().read(read).await?.rows;
+        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
         let compute = || {
             let work = PatchBudget::default();
             let mut bytes = 0;
