@@ -50,14 +50,14 @@ pub(crate) struct OpenFiles(Arc<Mutex<Known>>);
 struct Known {
     files: HashMap<PathBuf, OpenFile>,
     checked: Option<Instant>,
-    /// Small files, which readers open again with every commit.
-    contents: HashMap<PathBuf, OwnedBytes>,
 }
 
 #[derive(Debug)]
 struct OpenFile {
     inode: u64,
     length: u64,
+    /// That of a small file, which readers open again with every commit.
+    content: Option<OwnedBytes>,
 }
 
 impl OpenFiles {
@@ -76,31 +76,25 @@ impl OpenFiles {
         found.map(|(path, _)| path.clone())
     }
 
-    /// The content of a small file that was opened before, and not replaced since.
-    fn content(&self, path: &Path, metadata: &Metadata) -> Option<OwnedBytes> {
+    /// The content of a small file that was opened before, also if others deleted or replaced it.
+    fn content(&self, path: &Path) -> Option<OwnedBytes> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let opened = known.files.get(path)?;
-        let content = known.contents.get(path)?;
-        let is_same = opened.inode == metadata.ino() && metadata.len() <= opened.length;
-        is_same.then(|| content.clone())
+        known.files.get(path)?.content.clone()
     }
 
     fn add(&self, path: PathBuf, metadata: &Metadata, content: Option<OwnedBytes>) {
         let opened = OpenFile {
             inode: metadata.ino(),
             length: metadata.len(),
+            content,
         };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known
-            .contents
-            .extend(content.map(|bytes| (path.clone(), bytes)));
         known.files.insert(path, opened);
     }
 
     fn remove(&self, path: &Path) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.files.remove(path);
-        known.contents.remove(path);
     }
 }
 
@@ -121,13 +115,13 @@ impl CacheDirectory {
 impl Directory for CacheDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         let whole = self.path.join(path);
+        if let Some(content) = self.files.content(&whole) {
+            return Ok(Arc::new(content));
+        }
         let metadata = fs::metadata(&whole).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(path.to_owned()),
             _ => OpenReadError::wrap_io_error(error, path.to_owned()),
         })?;
-        if let Some(content) = self.files.content(&whole, &metadata) {
-            return Ok(Arc::new(content));
-        }
         if metadata.len() <= MAX_SMALL_FILE_BYTES {
             let content = OwnedBytes::new(self.mapped.atomic_read(path)?);
             self.files.add(whole, &metadata, Some(content.clone()));
@@ -148,6 +142,7 @@ impl Directory for CacheDirectory {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
+        self.files.remove(&self.path.join(path));
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)
