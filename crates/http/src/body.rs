@@ -155,6 +155,14 @@ impl PartialBody {
     fn has_room(&self, more: usize) -> bool {
         self.bytes.capacity() - self.bytes.len() >= more
     }
+
+    /// The body, with the memory of its bytes alone.
+    fn finish(mut self) -> Bytes {
+        self.bytes.shrink_to_fit();
+        let unused = self.reserved.num_permits().saturating_sub(self.bytes.len());
+        drop(self.reserved.split(unused));
+        reserved_bytes(self.bytes, self.reserved)
+    }
 }
 
 impl BodyBudget {
@@ -166,7 +174,8 @@ impl BodyBudget {
         }
     }
 
-    /// Reserves memory for what has arrived, so that a large Content-Length alone reserves nothing.
+    /// Reserves memory when a part has arrived, so that a large Content-Length alone reserves
+    /// nothing.
     async fn read(&self, mut body: Body, max: usize) -> Result<Bytes, ErrorResponse> {
         let announced = body.size_hint().exact();
         let announced = announced.and_then(|length| usize::try_from(length).ok());
@@ -198,12 +207,12 @@ impl BodyBudget {
             buffer.bytes.extend_from_slice(&chunk);
             partial = Some(buffer);
         }
-        let whole = partial.map(|partial| reserved_bytes(partial.bytes, partial.reserved));
-        Ok(whole.unwrap_or_default())
+        Ok(partial.map(PartialBody::finish).unwrap_or_default())
     }
 
-    /// Moves a body to a buffer with room for more bytes. Both buffers count meanwhile. A small
-    /// body gets all that a small one may take at once, so it never takes more.
+    /// Moves a body to a buffer with room for more bytes: for all that a small one may take, then
+    /// for the whole body. Large bodies that grew in steps would hold memory that others wait for,
+    /// and wait for the memory of others.
     async fn grow(
         &self,
         full: Option<PartialBody>,
@@ -216,9 +225,8 @@ impl BodyBudget {
         let capacity = if needed <= max_small {
             max_small.min(limit)
         } else {
-            needed.max(2 * received.len()).min(limit)
+            limit.max(needed)
         };
-        let capacity = capacity.max(needed);
         let reserved = self.received.reserve(capacity, self.max_wait).await?;
         let mut bytes = Vec::with_capacity(capacity);
         bytes.extend_from_slice(received);
@@ -327,7 +335,7 @@ mod tests {
         let stalled = async || {
             let sent = futures_util::stream::iter(["12", "345", "678"].map(Ok::<_, Infallible>));
             let body = Body::from_stream(sent.chain(futures_util::stream::pending()));
-            budget.read(body, 100).await
+            budget.read(body, 20).await
         };
         let (mut first, mut second) = (pin!(stalled()), pin!(stalled()));
         let mut parsed = pin!(budget.reserve_parsed(18));
@@ -337,7 +345,7 @@ mod tests {
         let mut waiting = pin!(budget.reserve_parsed(9));
         assert!(poll_once(waiting.as_mut()).await.is_none());
 
-        let mut small = pin!(budget.read(chunked(&["1", "2"]), 100));
+        let mut small = pin!(budget.read(chunked(&["1", "2"]), 20));
         assert_eq!(poll_once(small.as_mut()).await.unwrap().unwrap(), "12");
         let mut small = pin!(budget.reserve_parsed(2));
         assert!(poll_once(small.as_mut()).await.unwrap().is_ok());
@@ -353,6 +361,23 @@ mod tests {
         }
     }
 
+    /// Two bodies arrive at the same time, and only one of them fits.
+    #[tokio::test]
+    async fn large_bodies_that_arrive_together_do_not_wait_for_each_other() {
+        let budget = budget(10);
+        let arrive = async || {
+            let chunks = futures_util::stream::iter(["123", "456", "78"]);
+            let chunks = chunks.then(async |chunk| {
+                tokio::task::yield_now().await;
+                Ok::<_, Infallible>(chunk)
+            });
+            let whole = budget.read(Body::from_stream(chunks.boxed()), 8).await;
+            whole.map(|whole| whole.len())
+        };
+        let (first, second) = tokio::join!(arrive(), arrive());
+        assert_eq!((first.unwrap(), second.unwrap()), (8, 8));
+    }
+
     /// Each chunk is a part of a buffer of the connection, which it would keep.
     #[tokio::test]
     async fn bodies_in_chunks_of_one_byte_take_the_memory_of_their_bytes() {
@@ -365,18 +390,24 @@ mod tests {
             Ok::<_, Infallible>(Bytes::from_owner(chunk))
         });
         let chunks = futures_util::stream::iter(chunks.collect::<Vec<_>>());
-        let body = Body::from_stream(chunks.chain(futures_util::stream::pending()));
-        let mut stalled = Box::pin(budget.read(body, MAX_BODY_BYTES));
+        let (end, ended) = tokio::sync::oneshot::channel::<()>();
+        let last = futures_util::stream::once(async {
+            let _ = ended.await;
+            Ok(Bytes::new())
+        });
+        let body = Body::from_stream(chunks.chain(last));
+        let mut read = Box::pin(budget.read(body, MAX_BODY_BYTES));
         while Arc::strong_count(&count) > 1 {
-            assert!(poll_once(stalled.as_mut()).await.is_none());
+            assert!(poll_once(read.as_mut()).await.is_none());
             let left = Arc::strong_count(&count);
             assert!(left < SENT, "{left} chunks are in memory");
         }
-        let (small, large) = budget.received.free();
-        assert_eq!(small, free.0, "the body is large");
-        let reserved = free.1 - large;
-        assert!((SENT..2 * SENT).contains(&reserved), "{reserved}");
-        drop(stalled);
+        let large = |reserved| (free.0, free.1 - reserved);
+        assert_eq!(budget.received.free(), large(MAX_BODY_BYTES));
+        end.send(()).unwrap();
+        let whole = read.await.unwrap();
+        assert_eq!(budget.received.free(), large(SENT));
+        drop(whole);
         assert_eq!(budget.received.free(), free);
     }
 
@@ -392,8 +423,7 @@ mod tests {
     fn the_shares_suffice_for_every_connection_and_for_the_largest_request() {
         let connections = crate::server::ConnectionLimits::default().total;
         assert!(RECEIVED.small >= connections * RECEIVED.max_small);
-        // The largest body is moved from a buffer of half its size.
-        const { assert!(RECEIVED.large >= 2 * MAX_BODY_BYTES) };
+        const { assert!(RECEIVED.large >= MAX_BODY_BYTES) };
         const { assert!(PARSED.large >= MAX_PARSED_SHARE * MAX_BODY_BYTES) };
     }
 }
