@@ -17,7 +17,7 @@ use http_body_util::BodyExt as _;
 use crate::AppState;
 use crate::deadline::{Deadline, MAX_READ_TIME};
 use crate::error::ErrorResponse;
-use crate::memory::{MIB, ReservedMemory, ShareSizes, Shares, reserved_bytes};
+use crate::memory::{MIB, ReservedMemory, Share, Shares, reserved_bytes};
 use crate::parsed_size::{check_parsed, deeply_parsed_bytes};
 
 /// DataHub's clients send batches of up to 15 MiB.
@@ -27,20 +27,27 @@ pub(crate) const MAX_BODY_BYTES: usize = 16 * MIB;
 pub(crate) const MAX_SMALL_BODY_BYTES: usize = 16 * 1024;
 
 /// Memory for the bodies of all requests without a response. Queued writes count, so this bounds
-/// the write queue. The share of small bodies suffices for one on each of 4,096 connections, so
-/// that clients that stop sending in the middle of a body cannot use it up.
-const RECEIVED: ShareSizes = ShareSizes {
-    max_small: MAX_SMALL_BODY_BYTES,
-    small: 64 * MIB,
-    large: 128 * MIB,
+/// the write queue.
+const RECEIVED: BodyShares = BodyShares {
+    // Suffices for one on each of 4,096 connections, so that clients that stop sending in the
+    // middle of a body cannot use it up.
+    small: Share {
+        max: MAX_SMALL_BODY_BYTES,
+        total: 64 * MIB,
+    },
+    medium: Share {
+        max: MIB,
+        total: 96 * MIB,
+    },
+    large: 96 * MIB,
 };
 /// Memory for what is parsed of them. It has its own limits: requests that wait for it hold their
 /// bodies, and must wait only for requests that are parsed already.
-const PARSED: ShareSizes = ShareSizes {
-    max_small: MIB,
-    small: 64 * MIB,
-    large: 192 * MIB,
+const SMALL_PARSED: Share = Share {
+    max: MIB,
+    total: 64 * MIB,
 };
+const LARGE_PARSED: usize = 192 * MIB;
 
 /// What is parsed of shorter texts is not counted: it takes a few kilobytes, once for each
 /// connection at most.
@@ -131,9 +138,37 @@ fn check_encoding(headers: &HeaderMap) -> Result<(), ErrorResponse> {
     Ok(())
 }
 
+/// How much memory bodies share.
+#[derive(Debug, Clone, Copy)]
+struct BodyShares {
+    small: Share,
+    medium: Share,
+    large: usize,
+}
+
+impl BodyShares {
+    /// How large a buffer to take for a body of which more than `received` bytes have arrived, that
+    /// needs `needed` now and at most `limit` in the end.
+    ///
+    /// A medium body grows in steps: many clients that stop sending early must not take the memory
+    /// of others. A large one takes all at once: if it grew in steps, it would hold memory that
+    /// others wait for, and wait for the memory of others.
+    fn capacity(self, received: usize, needed: usize, limit: usize) -> usize {
+        let capacity = if needed <= self.small.max {
+            self.small.max
+        } else if needed <= self.medium.max {
+            self.medium.max.min(2 * received)
+        } else {
+            limit
+        };
+        capacity.min(limit).max(needed)
+    }
+}
+
 /// The memory that all bodies share.
 #[derive(Debug)]
 pub(crate) struct BodyBudget {
+    sizes: BodyShares,
     received: Shares,
     parsed: Shares,
     max_wait: Duration,
@@ -141,7 +176,8 @@ pub(crate) struct BodyBudget {
 
 impl Default for BodyBudget {
     fn default() -> Self {
-        Self::new(RECEIVED, PARSED, MAX_WAIT)
+        let parsed = Shares::new(&[SMALL_PARSED], LARGE_PARSED);
+        Self::new(RECEIVED, parsed, MAX_WAIT)
     }
 }
 
@@ -166,10 +202,11 @@ impl PartialBody {
 }
 
 impl BodyBudget {
-    fn new(received: ShareSizes, parsed: ShareSizes, max_wait: Duration) -> Self {
+    fn new(sizes: BodyShares, parsed: Shares, max_wait: Duration) -> Self {
         Self {
-            received: Shares::new(received),
-            parsed: Shares::new(parsed),
+            sizes,
+            received: Shares::new(&[sizes.small, sizes.medium], sizes.large),
+            parsed,
             max_wait,
         }
     }
@@ -210,9 +247,7 @@ impl BodyBudget {
         Ok(partial.map(PartialBody::finish).unwrap_or_default())
     }
 
-    /// Moves a body to a buffer with room for more bytes: for all that a small one may take, then
-    /// for the whole body. Large bodies that grew in steps would hold memory that others wait for,
-    /// and wait for the memory of others.
+    /// Moves a body to a buffer with room for more bytes. Both buffers count meanwhile.
     async fn grow(
         &self,
         full: Option<PartialBody>,
@@ -221,12 +256,7 @@ impl BodyBudget {
     ) -> Result<PartialBody, ErrorResponse> {
         let received = full.as_ref().map_or(&[][..], |full| &full.bytes);
         let needed = received.len() + more;
-        let max_small = self.received.max_small();
-        let capacity = if needed <= max_small {
-            max_small.min(limit)
-        } else {
-            limit.max(needed)
-        };
+        let capacity = self.sizes.capacity(received.len(), needed, limit);
         let reserved = self.received.reserve(capacity, self.max_wait).await?;
         let mut bytes = Vec::with_capacity(capacity);
         bytes.extend_from_slice(received);
@@ -241,10 +271,10 @@ impl BodyBudget {
         self.parsed.reserve(bytes, self.max_wait).await
     }
 
-    /// The free memory for what is parsed of small and of large bodies.
+    /// The free memory for what is parsed.
     #[cfg(test)]
-    pub(crate) fn free_parsed(&self) -> (usize, usize) {
-        self.parsed.free()
+    pub(crate) fn free_parsed(&self) -> usize {
+        self.parsed.free().iter().sum()
     }
 }
 
@@ -268,13 +298,16 @@ mod tests {
     use std::convert::Infallible;
     use std::sync::Arc;
 
-    fn budget(bytes: usize) -> BodyBudget {
-        let sizes = ShareSizes {
-            max_small: 2,
-            small: 4,
-            large: bytes,
+    /// Small bodies have up to two bytes, medium ones four.
+    fn budget(large: usize) -> BodyBudget {
+        let small = Share { max: 2, total: 4 };
+        let sizes = BodyShares {
+            small,
+            medium: Share { max: 4, total: 8 },
+            large,
         };
-        BodyBudget::new(sizes, sizes, Duration::from_millis(20))
+        let parsed = Shares::new(&[small], large);
+        BodyBudget::new(sizes, parsed, Duration::from_millis(20))
     }
 
     fn chunked(chunks: &'static [&'static str]) -> Body {
@@ -298,7 +331,7 @@ mod tests {
         }
         let long = budget.read(chunked(&["123", "456"]), 5).await;
         assert_eq!(status(long), StatusCode::PAYLOAD_TOO_LARGE);
-        assert_eq!(budget.received.free(), (4, 100));
+        assert_eq!(budget.received.free(), [4, 8, 100]);
     }
 
     #[tokio::test]
@@ -306,15 +339,15 @@ mod tests {
         let budget = budget(10);
         let first = budget.read(Body::from("12345678"), 10).await.unwrap();
         let copy = first.slice(2..);
-        let error = budget.read(chunked(&["12", "34"]), 10).await.unwrap_err();
+        let error = budget.read(chunked(&["12", "345"]), 10).await.unwrap_err();
         let response = error.into_response();
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert!(response.headers().contains_key("retry-after"));
         // The rejected body returned its memory; the copy still holds that of the first.
-        assert_eq!(budget.received.free(), (4, 2));
+        assert_eq!(budget.received.free(), [4, 8, 2]);
         drop(first);
         assert_eq!(
-            status(budget.read(Body::from("123"), 10).await),
+            status(budget.read(Body::from("12345"), 10).await),
             StatusCode::SERVICE_UNAVAILABLE
         );
         drop(copy);
@@ -333,7 +366,7 @@ mod tests {
             ..budget(20)
         };
         let stalled = async || {
-            let sent = futures_util::stream::iter(["12", "345", "678"].map(Ok::<_, Infallible>));
+            let sent = futures_util::stream::iter(["12", "34", "5678"].map(Ok::<_, Infallible>));
             let body = Body::from_stream(sent.chain(futures_util::stream::pending()));
             budget.read(body, 20).await
         };
@@ -402,11 +435,13 @@ mod tests {
             let left = Arc::strong_count(&count);
             assert!(left < SENT, "{left} chunks are in memory");
         }
-        let large = |reserved| (free.0, free.1 - reserved);
-        assert_eq!(budget.received.free(), large(MAX_BODY_BYTES));
+        let medium = |reserved| vec![free[0], free[1] - reserved, free[2]];
+        let reserved = free[1] - budget.received.free()[1];
+        assert!((SENT..2 * SENT).contains(&reserved), "{reserved}");
+        assert_eq!(budget.received.free(), medium(reserved));
         end.send(()).unwrap();
         let whole = read.await.unwrap();
-        assert_eq!(budget.received.free(), large(SENT));
+        assert_eq!(budget.received.free(), medium(SENT));
         drop(whole);
         assert_eq!(budget.received.free(), free);
     }
@@ -419,11 +454,26 @@ mod tests {
         }
     }
 
+    /// Clients that announce large bodies and stop early.
+    #[tokio::test]
+    async fn bodies_that_stop_early_take_little_memory() {
+        let budget = BodyBudget::default();
+        let free = budget.received.free();
+        let sent = futures_util::stream::iter([Ok::<_, Infallible>(vec![b'x'; 64 * 1024])]);
+        let body = Body::from_stream(sent.chain(futures_util::stream::pending()));
+        let mut stalled = Box::pin(budget.read(body, MAX_BODY_BYTES));
+        assert!(poll_once(stalled.as_mut()).await.is_none());
+        assert_eq!(
+            budget.received.free(),
+            [free[0], free[1] - 64 * 1024, free[2]]
+        );
+    }
+
     #[test]
     fn the_shares_suffice_for_every_connection_and_for_the_largest_request() {
         let connections = crate::server::ConnectionLimits::default().total;
-        assert!(RECEIVED.small >= connections * RECEIVED.max_small);
+        assert!(RECEIVED.small.total >= connections * RECEIVED.small.max);
         const { assert!(RECEIVED.large >= MAX_BODY_BYTES) };
-        const { assert!(PARSED.large >= MAX_PARSED_SHARE * MAX_BODY_BYTES) };
+        const { assert!(LARGE_PARSED >= MAX_PARSED_SHARE * MAX_BODY_BYTES) };
     }
 }

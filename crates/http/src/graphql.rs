@@ -167,10 +167,7 @@ mod tests {
         let catalog = Catalog::new(store.store(), Arc::new(FixedClock::at(0)));
         let engine = Engine::docent().unwrap();
         let state = AppState::new(catalog, engine, HttpSettings::default());
-        let free = || {
-            let (small, large) = state.body_budget().free_parsed();
-            small + large
-        };
+        let free = || state.body_budget().free_parsed();
         let all_free = free();
         let reserved = || all_free - free();
 

@@ -1,6 +1,6 @@
 //! Memory that requests share: one permit of a semaphore for each byte.
 //!
-//! Small requests have a share of their own, so that they never wait for large ones.
+//! Smaller requests have shares of their own, so that they never wait for larger ones.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,47 +13,39 @@ use crate::error::ErrorResponse;
 
 pub(crate) const MIB: usize = 1024 * 1024;
 
-/// How many bytes a small request takes at most, and how many all small and all large ones may
-/// take.
+/// How many bytes all requests may take that take up to `max` bytes each.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ShareSizes {
-    pub(crate) max_small: usize,
-    pub(crate) small: usize,
-    pub(crate) large: usize,
+pub(crate) struct Share {
+    pub(crate) max: usize,
+    pub(crate) total: usize,
 }
 
 /// Free memory.
 #[derive(Debug)]
 pub(crate) struct Shares {
-    max_small: usize,
-    small: Arc<Semaphore>,
-    large: Arc<Semaphore>,
+    /// The size up to which each is used, from the smallest.
+    limited: Vec<(usize, Arc<Semaphore>)>,
+    /// For all larger requests.
+    largest: Arc<Semaphore>,
 }
 
 /// Memory that is free again when this is dropped.
 pub(crate) type ReservedMemory = OwnedSemaphorePermit;
 
 impl Shares {
-    pub(crate) fn new(sizes: ShareSizes) -> Self {
+    /// Shares for requests of limited sizes, from the smallest, and for all larger ones together.
+    pub(crate) fn new(limited: &[Share], largest: usize) -> Self {
+        let share = |share: &Share| (share.max, Arc::new(Semaphore::new(share.total)));
         Self {
-            max_small: sizes.max_small,
-            small: Arc::new(Semaphore::new(sizes.small)),
-            large: Arc::new(Semaphore::new(sizes.large)),
+            limited: limited.iter().map(share).collect(),
+            largest: Arc::new(Semaphore::new(largest)),
         }
-    }
-
-    /// How many bytes a small request takes at most.
-    pub(crate) fn max_small(&self) -> usize {
-        self.max_small
     }
 
     /// The share of a request that takes this much.
     fn of(&self, bytes: usize) -> &Arc<Semaphore> {
-        if bytes <= self.max_small {
-            &self.small
-        } else {
-            &self.large
-        }
+        let fitting = self.limited.iter().find(|(max, _)| bytes <= *max);
+        fitting.map_or(&self.largest, |(_, share)| share)
     }
 
     /// Reserves memory if it is free.
@@ -98,11 +90,12 @@ impl Shares {
         Ok(())
     }
 
-    /// How many bytes of small and of large requests are free.
+    /// How many bytes of each share are free.
     #[cfg(test)]
-    pub(crate) fn free(&self) -> (usize, usize) {
-        let free = |share: &Semaphore| share.available_permits();
-        (free(&self.small), free(&self.large))
+    pub(crate) fn free(&self) -> Vec<usize> {
+        let shares = self.limited.iter().map(|(_, share)| share);
+        let shares = shares.chain([&self.largest]);
+        shares.map(|share| share.available_permits()).collect()
     }
 }
 

@@ -23,7 +23,7 @@ use serde_json::value::RawValue;
 
 use crate::deadline;
 use crate::error::ErrorResponse;
-use crate::memory::{MIB, ReservedMemory, ShareSizes, Shares, reserved_bytes};
+use crate::memory::{MIB, ReservedMemory, Share, Shares, reserved_bytes};
 use crate::wire::raw;
 
 /// How many entities are read at once, which bounds the memory used besides the reply itself.
@@ -33,11 +33,11 @@ pub(crate) const READ_CHUNK: usize = 8;
 const MAX_BYTES: usize = 64 * MIB;
 
 /// Memory for the replies that are being sent, and for the aspects of those being written.
-const REPLIES: ShareSizes = ShareSizes {
-    max_small: MIB,
-    small: 64 * MIB,
-    large: 192 * MIB,
+const SMALL_REPLIES: Share = Share {
+    max: MIB,
+    total: 64 * MIB,
 };
+const LARGE_REPLIES: usize = 192 * MIB;
 /// Shorter replies do not count: there is one for each connection at most.
 const UNCOUNTED_BYTES: usize = 16 * 1024;
 
@@ -47,7 +47,7 @@ pub(crate) struct ReplyMemory(Shares);
 
 impl Default for ReplyMemory {
     fn default() -> Self {
-        Self(Shares::new(REPLIES))
+        Self(Shares::new(&[SMALL_REPLIES], LARGE_REPLIES))
     }
 }
 
@@ -170,11 +170,11 @@ mod tests {
     use http_body_util::BodyExt as _;
 
     fn memory() -> ReplyMemory {
-        ReplyMemory(Shares::new(ShareSizes {
-            max_small: 32 * 1024,
-            small: 40 * 1024,
-            large: 100 * 1024,
-        }))
+        let small = Share {
+            max: 32 * 1024,
+            total: 40 * 1024,
+        };
+        ReplyMemory(Shares::new(&[small], 100 * 1024))
     }
 
     fn response(kib: usize) -> Response {
@@ -215,17 +215,17 @@ mod tests {
         let text = format!("\"{}\"", "x".repeat(30 * 1024));
         let mut first = ReplyBudget::new(&memory);
         first.raw(&text).unwrap();
-        assert_eq!(memory.0.free(), (40 * 1024 - text.len(), 100 * 1024));
+        assert_eq!(memory.0.free(), [40 * 1024 - text.len(), 100 * 1024]);
         for _ in 0..2 {
             first.raw(&text).unwrap();
         }
-        assert_eq!(memory.0.free(), (40 * 1024, 100 * 1024 - 3 * text.len()));
+        assert_eq!(memory.0.free(), [40 * 1024, 100 * 1024 - 3 * text.len()]);
         let mut second = ReplyBudget::new(&memory);
         second.raw(&text).unwrap();
         let error = second.raw(&text).unwrap_err().into_response();
         assert_eq!(error.status(), StatusCode::SERVICE_UNAVAILABLE);
         drop((first, second));
-        assert_eq!(memory.0.free(), (40 * 1024, 100 * 1024));
+        assert_eq!(memory.0.free(), [40 * 1024, 100 * 1024]);
     }
 
     #[test]

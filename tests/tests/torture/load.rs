@@ -25,7 +25,7 @@ use super::Tags;
 
 /// What all requests share, in mebibytes, as docs/OPERATIONS.md says: bodies, what is parsed of
 /// them, and replies. No request here loads much metadata.
-const SHARED_MIB: u64 = 192 + 256 + 256;
+const SHARED_MIB: u64 = 256 + 256 + 256;
 /// What the server takes without load, with its caches.
 const IDLE_MIB: u64 = 256;
 /// For a reply of 64 MiB that is being written, in a buffer that grows; one for each core.
