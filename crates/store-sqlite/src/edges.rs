@@ -8,6 +8,16 @@ use rusqlite::{Connection, Row, params_from_iter};
 use crate::error::EngineError;
 use crate::read::{as_limit, aspect_name, excluded_ranges, exclusion, length_at, text_at, urn_at};
 
+/// Visiting this many edges takes less than a millisecond.
+const SHORT_EDGES: i64 = 500;
+
+/// Whether a page of the outgoing edges of an entity takes long: it counts and sorts all of them.
+pub(crate) fn are_many(connection: &Connection, source: &Urn) -> Result<bool, EngineError> {
+    let mut statement =
+        connection.prepare_cached("SELECT 1 FROM edge WHERE source=?1 LIMIT 1 OFFSET ?2")?;
+    Ok(statement.exists((source.as_str(), SHORT_EDGES))?)
+}
+
 /// The edges to `destination` that are derived from this aspect.
 pub(crate) fn into(
     connection: &Connection,

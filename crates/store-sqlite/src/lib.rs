@@ -12,6 +12,7 @@
 
 mod audit_log;
 mod backup;
+mod byte_limit;
 mod check;
 mod connection;
 mod derived;

@@ -1,9 +1,10 @@
 //! The statements about time series points.
 
 use docent_store::{AspectKey, PointRange, TimeseriesRow};
-use rusqlite::types::Value;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
+use crate::byte_limit::ByteLimit;
 use crate::error::EngineError;
 use crate::read::{as_limit, count_at, text_at};
 use crate::runs::is_of_run;
@@ -42,24 +43,40 @@ pub(crate) fn list(
     newest_first: bool,
     start: usize,
     limit: usize,
+    bytes: &mut ByteLimit,
 ) -> Result<Vec<TimeseriesRow>, EngineError> {
-    let (condition, mut parameters) = condition(key, range);
+    let (condition, parameters) = condition(key, range);
     let order = if newest_first { "DESC" } else { "ASC" };
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT time_ms,id,metadata,systemmetadata FROM timeseries WHERE {condition} \
+        "SELECT time_ms,id,\
+         CASE WHEN octet_length(metadata)+ifnull(octet_length(systemmetadata),0)<=? \
+         THEN metadata END,\
+         CASE WHEN octet_length(systemmetadata)<=? THEN systemmetadata END \
+         FROM timeseries WHERE {condition} \
          ORDER BY time_ms {order}, id {order} LIMIT ? OFFSET ?"
     ))?;
-    parameters.extend([as_limit(limit), as_limit(start)].map(Value::from));
+    let longest = [bytes.parameter(); 2].map(Value::from);
+    let page = [as_limit(limit), as_limit(start)].map(Value::from);
+    let parameters = longest.into_iter().chain(parameters).chain(page);
     let urn = key.urn.as_str();
     let mut rows = statement.query(params_from_iter(parameters))?;
     let mut points = Vec::new();
-    while let Some(row) = rows.next()? {
-        points.push(TimeseriesRow {
+    while !bytes.is_exceeded()
+        && let Some(row) = rows.next()?
+    {
+        if bytes.is_short() && row.get_ref(2)? == ValueRef::Null {
+            bytes.exceed();
+            break;
+        }
+        let point = TimeseriesRow {
             time_ms: row.get(0)?,
             id: text_at(row, 1, TABLE, "id", urn)?.to_owned(),
             metadata: text_at(row, 2, TABLE, "metadata", urn)?.to_owned(),
             system_metadata: row.get(3)?,
-        });
+        };
+        let system_metadata = point.system_metadata.as_ref().map_or(0, String::len);
+        bytes.count(point.metadata.len() + system_metadata);
+        points.push(point);
     }
     Ok(points)
 }
@@ -68,11 +85,17 @@ pub(crate) fn list(
 pub(crate) fn latest(
     connection: &Connection,
     keys: &[AspectKey],
+    bytes: &mut ByteLimit,
 ) -> Result<Vec<Option<TimeseriesRow>>, EngineError> {
     let all = PointRange::default();
-    keys.iter()
-        .map(|key| Ok(list(connection, key, &all, true, 0, 1)?.pop()))
-        .collect()
+    let mut latest = Vec::with_capacity(keys.len());
+    for key in keys {
+        latest.push(list(connection, key, &all, true, 0, 1, bytes)?.pop());
+        if bytes.is_exceeded() {
+            break;
+        }
+    }
+    Ok(latest)
 }
 
 pub(crate) fn count(

@@ -16,19 +16,21 @@ use docent_store::{
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 
+use crate::byte_limit::ByteLimit;
 use crate::error::EngineError;
 
 /// The aspect table, for messages about damaged rows.
 pub(crate) const ASPECTS: &str = "metadata_aspect_v2";
 
-/// Reading this much takes about a millisecond.
-const SHORT_BYTES: usize = 1024 * 1024;
-
-/// The columns of [`stored_aspect`], followed by others.
+/// The columns of [`stored_aspect`], followed by others. `?2` is the parameter of a [`ByteLimit`].
 macro_rules! select_rows {
     ($others:literal, $which:literal) => {
         concat!(
-            "SELECT version,metadata,systemmetadata,createdon,createdby,createdfor",
+            "SELECT version,\
+             CASE WHEN octet_length(metadata)+ifnull(octet_length(systemmetadata),0)<=?2 \
+             THEN metadata END,\
+             CASE WHEN octet_length(systemmetadata)<=?2 THEN systemmetadata END,\
+             createdon,createdby,createdfor",
             $others,
             " FROM metadata_aspect_v2 WHERE urn=?1 AND ",
             $which
@@ -36,61 +38,41 @@ macro_rules! select_rows {
     };
 }
 
-/// The latest version of an aspect. The hot path of the whole server.
+/// The latest version of an aspect.
 pub(crate) fn latest(
     connection: &Connection,
     key: &AspectKey,
 ) -> Result<Option<StoredAspect>, EngineError> {
-    version(connection, key, RowVersion::LATEST)
+    let mut limit = ByteLimit::unlimited();
+    version(connection, key, RowVersion::LATEST, &mut limit)
 }
 
+/// The hot path of the whole server.
 pub(crate) fn read(
     connection: &Connection,
     request: ReadRequest<'_>,
+    limit: &mut ByteLimit,
 ) -> Result<ReadReply, EngineError> {
-    Ok(read_up_to(connection, request, usize::MAX)?.unwrap_or_default())
-}
-
-/// [`read`]; `None` if there are further values after the first [`SHORT_BYTES`].
-pub(crate) fn read_short(
-    connection: &Connection,
-    request: ReadRequest<'_>,
-) -> Result<Option<ReadReply>, EngineError> {
-    read_up_to(connection, request, SHORT_BYTES)
-}
-
-fn read_up_to(
-    connection: &Connection,
-    request: ReadRequest<'_>,
-    max_bytes: usize,
-) -> Result<Option<ReadReply>, EngineError> {
-    let mut bytes = 0;
     let mut rows = Vec::with_capacity(request.rows.len());
     for key in request.rows {
-        if bytes > max_bytes {
-            return Ok(None);
+        let row = version(connection, key, RowVersion::LATEST, limit)?;
+        if limit.is_exceeded() {
+            return Ok(ReadReply::default());
         }
-        let row = latest(connection, key)?.map(Arc::new);
-        bytes += row.as_ref().map_or(0, |row| row.metadata.len());
-        rows.push(row);
+        rows.push(row.map(Arc::new));
     }
     let mut entities = Vec::with_capacity(request.entities.len());
     for urn in request.entities {
-        if bytes > max_bytes {
-            return Ok(None);
+        entities.push(entity(connection, urn, limit)?);
+        if limit.is_exceeded() {
+            return Ok(ReadReply::default());
         }
-        let aspects = entity(connection, urn)?;
-        bytes += aspects
-            .iter()
-            .map(|(_, row)| row.metadata.len())
-            .sum::<usize>();
-        entities.push(aspects);
     }
-    Ok(Some(ReadReply {
+    Ok(ReadReply {
         exists: exists(connection, request, &rows)?,
         entities,
         rows,
-    }))
+    })
 }
 
 /// Checks for existence. A found row proves that its entity exists.
@@ -137,11 +119,13 @@ pub(crate) fn version(
     connection: &Connection,
     key: &AspectKey,
     version: RowVersion,
+    limit: &mut ByteLimit,
 ) -> Result<Option<StoredAspect>, EngineError> {
-    let mut statement = connection.prepare_cached(select_rows!("", "aspect=?2 AND version=?3"))?;
-    let mut rows = statement.query((key.urn.as_str(), key.aspect.as_str(), version.get()))?;
+    let mut statement = connection.prepare_cached(select_rows!("", "aspect=?3 AND version=?4"))?;
+    let (urn, aspect) = (key.urn.as_str(), key.aspect.as_str());
+    let mut rows = statement.query((urn, limit.parameter(), aspect, version.get()))?;
     match rows.next()? {
-        Some(row) => Ok(Some(stored_aspect(row, key.urn.as_str())?)),
+        Some(row) => stored_aspect(row, urn, limit),
         None => Ok(None),
     }
 }
@@ -153,12 +137,14 @@ pub(crate) fn history(
 ) -> Result<Vec<StoredAspect>, EngineError> {
     let mut statement = connection.prepare_cached(select_rows!(
         "",
-        "aspect=?2 AND version>0 ORDER BY version DESC"
+        "aspect=?3 AND version>0 ORDER BY version DESC"
     ))?;
-    let mut rows = statement.query((key.urn.as_str(), key.aspect.as_str()))?;
+    let mut limit = ByteLimit::unlimited();
+    let (urn, aspect) = (key.urn.as_str(), key.aspect.as_str());
+    let mut rows = statement.query((urn, limit.parameter(), aspect))?;
     let mut versions = Vec::new();
     while let Some(row) = rows.next()? {
-        versions.push(stored_aspect(row, key.urn.as_str())?);
+        versions.extend(stored_aspect(row, urn, &mut limit)?);
     }
     Ok(versions)
 }
@@ -187,14 +173,21 @@ pub(crate) fn retired_version(
 }
 
 /// All latest aspects of an entity, by name, without those that the registry does not know.
-fn entity(connection: &Connection, urn: &Urn) -> Result<EntityAspects, EngineError> {
+fn entity(
+    connection: &Connection,
+    urn: &Urn,
+    limit: &mut ByteLimit,
+) -> Result<EntityAspects, EngineError> {
     let mut statement =
         connection.prepare_cached(select_rows!(",aspect", "version=0 ORDER BY aspect"))?;
-    let mut rows = statement.query([urn.as_str()])?;
+    let mut rows = statement.query((urn.as_str(), limit.parameter()))?;
     let mut aspects = Vec::new();
-    while let Some(row) = rows.next()? {
+    while !limit.is_exceeded()
+        && let Some(row) = rows.next()?
+    {
         if let Some(name) = aspect_name(row, 6, ASPECTS, urn.as_str())? {
-            aspects.push((name, stored_aspect(row, urn.as_str())?));
+            let row = stored_aspect(row, urn.as_str(), limit)?;
+            aspects.extend(row.map(|row| (name, row)));
         }
     }
     Ok(aspects)
@@ -430,16 +423,27 @@ fn entry_at(row: &Row<'_>) -> Result<Option<LogEntry>, EngineError> {
     }))
 }
 
-/// Reads the columns of `select_rows`.
-fn stored_aspect(row: &Row<'_>, urn: &str) -> Result<StoredAspect, EngineError> {
-    Ok(StoredAspect {
+/// Reads the columns of `select_rows`. `None` if they exceed the limit.
+fn stored_aspect(
+    row: &Row<'_>,
+    urn: &str,
+    limit: &mut ByteLimit,
+) -> Result<Option<StoredAspect>, EngineError> {
+    if limit.is_short() && row.get_ref(1)? == ValueRef::Null {
+        limit.exceed();
+        return Ok(None);
+    }
+    let metadata = text_at(row, 1, ASPECTS, "metadata", urn)?.to_owned();
+    let system_metadata = optional_text_at(row, 2, "systemmetadata", urn)?;
+    limit.count(metadata.len() + system_metadata.as_ref().map_or(0, String::len));
+    Ok(Some(StoredAspect {
         version: RowVersion::new(row.get(0)?),
-        metadata: text_at(row, 1, ASPECTS, "metadata", urn)?.to_owned(),
-        system_metadata: optional_text_at(row, 2, "systemmetadata", urn)?,
+        metadata,
+        system_metadata,
         created_on_ms: row.get(3)?,
         created_by: text_at(row, 4, ASPECTS, "createdby", urn)?.to_owned(),
         created_for: optional_text_at(row, 5, "createdfor", urn)?,
-    })
+    }))
 }
 
 pub(crate) fn aspect_name(

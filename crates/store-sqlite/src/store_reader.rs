@@ -9,6 +9,7 @@ use docent_store::{
 };
 use rusqlite::Connection;
 
+use crate::byte_limit::ByteLimit;
 use crate::error::EngineError;
 use crate::readers::ReadLength;
 use crate::{SqliteStore, audit_log, edges, placements, points, read, runs};
@@ -36,18 +37,52 @@ impl SqliteStore {
                 entities: Vec::new(),
             }));
         }
-        let read = |connection: &Connection| read::read_short(connection, request);
-        let Some(reply) = self.readers.snapshot_since(stamp, read)? else {
+        let mut limit = ByteLimit::short();
+        let read = |connection: &Connection| read::read(connection, request, &mut limit);
+        let reply = self.readers.snapshot_since(stamp, read)?;
+        if limit.is_exceeded() {
             return Ok(None);
-        };
+        }
+        self.cache(request.rows, &reply, stamp)?;
+        Ok(Some(reply))
+    }
+
+    /// Caches rows that were read after the stamp was.
+    fn cache(
+        &self,
+        keys: &[AspectKey],
+        reply: &ReadReply,
+        stamp: Option<CommitStamp>,
+    ) -> Result<(), EngineError> {
         // If the stamp has changed, the snapshot may be newer than it.
         if let Some(stamp) = stamp
-            && !request.rows.is_empty()
+            && !keys.is_empty()
             && self.stamp.read()? == stamp
         {
-            self.row_cache.insert(request.rows, &reply.rows, stamp);
+            self.row_cache.insert(keys, &reply.rows, stamp);
         }
-        Ok(Some(reply))
+        Ok(())
+    }
+
+    /// Runs a read of few rows in place until it exceeds the limit. Then, and if it has many rows,
+    /// it runs on a blocking thread.
+    async fn read_limited<T: Send + 'static>(
+        &self,
+        length: ReadLength,
+        read: impl Fn(&Connection, &mut ByteLimit) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        if length == ReadLength::Short {
+            let mut limit = ByteLimit::short();
+            let read_short = |connection: &Connection| read(connection, &mut limit);
+            let result = self.readers.snapshot(read_short)?;
+            if !limit.is_exceeded() {
+                return Ok(result);
+            }
+        }
+        self.read_snapshot(ReadLength::Long, move |connection| {
+            read(connection, &mut ByteLimit::unlimited())
+        })
+        .await
     }
 
     /// Runs a short read in place, and others on a blocking thread.
@@ -68,22 +103,27 @@ impl SqliteStore {
 impl StoreReader for SqliteStore {
     async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, StoreError> {
         let rows = request.rows.len() + request.exists.len();
-        if rows + request.entities.len() * ROWS_PER_ENTITY <= IN_PLACE_ROWS
-            && let Some(reply) = self.read_in_place(request)?
-        {
+        let has_few_rows = rows + request.entities.len() * ROWS_PER_ENTITY <= IN_PLACE_ROWS;
+        if has_few_rows && let Some(reply) = self.read_in_place(request)? {
             return Ok(reply);
         }
+        let stamp = self.stamp.if_cheap()?;
         let (rows, exists) = (request.rows.to_vec(), request.exists.to_vec());
         let entities = request.entities.to_vec();
-        self.read_snapshot(ReadLength::Long, move |connection| {
+        let read = move |connection: &Connection| {
             let request = ReadRequest {
                 rows: &rows,
                 exists: &exists,
                 entities: &entities,
             };
-            read::read(connection, request)
-        })
-        .await
+            read::read(connection, request, &mut ByteLimit::unlimited())
+        };
+        let reply = self.read_snapshot(ReadLength::Long, read).await?;
+        // A few long rows. Many rows, such as those of a scan, would replace those in use.
+        if has_few_rows {
+            self.cache(request.rows, &reply, stamp)?;
+        }
+        Ok(reply)
     }
 
     async fn aspect_read_version(
@@ -91,8 +131,11 @@ impl StoreReader for SqliteStore {
         key: &AspectKey,
         version: RowVersion,
     ) -> Result<Option<StoredAspect>, StoreError> {
-        let read = |connection: &Connection| read::version(connection, key, version);
-        Ok(self.readers.snapshot(read)?)
+        let key = key.clone();
+        let read = move |connection: &Connection, bytes: &mut ByteLimit| {
+            read::version(connection, &key, version, bytes)
+        };
+        self.read_limited(ReadLength::Short, read).await
     }
 
     async fn histories_read(
@@ -174,20 +217,26 @@ impl StoreReader for SqliteStore {
         start: usize,
         limit: usize,
     ) -> Result<Vec<ListPage<RelatedEntity>>, StoreError> {
-        // Outgoing edges are those of a few aspects; incoming edges may be unbounded.
+        // Incoming edges may be unbounded; outgoing ones are those of a few aspects.
         let long = !outgoing || urns.len() > IN_PLACE_ROWS / ROWS_PER_ENTITY;
         let urns = urns.to_vec();
         let relationships: Vec<String> = relationships.iter().map(ToString::to_string).collect();
         let excluded: Vec<String> = excluded_types.iter().map(ToString::to_string).collect();
-        self.read_snapshot(ReadLength::long_if(long), move |connection| {
+        let read = move |connection: &Connection, bytes: &mut ByteLimit| {
             let relationships: Vec<&str> = relationships.iter().map(String::as_str).collect();
-            let list = |urn: &Urn| {
+            let mut pages = Vec::with_capacity(urns.len());
+            for urn in &urns {
+                if bytes.is_short() && edges::are_many(connection, urn)? {
+                    bytes.exceed();
+                    break;
+                }
                 let names = &relationships;
-                edges::page(connection, urn, outgoing, names, &excluded, start, limit)
-            };
-            urns.iter().map(list).collect()
-        })
-        .await
+                let page = edges::page(connection, urn, outgoing, names, &excluded, start, limit);
+                pages.push(page?);
+            }
+            Ok(pages)
+        };
+        self.read_limited(ReadLength::long_if(long), read).await
     }
 
     async fn timeseries_list(
@@ -201,10 +250,10 @@ impl StoreReader for SqliteStore {
         // Points of a run are found by a scan.
         let long = start.saturating_add(limit) > IN_PLACE_ROWS || range.run.is_some();
         let (key, range) = (key.clone(), range.clone());
-        self.read_snapshot(ReadLength::long_if(long), move |connection| {
-            points::list(connection, &key, &range, newest_first, start, limit)
-        })
-        .await
+        let read = move |connection: &Connection, bytes: &mut ByteLimit| {
+            points::list(connection, &key, &range, newest_first, start, limit, bytes)
+        };
+        self.read_limited(ReadLength::long_if(long), read).await
     }
 
     async fn timeseries_latest(
@@ -213,10 +262,10 @@ impl StoreReader for SqliteStore {
     ) -> Result<Vec<Option<TimeseriesRow>>, StoreError> {
         let long = keys.len() > IN_PLACE_ROWS;
         let keys = keys.to_vec();
-        self.read_snapshot(ReadLength::long_if(long), move |connection| {
-            points::latest(connection, &keys)
-        })
-        .await
+        let read = move |connection: &Connection, bytes: &mut ByteLimit| {
+            points::latest(connection, &keys, bytes)
+        };
+        self.read_limited(ReadLength::long_if(long), read).await
     }
 
     async fn runs_list(

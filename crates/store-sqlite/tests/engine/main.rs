@@ -4,6 +4,7 @@
 
 mod damage;
 mod files;
+mod long_reads;
 mod properties;
 mod writing;
 
