@@ -11,10 +11,11 @@ use super::upsert;
 use crate::dataset;
 use crate::random::Random;
 
-pub(super) const PRIVILEGES: [Privilege; 6] = [
+pub(super) const PRIVILEGES: [Privilege; 7] = [
     privilege::VIEW_ENTITY_PAGE,
     privilege::EDIT_ENTITY,
     privilege::EDIT_ENTITY_DOCS,
+    privilege::EDIT_ENTITY_STATUS,
     privilege::EDIT_ENTITY_TAGS,
     privilege::CREATE_ENTITY,
     privilege::DELETE_ENTITY,

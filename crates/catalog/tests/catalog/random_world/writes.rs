@@ -8,7 +8,7 @@ use docent_model::{AspectName, Urn};
 use serde_json::json;
 
 use super::world::{Entity, Subject, World};
-use super::{upsert, write_entity};
+use super::{upsert, write, write_entity};
 use crate::dataset;
 
 const EDIT: &[&str] = &["EDIT_ENTITY"];
@@ -32,6 +32,10 @@ pub(super) enum Write {
     },
     /// Tags a column, stored or not, as a caller who sees a part.
     TagColumn(Urn),
+    /// The operator restores it.
+    SoftDelete(Urn),
+    /// Puts assets into domains in one list, which is denied as a whole.
+    SetDomains([(Urn, Urn); 2]),
 }
 
 /// How many writes of each kind were denied and allowed.
@@ -53,6 +57,8 @@ impl Write {
             } => "create a domain with a member below another one",
             Self::CreateDomain { .. } => "create a domain",
             Self::TagColumn(_) => "tag a column",
+            Self::SoftDelete(_) => "soft-delete",
+            Self::SetDomains(_) => "set the domains of two assets",
         }
     }
 
@@ -97,6 +103,18 @@ impl Write {
                 let seen = catalog.seen_by(caller).await?;
                 seen.ingest(caller, vec![tags]).await.map(drop)
             }
+            Self::SoftDelete(urn) => {
+                let removed = upsert(urn, "status", &json!({"removed": true}));
+                catalog.ingest(caller, vec![removed]).await?;
+                write(catalog, urn, "status", &json!({"removed": false})).await;
+                Ok(())
+            }
+            Self::SetDomains(items) => {
+                let list = items
+                    .iter()
+                    .map(|(urn, domain)| upsert(urn, "domains", &json!({"domains": [domain]})));
+                catalog.ingest(caller, list.collect()).await.map(drop)
+            }
         }
     }
 }
@@ -107,7 +125,7 @@ impl World {
         let placed = ["domain", "container", "glossaryNode", "glossaryTerm"];
         let domains = self.of_type("domain");
         self.named += 1;
-        match self.random.below(14) {
+        match self.random.below(17) {
             0 | 1 => {
                 let types = ["dataset", "domain", "container", "glossaryTerm"];
                 let entity_type = self.random.text(&types);
@@ -143,6 +161,11 @@ impl World {
                 let column = format!("urn:li:schemaField:({dataset},{name})");
                 Write::TagColumn(Urn::parse(&column).unwrap())
             }
+            10 => Write::SoftDelete(self.random.pick(&assets).clone()),
+            11 | 12 => Write::SetDomains(std::array::from_fn(|_| {
+                let asset = self.random.pick(&assets).clone();
+                (asset, self.random.pick(&domains).clone())
+            })),
             _ => {
                 let entity_type = self.random.text(&placed);
                 let moved = self.of_type(entity_type);
@@ -157,7 +180,13 @@ impl World {
     fn after(&self, write: &Write) -> Self {
         let mut after = self.clone();
         match write {
-            Write::Describe(_) | Write::TagColumn(_) => {}
+            Write::Describe(_) | Write::TagColumn(_) | Write::SoftDelete(_) => {}
+            Write::SetDomains(items) => {
+                for (urn, domain) in items {
+                    let entity = after.entities.get_mut(urn).unwrap();
+                    entity.domain = Some(domain.clone());
+                }
+            }
             Write::CreateDataset(urn, domain) => {
                 let domain = domain.clone();
                 let entity = Entity {
@@ -206,7 +235,11 @@ impl World {
         match write {
             Write::Describe(urn) => self.may(user, &["EDIT_ENTITY", "EDIT_ENTITY_DOCS"], urn),
             Write::Delete(urn) => self.may(user, &["DELETE_ENTITY"], urn),
+            Write::SoftDelete(urn) => self.may(user, &["EDIT_ENTITY", "EDIT_ENTITY_STATUS"], urn),
             Write::SetDomain(urn, _) => self.may(user, EDIT, urn) && after.may(user, EDIT, urn),
+            Write::SetDomains(items) => items
+                .iter()
+                .all(|(urn, _)| self.may(user, EDIT, urn) && after.may(user, EDIT, urn)),
             Write::Move(urn, parent) => {
                 let before = &self.entities[urn].parent;
                 let is_allowed_at =
