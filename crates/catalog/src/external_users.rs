@@ -130,7 +130,7 @@ impl Catalog {
                     .with_credential(credential);
                 let provisioned = self.provision(&system, &external).await;
                 if let Err(error) = &provisioned
-                    && is_not_linked(error)
+                    && (is_not_linked(error) || error.kind() == ErrorKind::Forbidden)
                 {
                     let reason = error.message();
                     self.record_denial(None, system.origin(), reason, Vec::new())

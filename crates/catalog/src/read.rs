@@ -148,7 +148,7 @@ impl Catalog {
                 "the URN pattern is too complex: at most {MAX_ENCODED_BYTES} bytes and {MAX_PATTERN_WILDCARDS} wildcards (%) are allowed"
             )));
         }
-        self.check_sees_everything("counting aspects")?;
+        self.check_sees_everything("counting aspects").await?;
         let unmanaged = self.unmanaged_types(|_| true).await?;
         let count = self.store().aspects_count(aspect, urn_like, &unmanaged);
         Ok(count.await?)

@@ -101,7 +101,7 @@ impl Catalog {
         start: usize,
         count: usize,
     ) -> Result<Vec<RunSummary>, Error> {
-        self.check_sees_everything("listing ingestion runs")?;
+        self.check_sees_everything("listing ingestion runs").await?;
         let count = count.min(MAX_PAGE);
         Ok(self
             .store()
@@ -117,7 +117,8 @@ impl Catalog {
         start: usize,
         count: usize,
     ) -> Result<Vec<RunAspect>, Error> {
-        self.check_sees_everything("listing what an ingestion run wrote")?;
+        self.check_sees_everything("listing what an ingestion run wrote")
+            .await?;
         let store = self.store();
         let mut aspects = store
             .run_aspects(run, include_removed, start, count.min(MAX_PAGE))
@@ -139,7 +140,8 @@ impl Catalog {
         dry_run: bool,
         hard: bool,
     ) -> Result<RolledBack, Error> {
-        self.check_sees_everything("rolling back an ingestion run")?;
+        self.check_sees_everything("rolling back an ingestion run")
+            .await?;
         if run_id.is_empty() || run_id == NO_RUN_ID {
             return Err(Error::invalid(
                 "the id of the run to roll back is missing: the list of runs has the ids",

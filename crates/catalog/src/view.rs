@@ -166,14 +166,18 @@ impl Catalog {
 
     /// Fails if there is something that the caller of this catalog does not see: for totals that
     /// would include it.
-    pub(crate) fn check_sees_everything(&self, what: &str) -> Result<(), Error> {
+    pub(crate) async fn check_sees_everything(&self, what: &str) -> Result<(), Error> {
         if self.view.is_none() {
             return Ok(());
         }
-        Err(Error::forbidden(format!(
+        let denied = Err(Error::forbidden(format!(
             "Unauthorized to perform this action: {what} needs the privilege VIEW_ENTITY_PAGE on all \
              entities. An administrator can grant it with a policy or a role."
-        )))
+        )));
+        match &self.reading_caller {
+            Some(caller) => self.audited(caller, denied).await,
+            None => denied,
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
+use crate::audit::events;
 use crate::support::{App, DATASET, encoded, proposal, token_of};
 use crate::tokens::PROTECTED;
 use crate::{access, rest_access};
@@ -121,6 +122,21 @@ async fn reads_are_those_of_a_server_that_never_stored_it() {
     let all = r#"{ searchAcrossEntities(input: { query: "*", types: [DATASET, DOMAIN, GLOSSARY_TERM] }) { total } }"#;
     let found = with.graphql_as(&token, all).await;
     assert_eq!(found["data"]["searchAcrossEntities"]["total"], 4, "{found}");
+}
+
+/// Totals would tell what there is.
+#[tokio::test]
+async fn what_needs_the_right_to_see_everything_is_denied_and_audited() {
+    let (app, token) = app(true).await;
+    let run = json!({"runId": "one", "dryRun": false});
+    let (status, reply) = app
+        .send_as(&token, "POST", "/runs?action=rollback", &run)
+        .await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{reply}");
+    let denied = events(&app, json!({"outcome": "DENIED", "count": 1})).await;
+    assert_eq!(denied[0]["operation"], "POST /runs?action=rollback");
+    let reason = denied[0]["reason"].as_str().unwrap();
+    assert!(reason.contains("VIEW_ENTITY_PAGE"), "{reason}");
 }
 
 /// What is seen refers to a hidden container, by which it could be sorted.

@@ -74,7 +74,7 @@ async fn a_name_that_cannot_be_used_and_a_user_whom_a_token_creates_are_in_the_a
         provider: "example".to_owned(),
         may_create: true,
     };
-    let (ada, other_form) = (user("ada"), user("(ada)"));
+    let (ada, other_form, reserved) = (user("ada"), user("(ada)"), user("datahub"));
     let verify = async || Ok(Some((ada, i64::MAX)));
     let caller = app
         .catalog
@@ -86,6 +86,16 @@ async fn a_name_that_cannot_be_used_and_a_user_whom_a_token_creates_are_in_the_a
     assert_eq!(created[0]["address"], "192.0.2.7");
     let credential = created[0]["credential"].as_str().unwrap();
     assert!(credential.starts_with("bearer "), "{credential}");
+
+    let verify = async || Ok(Some((reserved, i64::MAX)));
+    let caller = app
+        .catalog
+        .authenticate_external("other token", Some(address), verify)
+        .await;
+    assert!(caller.is_err());
+    let denied = events(&app, json!({"outcome": "DENIED"})).await;
+    assert_eq!(denied[0]["operation"], "bearer token", "{denied:?}");
+    assert_eq!(denied[0]["address"], "192.0.2.7", "{denied:?}");
 
     let signed_in =
         app.catalog
