@@ -219,7 +219,15 @@ impl Catalog {
     pub(crate) async fn active_policies(&self) -> Result<Arc<[Policy]>, Error> {
         match self.inner.access.get() {
             Some(access) => access.policies(self.store()).await,
-            None => Ok(read_policies(self.store()).await?.into()),
+            None => Ok(read_policies(self.store()).await?.active.into()),
+        }
+    }
+
+    /// The users whom policies name, also those that are not active.
+    pub(crate) async fn users_in_policies(&self) -> Result<Arc<HashSet<String>>, Error> {
+        match self.inner.access.get() {
+            Some(access) => access.users(self.store()).await,
+            None => Ok(Arc::new(read_policies(self.store()).await?.users)),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Direct writes of clients.
 
+use std::collections::HashSet;
+
 use docent_model::{AspectName, Registry, Urn};
 
 use crate::access::use_case_of;
@@ -19,6 +21,13 @@ impl Catalog {
     ) -> Result<Applied, Error> {
         let many = proposals.len() > 1;
         let manages_users = self.is_allowed(caller, USER_MANAGERS, None).await?;
+        let granted = if manages_users {
+            HashSet::new()
+        } else {
+            let changes = proposals.iter().filter(|it| may_change_account_status(it));
+            let users: Vec<Urn> = changes.map(|it| it.urn.clone()).collect();
+            self.granted_by_others(&users).await?
+        };
         for (at, proposal) in proposals.iter_mut().enumerate() {
             proposal.position = proposal.position.or(many.then_some(at));
             if let Err(error) = check_not_reserved(caller, proposal) {
@@ -26,7 +35,8 @@ impl Catalog {
                 return self.audited(caller, Err(error)).await;
             }
             if !manages_users && may_change_account_status(proposal) {
-                let unchanged = Requirement::AccountStatusUnchanged;
+                let has_grants = granted.contains(&proposal.urn);
+                let unchanged = Requirement::AccountStatusUnchanged { has_grants };
                 proposal.requirements.push(unchanged);
             }
         }

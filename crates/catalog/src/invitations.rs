@@ -146,8 +146,9 @@ impl Catalog {
                 user.key()
             )));
         }
-        // Owners and others may be named before they have an account.
-        if self.is_referred_to(&user, &[]).await? {
+        // Owners, actors of policies and others may be named before they have an account.
+        let is_named = self.users_in_policies().await?.contains(user.as_str());
+        if is_named || self.is_referred_to(&user, &[]).await? {
             return Err(Error::conflict(
                 ConflictReason::AlreadyExists,
                 format!(

@@ -230,9 +230,12 @@ pub enum Requirement {
     /// No other entity with the same parent has the new name. Checked after the change, and only if
     /// name or parent have changed.
     UniqueSiblingName { otherwise: fn(&str) -> String },
-    /// The change neither suspends nor resumes a user, and neither removes nor restores one who can
-    /// sign in or has tokens. Checked after the change.
-    AccountStatusUnchanged,
+    /// The change neither suspends nor resumes a user, and neither removes nor restores an account:
+    /// one with rights, or who can sign in or has tokens. Checked after the change.
+    AccountStatusUnchanged {
+        /// Whether others give rights to the user, such as policies.
+        has_grants: bool,
+    },
 }
 
 impl Requirement {
@@ -265,8 +268,15 @@ impl Requirement {
 impl Proposal {
     /// Whether the change must not alter the status of an account.
     pub(crate) fn keeps_account_status(&self) -> bool {
-        let is_kept = |it: &Requirement| matches!(it, Requirement::AccountStatusUnchanged);
-        self.requirements.iter().any(is_kept)
+        self.account_grants().is_some()
+    }
+
+    /// Whether others give rights to the user whose status must not be altered.
+    pub(crate) fn account_grants(&self) -> Option<bool> {
+        self.requirements.iter().find_map(|it| match it {
+            Requirement::AccountStatusUnchanged { has_grants } => Some(*has_grants),
+            _ => None,
+        })
     }
 
     /// The size of the JSON text that the change has to parse.

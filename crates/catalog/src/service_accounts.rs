@@ -183,7 +183,7 @@ impl Catalog {
     }
 }
 
-fn is_service_type(sub_types: &Value) -> bool {
+pub(crate) fn is_service_type(sub_types: &Value) -> bool {
     let names = sub_types["typeNames"].as_array();
     names.is_some_and(|names| names.iter().any(|name| name == SUB_TYPE))
 }

@@ -100,7 +100,7 @@ impl Catalog {
 
     async fn removals(&self, domain: &Urn, actor: &Urn) -> Result<Vec<Proposal>, Error> {
         // Not from the cache: on PostgreSQL it may lack a policy that another server just stored.
-        let policies = read_policies(self.store()).await?;
+        let policies = read_policies(self.store()).await?.active;
         let names = |policy: &Policy| {
             let mut actors = policy.actors.users.iter().chain(&policy.actors.groups);
             actors.any(|it| it == actor.as_str())

@@ -4,6 +4,7 @@
 //! Reading all policies for each request would be slow, and the commit stamp of SQLite changes with
 //! every commit. So the change log since the last look tells whether anything relevant changed.
 
+use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use docent_model::{AspectName, Urn};
@@ -42,11 +43,20 @@ pub(crate) struct AccessCache {
     refresh: tokio::sync::Mutex<()>,
 }
 
+/// All stored policies.
+#[derive(Debug, Default)]
+pub(crate) struct ReadPolicies {
+    pub(crate) active: Vec<Policy>,
+    /// The users whom policies name, also those that are not active.
+    pub(crate) users: HashSet<String>,
+}
+
 #[derive(Debug)]
 struct Compiled {
     /// The stamp and the log position up to which nothing relevant has changed.
     seen: RwLock<(CommitStamp, LogPosition)>,
     policies: Arc<[Policy]>,
+    users: Arc<HashSet<String>>,
     rights: Arc<Cache<Urn, Arc<Rights>>>,
     domains: Arc<DomainPaths>,
 }
@@ -97,6 +107,11 @@ impl AccessCache {
         Ok(Arc::clone(&self.current(store).await?.policies))
     }
 
+    /// The users whom policies name, also those that are not active.
+    pub(crate) async fn users(&self, store: &dyn Store) -> Result<Arc<HashSet<String>>, Error> {
+        Ok(Arc::clone(&self.current(store).await?.users))
+    }
+
     async fn current(&self, store: &dyn Store) -> Result<Arc<Compiled>, Error> {
         let stamp = store.commit_stamp_of(&TYPES)?;
         if let Some(compiled) = self.compiled().filter(|it| it.seen().0 == stamp) {
@@ -119,6 +134,7 @@ impl AccessCache {
                     return Ok(self.replace(Compiled {
                         seen: RwLock::new((stamp, changes.end)),
                         policies: Arc::clone(&compiled.policies),
+                        users: Arc::clone(&compiled.users),
                         rights: Arc::clone(&compiled.rights),
                         domains: Arc::new(DomainPaths::new()),
                     }));
@@ -129,9 +145,11 @@ impl AccessCache {
         // The position first: a change that follows it is seen by the next look at the log.
         let newest = store.log_newest().await.ok().flatten();
         let position = newest.map_or(LogPosition::START, |entry| entry.position);
+        let ReadPolicies { active, users } = read_policies(store).await?;
         Ok(self.replace(Compiled {
             seen: RwLock::new((stamp, position)),
-            policies: read_policies(store).await?.into(),
+            policies: active.into(),
+            users: Arc::new(users),
             rights: Arc::new(Cache::new(CALLERS)),
             domains: Arc::new(DomainPaths::new()),
         }))
@@ -250,8 +268,8 @@ fn alters_rights(entry: &LogEntry) -> bool {
 }
 
 /// All active policies. One that cannot be read grants nothing.
-pub(crate) async fn read_policies(store: &dyn Store) -> Result<Vec<Policy>, Error> {
-    let mut policies = Vec::new();
+pub(crate) async fn read_policies(store: &dyn Store) -> Result<ReadPolicies, Error> {
+    let mut policies = ReadPolicies::default();
     let mut after: Option<Urn> = None;
     loop {
         let urns = store
@@ -266,8 +284,9 @@ pub(crate) async fn read_policies(store: &dyn Store) -> Result<Vec<Policy>, Erro
             let Some(row) = row else {
                 continue;
             };
+            policies.users.extend(Policy::users_in(&row.metadata));
             match Policy::parse(urn.clone(), &row.metadata) {
-                Ok(policy) => policies.extend(policy),
+                Ok(policy) => policies.active.extend(policy),
                 Err(error) => {
                     tracing::warn!(%urn, %error, "this policy cannot be read and grants nothing");
                 }

@@ -8,10 +8,14 @@ use docent_model::{AspectName, Urn};
 use crate::privilege::{self as p, Privilege};
 use crate::proposal::Change;
 
+/// The keys of ingestion sources that pipelines report about themselves start like this; the others
+/// have recipes that an executor runs.
+const REPORTED_SOURCE: &str = "cli-";
+
 /// The privileges that allow a change of an entity.
 pub(crate) fn of_change(urn: &Urn, change: &Change) -> Vec<Privilege> {
     let mut privileges = Vec::new();
-    if !is_managed(urn.entity_type(), change.aspect()) && !is_managed_deletion(urn, change) {
+    if !is_managed_change(urn, change) {
         privileges.extend(of_kind(urn, change));
     }
     privileges.extend(managers(urn.entity_type()));
@@ -70,15 +74,22 @@ pub(crate) fn use_case_of(urn: &Urn, aspect: Option<AspectName>) -> Option<&'sta
     match (urn.entity_type(), aspect.map(AspectName::as_str)) {
         ("dataHubPolicy", _) => Some("createPolicy, updatePolicy or deletePolicy"),
         ("globalSettings", _) => Some("the settings of the server"),
+        ("corpuser", Some("corpUserStatus")) => Some("updateUserStatus"),
         (_, Some("roleMembership")) => Some("batchAssignRole"),
         (_, Some("nativeGroupMembership")) => Some("addGroupMembers or removeGroupMembers"),
         _ => None,
     }
 }
 
-/// Whether the change takes rights from the members of a group, or deletes what its managers alone
-/// see. Editors report their ingestion, but delete nobody's.
-fn is_managed_deletion(urn: &Urn, change: &Change) -> bool {
+/// Whether rights depend on the change, or it is one of what its managers alone see, or it takes
+/// rights from the members of a group. Editors report the ingestion of their own command lines, but
+/// delete nobody's.
+pub(crate) fn is_managed_change(urn: &Urn, change: &Change) -> bool {
+    let has_recipe =
+        urn.entity_type() == "dataHubIngestionSource" && !urn.key().starts_with(REPORTED_SOURCE);
+    if has_recipe || is_managed(urn.entity_type(), change.aspect()) {
+        return true;
+    }
     let types = [
         "corpGroup",
         "dataHubExecutionRequest",

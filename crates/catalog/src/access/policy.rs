@@ -73,6 +73,11 @@ struct StoredPolicy {
     resources: Option<StoredFilter>,
 }
 
+#[derive(Debug, Deserialize)]
+struct StoredActors {
+    actors: Actors,
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct StoredFilter {
@@ -117,6 +122,12 @@ impl Policy {
             constraints: constraints.map(criteria_of).unwrap_or_default(),
             criteria: resources.into_criteria(),
         }))
+    }
+
+    /// The users whom a stored policy names; none if it cannot be read.
+    pub(crate) fn users_in(text: &str) -> Vec<String> {
+        let stored: Result<StoredActors, _> = serde_json::from_str(text);
+        stored.map_or_else(|_| Vec::new(), |stored| stored.actors.users)
     }
 
     /// The domain of a policy whose actors may edit everything in one domain.

@@ -190,7 +190,7 @@ pub(super) fn privileges_if_new(proposal: &Proposal) -> Vec<Privilege> {
             | Change::CreateEntity { .. }
             | Change::Patch { .. }
     );
-    if is_ingestion && !demand::is_managed(urn.entity_type(), change.aspect()) {
+    if is_ingestion && !demand::is_managed_change(urn, change) {
         privileges.push(CREATE_ENTITY);
     }
     privileges

@@ -83,6 +83,70 @@ async fn editors_neither_soft_delete_nor_restore_people_with_rights() {
     assert_eq!(set(&editor, EXTERNAL, true).await, StatusCode::OK);
 }
 
+/// A steward, the owner of a group and a service account: nobody has acted as them yet.
+#[tokio::test]
+async fn editors_do_not_remove_people_whom_others_gave_rights() {
+    const STEWARD: &str = "urn:li:corpuser:steward";
+    const OWNER: &str = "urn:li:corpuser:owner";
+    const POLICY: &str = "urn:li:dataHubPolicy:docent-stewards-finance";
+    let app = App::empty().await;
+    let editor = token_of(&app.catalog, EDITOR, None).await;
+    let info = json!({"active": true});
+    for urn in [STEWARD, OWNER] {
+        app.ingest(urn, "corpUserInfo", &info).await;
+    }
+    let domain = json!({"name": "Finance"});
+    app.ingest("urn:li:domain:finance", "domainProperties", &domain)
+        .await;
+    let steward = format!(
+        r#"mutation {{ addDomainSteward(domainUrn: "urn:li:domain:finance", actorUrn: "{STEWARD}") }}"#
+    );
+    assert_eq!(
+        app.graphql(&steward).await["data"]["addDomainSteward"],
+        true
+    );
+    let policy = app.aspect(POLICY, "dataHubPolicyInfo").await;
+    assert_eq!(
+        policy.as_ref().unwrap()["actors"]["users"],
+        json!([STEWARD])
+    );
+    let info = json!({"admins": [], "members": [], "groups": []});
+    app.ingest(GROUP, "corpGroupInfo", &info).await;
+    let owner = json!([{"owner": OWNER, "type": "TECHNICAL_OWNER"}]);
+    let owners = json!({"owners": owner, "lastModified": {"time": 0, "actor": USER}});
+    app.ingest(GROUP, "ownership", &owners).await;
+    let reply = app
+        .graphql(r#"mutation { createServiceAccount(input: { displayName: "etl" }) { urn } }"#)
+        .await;
+    let service = reply["data"]["createServiceAccount"]["urn"].as_str();
+
+    let removed = json!({"removed": true});
+    for urn in [STEWARD, OWNER, service.unwrap()] {
+        let soft = json!({"proposal": proposal("UPSERT", urn, "status", &removed)});
+        for (path, body) in [
+            ("/aspects?action=ingestProposal", soft),
+            ("/entities?action=delete", json!({"urn": urn})),
+            ("/entities?action=deleteReferences", json!({"urn": urn})),
+        ] {
+            let (status, reply) = app.send_as(&editor, "POST", path, &body).await;
+            assert_eq!(status, StatusCode::FORBIDDEN, "{path} {urn} {reply}");
+        }
+    }
+    assert_eq!(app.aspect(POLICY, "dataHubPolicyInfo").await, policy);
+    assert_eq!(app.aspect(GROUP, "ownership").await, Some(owners));
+    // The administrator may, and so do editors when the rights are gone.
+    let body = json!({"urn": STEWARD});
+    let (status, reply) = app.post("/entities?action=delete", &body).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let none = json!({"owners": [], "lastModified": {"time": 0, "actor": USER}});
+    app.ingest(GROUP, "ownership", &none).await;
+    let body = json!({"urn": OWNER});
+    let (status, reply) = app
+        .send_as(&editor, "POST", "/entities?action=delete", &body)
+        .await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+}
+
 async fn delete_references(app: &App, token: &str, urn: &str) -> (StatusCode, Value) {
     let body = json!({"urn": urn, "dryRun": false});
     let path = "/entities?action=deleteReferences";

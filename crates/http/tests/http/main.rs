@@ -57,6 +57,7 @@ mod search_clients;
 mod search_errors;
 mod search_rest;
 mod secrets;
+mod service_accounts;
 mod sessions;
 mod sign_in;
 mod sso;

@@ -228,7 +228,7 @@ async fn a_rollback_names_nothing_that_its_caller_may_not_see() {
 async fn editors_report_their_ingestion() {
     let app = App::empty().await;
     let editor = token_of(&app.catalog, "urn:li:corpuser:eddie", None).await;
-    let source = "urn:li:dataHubIngestionSource:cli";
+    let source = "urn:li:dataHubIngestionSource:cli-7d2";
     let request = "urn:li:dataHubExecutionRequest:run";
     let info = json!({"name": "cli", "type": "hive", "config": {"recipe": "{}"}});
     let result = json!({"status": "SUCCESS", "report": "fine", "startTimeMs": 0, "durationMs": 1});

@@ -15,14 +15,8 @@ async fn app() -> App {
         .add_built_in_ownership_types(&system)
         .await
         .unwrap();
-    app.ingest(
-        USER,
-        "corpUserStatus",
-        &json!({
-            "status": "ACTIVE", "lastModified": {"time": 1, "actor": USER}
-        }),
-    )
-    .await;
+    app.ingest(USER, "corpUserInfo", &json!({"active": true}))
+        .await;
     app.ingest(GROUP, "status", &json!({"removed": false}))
         .await;
     app.ingest(STEWARD, "ownershipTypeInfo", &json!({

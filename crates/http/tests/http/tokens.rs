@@ -568,28 +568,28 @@ async fn token_metadata_is_returned_for_a_secret() {
 #[tokio::test]
 async fn tokens_stop_working_when_the_user_is_suspended_removed_or_deleted() {
     let app = App::empty().await;
-    let stamp = json!({"time": 1, "actor": USER});
     let ask = |token: &str| {
         let authorization = format!("Bearer {token}");
         app.send(anonymous("POST", "/api/graphql", Some(&authorization)))
     };
-    let suspended = json!({"status": "SUSPENDED", "lastModified": stamp});
-    for (user, aspect, value) in [
-        ("urn:li:corpuser:a", "corpUserStatus", suspended),
-        ("urn:li:corpuser:b", "status", json!({"removed": true})),
-        ("urn:li:corpuser:c", "corpUserKey", Value::Null),
-    ] {
-        let token = token_of(&app.catalog, user, None).await;
+    for how in ["suspended", "removed", "deleted"] {
+        let user = format!("urn:li:corpuser:{how}");
+        let token = token_of(&app.catalog, &user, None).await;
         assert_eq!(
             ask(&token).await.0,
             StatusCode::BAD_REQUEST,
             "let in; the body is no query"
         );
-        if value.is_null() {
-            app.post("/entities?action=delete", &json!({"urn": user}))
-                .await;
-        } else {
-            app.ingest(user, aspect, &value).await;
+        match how {
+            "suspended" => {
+                let (system, user) = (Caller::system(), Urn::parse(&user).unwrap());
+                app.catalog.suspend_user(&system, &user).await.unwrap();
+            }
+            "removed" => app.ingest(&user, "status", &json!({"removed": true})).await,
+            _ => {
+                let body = json!({"urn": user});
+                app.post("/entities?action=delete", &body).await;
+            }
         }
         assert_eq!(ask(&token).await.0, StatusCode::UNAUTHORIZED, "{user}");
     }

@@ -22,12 +22,13 @@ struct AccountStatus {
 
 impl Batch<'_> {
     /// Applies a change, and fails if it altered the status of an account, or its groups and roles.
-    /// Users without those, without password, sessions and tokens, and whom no identity provider
-    /// has signed in, may come and go with ingestion.
+    /// Users without those and other rights, without password, sessions and tokens, and whom no
+    /// identity provider has signed in, may come and go with ingestion.
     pub(super) async fn change_keeping_status(&mut self, item: &Prepared) -> Result<(), Error> {
         let urn = &item.proposal.urn;
         let before = self.account_status(item).await?;
         let mut is_account = is_protected(urn)
+            || item.proposal.account_grants() == Some(true)
             || before.memberships.iter().flatten().any(|it| has_member(it))
             || self.has_credentials(urn).await?;
         // A deletion takes sessions and tokens along, so only before it they can be counted.

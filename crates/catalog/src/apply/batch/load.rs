@@ -102,7 +102,7 @@ pub(super) fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
             Requirement::Holds { key, .. } => keys.push(key.clone()),
             Requirement::IsNew { .. }
             | Requirement::UniqueSiblingName { .. }
-            | Requirement::AccountStatusUnchanged
+            | Requirement::AccountStatusUnchanged { .. }
             | Requirement::Version { .. }
             | Requirement::ModifiedSince { .. }
             | Requirement::UnmodifiedSince { .. } => {}

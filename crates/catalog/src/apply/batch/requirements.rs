@@ -68,7 +68,7 @@ impl Batch<'_> {
                 check.run(Current::new(row).value(key.aspect)?)?;
             }
             // Checked when the new value is known.
-            Requirement::UniqueSiblingName { .. } | Requirement::AccountStatusUnchanged => {}
+            Requirement::UniqueSiblingName { .. } | Requirement::AccountStatusUnchanged { .. } => {}
         }
         Ok(())
     }
