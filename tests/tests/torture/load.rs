@@ -5,12 +5,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-use std::sync::LazyLock;
+use std::io::Read as _;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, ensure};
 use docent_e2e::figures::{number_from, record};
@@ -21,7 +21,8 @@ use reqwest::blocking::{Body, Client};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 
-use super::Tags;
+use super::pace::Latencies;
+use super::{Tags, rude};
 
 /// What all requests share, in mebibytes, as docs/OPERATIONS.md says: bodies, what is parsed of
 /// them, and replies. No request here loads much metadata.
@@ -34,6 +35,10 @@ const CONNECTION_KIB: u64 = 160;
 
 /// How much slower a small read may become (99th percentile), measured with a release build.
 const MAX_SLOWDOWN: u64 = 10;
+/// How long the server may stand still: the longest time of a small request.
+const MAX_STILL: Duration = Duration::from_secs(1);
+/// The same for a build for tests on a machine that runs other tests.
+const MAX_STILL_BUSY: Duration = Duration::from_secs(5);
 /// Documents that no other client has sent, in a long run.
 const NEW_DOCUMENTS_PER_SECOND: u64 = 84;
 
@@ -113,14 +118,15 @@ fn load_a_small_read_is_answered_among_slow_and_greedy_clients() -> anyhow::Resu
     let tags = Tags::new(&server)?;
     tags.verify_search(&server)?;
     write_long_tag(&server)?;
-    let idle = read_for(&server, seconds / 2)?;
+    let idle = Latencies::measure(&server, seconds / 2)?;
 
-    let mut rude = Rude::connect(&server, connections)?;
+    let mut rude = rude::connect_all(&server, connections)?;
     let mut unread = request_without_reading(&server)?;
     check_unread(&mut unread)?;
+    rude.append(&mut unread);
     let is_over = AtomicBool::new(false);
     let numbers = AtomicU64::new(0);
-    let (busy, replies) = thread::scope(|scope| {
+    let (busy, replies, closed) = thread::scope(|scope| {
         let heavy: Vec<_> = Heavy::clients(bodies)
             .map(|heavy| {
                 let (server, is_over, numbers) = (&server, &is_over, &numbers);
@@ -128,18 +134,21 @@ fn load_a_small_read_is_answered_among_slow_and_greedy_clients() -> anyhow::Resu
                 (heavy, scope.spawn(client))
             })
             .collect();
-        let dribbling = scope.spawn(|| rude.dribble(&is_over));
-        let busy = read_for(&server, seconds);
+        let annoying = scope.spawn(|| rude::go_on(&server, &mut rude, &is_over));
+        let busy = Latencies::measure(&server, seconds);
+        let held = connections_of(&server);
         is_over.store(true, Ordering::SeqCst);
         let mut replies = Vec::new();
         for (heavy, client) in heavy {
             let client = client.join().map_err(|_| anyhow!("a client panicked"))?;
             replies.push((heavy, client?));
         }
-        dribbling.join().map_err(|_| anyhow!("a client panicked"))?;
-        anyhow::Ok((busy?, replies))
+        let annoyed = annoying.join().map_err(|_| anyhow!("a client panicked"))?;
+        let closed = annoyed.context("a rude client cannot connect again")?;
+        let (held, least) = (held?, connections * 9 / 10);
+        ensure!(held >= least, "{held} connections at the end");
+        anyhow::Ok((busy?, replies, closed))
     })?;
-    drop(unread);
     check_replies(&replies, is_long.then_some(seconds))?;
     let memory = peak_memory_mib(&server)?;
     let cores = thread::available_parallelism()?.get() as u64;
@@ -153,23 +162,38 @@ fn load_a_small_read_is_answered_among_slow_and_greedy_clients() -> anyhow::Resu
     record(
         "load",
         &format!(
-            "{connections} slow connections and {} heavy requests in {} s: a small read takes {:.1} ms \
-             (99th percentile; {:.1} ms without load), the server at most {memory} MiB",
+            "{connections} slow connections ({closed} closed and opened again) and {} heavy requests in {} s: a small \
+             read takes {} (99th percentile; {} without load) and at most {}, a health check {} and at most {}, the \
+             server at most {memory} MiB",
             numbers.load(Ordering::SeqCst),
             seconds.as_secs(),
-            busy.as_secs_f64() * 1000.0,
-            idle.as_secs_f64() * 1000.0,
+            milliseconds(busy.read.p99),
+            milliseconds(idle.read.p99),
+            milliseconds(busy.read.max),
+            milliseconds(busy.health.p99),
+            milliseconds(busy.health.max),
         ),
     )?;
+    check_latencies(idle, busy, is_long)
+}
+
+/// Fails if the server stood still, or in a long run if reads took much longer than without load.
+fn check_latencies(idle: Latencies, busy: Latencies, is_long: bool) -> anyhow::Result<()> {
+    let max = if is_long { MAX_STILL } else { MAX_STILL_BUSY };
+    ensure!(busy.max() <= max, "the server stood still: {busy:?}");
     // A build for tests on a machine that runs other tests proves nothing about speed.
     if is_long {
-        let slowdown = busy.as_micros() / idle.as_micros().max(1);
+        let slowdown = busy.read.p99.as_micros() / idle.read.p99.as_micros().max(1);
         ensure!(
             slowdown <= u128::from(MAX_SLOWDOWN),
             "{slowdown} times slower"
         );
     }
     Ok(())
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1000.0)
 }
 
 /// Fails unless requests of every kind were answered, and the others told when to try again. A long
@@ -205,29 +229,27 @@ fn write_long_tag(server: &Server) -> anyhow::Result<()> {
 }
 
 /// Requests the longest replies.
-fn request_without_reading(server: &Server) -> anyhow::Result<Vec<TcpStream>> {
+fn request_without_reading(server: &Server) -> anyhow::Result<Vec<rude::Client>> {
     let read = |at| format!("a{at}: properties {{ description }}");
     let reads: Vec<String> = (0..REPEATED).map(read).collect();
     let query = format!("{{ tag(urn: \"{LONG_TAG}\") {{ {} }} }}", reads.join(" "));
     let body = json!({ "query": query }).to_string();
-    let head = Rude::head(body.len());
-    let mut connections = Vec::new();
-    for _ in 0..UNREAD {
-        let mut connection = TcpStream::connect(host(server))?;
-        connection.write_all(head.as_bytes())?;
-        connection.write_all(body.as_bytes())?;
-        connections.push(connection);
-    }
-    Ok(connections)
+    let request: Arc<[u8]> = (rude::head(body.len()) + &body).into_bytes().into();
+    (0..UNREAD)
+        .map(|_| rude::Client::unread(server, Arc::clone(&request)))
+        .collect()
 }
 
 /// Fails unless the server sends as many long replies as it has memory for, and rejects the others.
-fn check_unread(unread: &mut [TcpStream]) -> anyhow::Result<()> {
+fn check_unread(unread: &mut [rude::Client]) -> anyhow::Result<()> {
     let mut replies = BTreeMap::<String, usize>::new();
-    for connection in unread {
+    for client in unread {
+        let connection = &mut client.connection;
+        connection.set_nonblocking(false)?;
         connection.set_read_timeout(Some(Duration::from_mins(1)))?;
         let mut head = [0; 256];
         connection.read_exact(&mut head)?;
+        connection.set_nonblocking(true)?;
         let head = String::from_utf8_lossy(&head).into_owned();
         let status = head.split_at(12).0.to_owned();
         // A short reply would be an error.
@@ -242,30 +264,6 @@ fn check_unread(unread: &mut [TcpStream]) -> anyhow::Result<()> {
         "{replies:?}"
     );
     Ok(())
-}
-
-fn host(server: &Server) -> &str {
-    server.address().trim_start_matches("http://")
-}
-
-/// Reads a tag again and again, and returns the 99th percentile of the time.
-fn read_for(server: &Server, time: Duration) -> anyhow::Result<Duration> {
-    let end = Instant::now() + time;
-    let body = json!({"query": "{ tag(urn: \"urn:li:tag:one\") { properties { name } } }"});
-    let mut times = Vec::new();
-    while Instant::now() < end || times.is_empty() {
-        let started = Instant::now();
-        let request = server.anonymous_request(Method::POST, "/api/graphql");
-        let reply = server.send(request.json(&body))?;
-        ensure!(
-            reply.status == 200 && reply.body.contains("name1"),
-            "{reply:?}"
-        );
-        times.push(started.elapsed());
-    }
-    times.sort_unstable();
-    let last = times.len() - 1;
-    Ok(times[last - last / 100])
 }
 
 fn send_heavy(
@@ -305,57 +303,6 @@ fn send_heavy(
     Ok(replies)
 }
 
-/// Clients that connect, and then send nothing, send slowly, stop in the middle of a body, or read
-/// nothing.
-struct Rude {
-    connections: Vec<TcpStream>,
-}
-
-impl Rude {
-    const KINDS: usize = 5;
-    const DRIBBLED: &'static [u8] = b"POST /api/graphql HTTP/1.1\r\nHost: localhost\r\nX-Slow: ";
-    const UNREAD: &'static [u8] = b"GET /openapi/v3/api-docs HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    const CHUNKED: &'static str =
-        "POST /api/graphql HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
-
-    fn head(length: usize) -> String {
-        format!(
-            "POST /api/graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
-             Content-Length: {length}\r\n\r\n"
-        )
-    }
-
-    fn connect(server: &Server, count: u64) -> anyhow::Result<Self> {
-        let stalled = Self::head(15 * 1024 * 1024) + &"x".repeat(64 * 1024);
-        let single_bytes = Self::CHUNKED.to_owned() + &"1\r\nx\r\n".repeat(20_000);
-        let mut connections = Vec::new();
-        for number in 0..count {
-            let mut connection = TcpStream::connect(host(server))
-                .with_context(|| format!("connection {number} of {count}"))?;
-            match number % Self::KINDS as u64 {
-                0 => {}
-                1 => connection.write_all(Self::DRIBBLED)?,
-                2 => connection.write_all(stalled.as_bytes())?,
-                3 => connection.write_all(single_bytes.as_bytes())?,
-                _ => connection.write_all(&Self::UNREAD.repeat(4))?,
-            }
-            connections.push(connection);
-        }
-        Ok(Self { connections })
-    }
-
-    /// Sends a byte of each slow request now and then. The server may close them.
-    fn dribble(&mut self, is_over: &AtomicBool) {
-        while !is_over.load(Ordering::SeqCst) {
-            let slow = self.connections.iter_mut().skip(1).step_by(Self::KINDS);
-            for connection in slow {
-                connection.write_all(b"x").ok();
-            }
-            thread::sleep(Duration::from_millis(100));
-        }
-    }
-}
-
 fn raise_descriptors() -> anyhow::Result<()> {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -363,6 +310,15 @@ fn raise_descriptors() -> anyhow::Result<()> {
         ..limit
     };
     Ok(setrlimit(Resource::Nofile, raised)?)
+}
+
+/// The connections that the server has accepted and not closed.
+fn connections_of(server: &Server) -> anyhow::Result<u64> {
+    let descriptors = fs::read_dir(format!("/proc/{}/fd", server.process_id()))?;
+    let target = |entry: fs::DirEntry| fs::read_link(entry.path());
+    let is_socket = |path: PathBuf| path.to_string_lossy().starts_with("socket:");
+    let links = descriptors.flatten().flat_map(target);
+    Ok(links.map(is_socket).filter(|it| *it).count() as u64)
 }
 
 fn peak_memory_mib(server: &Server) -> anyhow::Result<u64> {

@@ -6,6 +6,8 @@ mod disk;
 mod files;
 mod load;
 mod openapi;
+mod pace;
+mod rude;
 mod sign_in;
 mod soak;
 
