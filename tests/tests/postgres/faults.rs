@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
-use docent_e2e::{Server, Signal};
+use docent_e2e::{Options, Server, Signal};
 use docent_test_postgres::Database;
 use serde_json::json;
 
@@ -281,12 +281,7 @@ fn load_on_a_blocked_table_fails_with_503_within_the_timeouts() -> anyhow::Resul
     let statuses = thread::scope(|scope| -> anyhow::Result<Vec<u16>> {
         let block = "BEGIN; LOCK TABLE metadata_aspect_v2 IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(12); COMMIT";
         let blocking = scope.spawn(|| database.sql(block));
-        let held = "SELECT 1 FROM pg_locks l WHERE l.mode = 'AccessExclusiveLock' AND l.granted \
-                    AND l.relation = 'metadata_aspect_v2'::regclass";
-        let started = Instant::now();
-        while database.rows(held)?.is_empty() {
-            ensure!(started.elapsed() < TIMEOUT, "the table is not locked");
-        }
+        wait_for_lock(&database, "AccessExclusiveLock")?;
         let clients: Vec<_> = (0..REQUESTS)
             .map(|number| {
                 let (caller, urn) = (&caller, &urn);
@@ -317,6 +312,52 @@ fn load_on_a_blocked_table_fails_with_503_within_the_timeouts() -> anyhow::Resul
         "{properties:?}"
     );
     Ok(())
+}
+
+/// Whether somebody has locked the aspects.
+fn is_locked(database: &Database, mode: &str) -> anyhow::Result<bool> {
+    let held = format!(
+        "SELECT 1 FROM pg_locks l WHERE l.mode = '{mode}' AND l.granted \
+         AND l.relation = 'metadata_aspect_v2'::regclass"
+    );
+    Ok(!database.rows(&held)?.is_empty())
+}
+
+fn wait_for_lock(database: &Database, mode: &str) -> anyhow::Result<()> {
+    let started = Instant::now();
+    while !is_locked(database, mode)? {
+        ensure!(started.elapsed() < TIMEOUT, "the table is not locked");
+    }
+    Ok(())
+}
+
+/// The database may execute what a killed server has sent for a while, and hold its locks.
+#[test]
+fn crash_of_a_server_whose_locks_remain_delays_no_restart_and_no_reads() -> anyhow::Result<()> {
+    const LOCK: &str = "ExclusiveLock";
+    let database = Database::empty()?;
+    let mut server = Server::start(Options::default().store(database.url()))?;
+    let query = "{ me { corpUser { urn } } }";
+    server.graphql(query, json!({}))?;
+    thread::scope(|scope| {
+        // It blocks all writers, and those who lock rows.
+        let block =
+            "BEGIN; LOCK TABLE metadata_aspect_v2 IN EXCLUSIVE MODE; SELECT pg_sleep(15); COMMIT";
+        let blocking = scope.spawn(|| database.sql(block));
+        wait_for_lock(&database, LOCK)?;
+        server.kill()?;
+        server.restart()?;
+        let reply = server.graphql(query, json!({}))?;
+        ensure!(reply["data"]["me"]["corpUser"]["urn"] == "urn:li:corpuser:datahub");
+        ensure!(
+            is_locked(&database, LOCK)?,
+            "the server waited for the lock"
+        );
+        blocking
+            .join()
+            .unwrap_or_else(|_| bail!("the blocking thread panicked"))?;
+        Ok(())
+    })
 }
 
 #[test]

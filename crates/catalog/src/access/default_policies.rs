@@ -1,10 +1,12 @@
 //! The roles and policies of a new catalog, which are DataHub's.
 //!
-//! Policies that are not editable are written at every start, so that no change of data locks
+//! Policies that are not editable are restored at every start, so that no change of data locks
 //! everybody out. The others are written once, with the first start: administrators may change or
-//! delete them.
+//! delete them. A start that finds everything as it should be writes nothing: a write would wait
+//! for the locks of others, and so for transactions of a server that was killed.
 
 use docent_model::{AspectName, Urn};
+use docent_store::{AspectKey, AspectRow, ReadRequest};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -48,16 +50,12 @@ impl Catalog {
             .zip(known)
             .filter_map(|(role, is_known)| (!is_known).then_some(role))
             .collect();
-        let mut proposals = Vec::new();
+        let mut expected = Vec::new();
         for (urn, Item { members, .. }) in roles.iter().zip(defaults.roles) {
             let mut value = members;
             value.insert("editable".to_owned(), Value::Bool(false));
-            let aspect = AspectName::ROLE_INFO;
-            proposals.push(Proposal::upsert(
-                urn.clone(),
-                aspect,
-                Value::Object(value).to_string(),
-            ));
+            let key = AspectKey::new(urn, AspectName::ROLE_INFO);
+            expected.push((key, Value::Object(value)));
         }
         for Item { id, members } in defaults.policies {
             // A role that a later version added comes with its policies.
@@ -72,14 +70,28 @@ impl Catalog {
             let urn = Urn::new("dataHubPolicy", &id)?;
             let mut value = members;
             value.insert("state".to_owned(), json!("ACTIVE"));
-            let aspect = AspectName::POLICY_INFO;
-            proposals.push(Proposal::upsert(
-                urn,
-                aspect,
-                Value::Object(value).to_string(),
-            ));
+            let key = AspectKey::new(&urn, AspectName::POLICY_INFO);
+            expected.push((key, Value::Object(value)));
         }
+        let proposals = self.changed(expected).await?;
         self.apply(&Caller::system(), proposals).await?;
         Ok(())
+    }
+
+    /// Proposals for the values that are not stored as they are.
+    async fn changed(&self, expected: Vec<(AspectKey, Value)>) -> Result<Vec<Proposal>, Error> {
+        let keys: Vec<AspectKey> = expected.iter().map(|(key, _)| key.clone()).collect();
+        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
+        let is_stored = |row: &AspectRow, value: &Value| {
+            let text = row.as_ref().map(|row| row.metadata.as_str());
+            text.and_then(|text| serde_json::from_str(text).ok())
+                .as_ref()
+                == Some(value)
+        };
+        let expected = expected.into_iter().zip(rows);
+        Ok(expected
+            .filter(|((_, value), row)| !is_stored(row, value))
+            .map(|((key, value), _)| Proposal::upsert(key.urn, key.aspect, value.to_string()))
+            .collect())
     }
 }

@@ -135,6 +135,19 @@ fn for_groups(groups: &[&Urn]) -> NewPolicy {
     }
 }
 
+/// It would wait for the locks of a server that was killed, if only for its unchanged policies.
+#[tokio::test]
+async fn a_start_on_a_prepared_store_writes_nothing() {
+    let world = World::new().await;
+    let system = Caller::system();
+    let types = world.other.add_built_in_ownership_types(&system).await;
+    types.unwrap();
+    world.allow_transactions(0);
+    let types = world.catalog.add_built_in_ownership_types(&system).await;
+    types.unwrap();
+    world.catalog.ensure_policies().await.unwrap();
+}
+
 #[tokio::test]
 async fn a_deletion_and_the_removal_of_its_grants_are_one_transaction() {
     let world = World::new().await;

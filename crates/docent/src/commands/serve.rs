@@ -7,7 +7,7 @@ use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use docent_catalog::people::{ADMINISTRATOR, Administrator, Password};
@@ -63,6 +63,7 @@ pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
 async fn run(settings: Settings) -> Result<()> {
     // Before anything else, so that a signal during startup stops the server.
     let stop = stop_signal()?;
+    let mut phases = Phases::start();
     // Before files are opened, which count as well.
     let connections = Connections::new(connection_limits(&settings));
     // Before the store is created, so that an invalid address or file leaves nothing behind.
@@ -78,8 +79,10 @@ async fn run(settings: Settings) -> Result<()> {
     let identity = identity_providers(&settings.identity)?;
     let initial_password = settings.admin_password_file.as_deref();
     let initial_password = initial_password.map(password_from).transpose()?;
+    phases.end("reading the settings");
     let store = engine::open(&settings.store, OpenMode::Server).await?;
     import_marker::check_complete(&*store, &settings.store).await?;
+    phases.end("opening the store");
     let _index_lock = match &settings.store {
         // The lock on the SQLite file covers the index.
         StoreUrl::Sqlite(_) => None,
@@ -88,8 +91,11 @@ async fn run(settings: Settings) -> Result<()> {
     let search = Search::in_directory(Arc::clone(&store), &settings.search_index)
         .map_err(|error| anyhow!("{error}; choose another directory with --search-index"))?;
     let search = Arc::new(search);
+    phases.end("opening the search index");
     let catalog = prepare_catalog(&settings, store, &search).await?;
+    phases.end("checking the policies");
     let engine = Engine::docent().context("the built-in GraphQL schema is invalid")?;
+    phases.end("reading the GraphQL schema");
     let auth = match settings.auth {
         Switch::On => AuthMode::On,
         Switch::Off => AuthMode::Off,
@@ -98,6 +104,7 @@ async fn run(settings: Settings) -> Result<()> {
         AuthMode::On => ensure_administrator(&catalog, initial_password).await?,
         AuthMode::Off => None,
     };
+    phases.end("checking the administrator");
     if settings.demo {
         demo::load(&catalog).await?;
     }
@@ -153,6 +160,34 @@ async fn run(settings: Settings) -> Result<()> {
     let _ = tokio::time::timeout(FINAL_TOKEN_USE_TIMEOUT, last_rows).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Logs what each part of the start takes, to explain a slow one.
+struct Phases {
+    begun: Instant,
+}
+
+impl Phases {
+    /// A part that takes longer is logged without `--log debug`, too.
+    const SLOW: Duration = Duration::from_secs(1);
+
+    fn start() -> Self {
+        Self {
+            begun: Instant::now(),
+        }
+    }
+
+    /// Ends a part and begins the next one.
+    fn end(&mut self, phase: &str) {
+        let time = self.begun.elapsed();
+        self.begun = Instant::now();
+        let milliseconds = time.as_millis();
+        if time < Self::SLOW {
+            tracing::debug!("{phase} took {milliseconds} ms");
+        } else {
+            tracing::info!("{phase} took {milliseconds} ms");
+        }
+    }
 }
 
 /// The limits on connections, as far as there are file descriptors for them.
