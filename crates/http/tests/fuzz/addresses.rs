@@ -96,6 +96,9 @@ async fn check(app: &App, text: &str) -> Outcome {
     }
     let Ok(urn) = Registry::get().parse_urn(text) else {
         let path = format!("/entitiesV2/{}", utf8_percent_encode(text, UNRESERVED));
+        if path.parse::<Uri>().is_err() {
+            return Ok("no address".to_owned());
+        }
         let (status, reply) = app.get(&path).await;
         if status != StatusCode::BAD_REQUEST && status != StatusCode::NOT_FOUND {
             return Err(format!("{status}: {reply}"));

@@ -44,6 +44,10 @@ pub(crate) struct Target {
 
 /// Longer inputs take time and reach nothing new.
 const MAX_INPUT_BYTES: usize = 4096;
+/// But where the work grows with the square of the length, they take far too long.
+const LONG_INPUT_BYTES: usize = 64 * 1024;
+/// One in so many inputs is long, besides those of the corpus.
+const LONG_ONE_IN: u64 = 50;
 const MAX_POOL: usize = 5000;
 /// An input that takes this long, on a busy machine and without optimization, is an attack.
 const MAX_TIME: Duration = Duration::from_secs(20);
@@ -73,8 +77,22 @@ impl Target {
             outcomes.insert(self.checked(input, seed, &check).await);
         }
         let mut count = pool.len();
+        let mut slowest = Duration::ZERO;
         let end = Instant::now() + Duration::from_secs(seconds);
         while Instant::now() < end {
+            if self.format != Format::Generated && random.below(LONG_ONE_IN) == 0 {
+                let base = pool[random.index(pool.len())].clone();
+                // Also shorter ones, because some parsers have a limit.
+                let bytes = LONG_INPUT_BYTES >> random.below(4);
+                let mut mutator = Mutator::new(&mut random, self.dictionary);
+                let input = mutator.stretched(&base, bytes);
+                let started = Instant::now();
+                // Not mutated further: it is no better than a short one with this outcome.
+                self.checked(&input, seed, &check).await;
+                slowest = slowest.max(started.elapsed());
+                count += 1;
+                continue;
+            }
             let mutated = self.mutation(&mut random, &pool);
             let input = generate(&mut random, mutated);
             if input.len() > MAX_INPUT_BYTES {
@@ -93,8 +111,9 @@ impl Target {
         record(
             &format!("inputs of the fuzz target `{}`", self.name),
             &format!(
-                "{count} in {seconds} s, {} outcomes, seed {seed}",
-                outcomes.len()
+                "{count} in {seconds} s, {} outcomes, long ones in {} ms at most, seed {seed}",
+                outcomes.len(),
+                slowest.as_millis()
             ),
         )
         .unwrap();

@@ -107,6 +107,21 @@ impl<'a> Mutator<'a> {
         char::from_u32(number).unwrap_or('\u{fffd}')
     }
 
+    /// Repeats a part of a text, so that it has nearly so many bytes.
+    pub(crate) fn stretched(&mut self, base: &str, bytes: usize) -> String {
+        const MAX_TOKENS: usize = 12;
+        let parts = tokens(base);
+        if parts.is_empty() {
+            return String::new();
+        }
+        let start = self.random.index(parts.len());
+        let length = 1 + self.random.index(MAX_TOKENS.min(parts.len() - start));
+        let repeated = parts[start..start + length].concat();
+        let count = bytes.saturating_sub(base.len()) / repeated.len();
+        let (before, after) = (parts[..start].concat(), parts[start..].concat());
+        [before, repeated.repeat(count), after].concat()
+    }
+
     /// A few changes of a text.
     pub(crate) fn text(&mut self, base: &str, other: &str) -> String {
         let mut parts: Vec<String> = tokens(base).into_iter().map(str::to_owned).collect();
