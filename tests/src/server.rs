@@ -316,6 +316,11 @@ impl Server {
             .with_context(|| format!("could not send {signal:?}"))
     }
 
+    /// Returns how the server has ended, if it has.
+    pub fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        Ok(self.child.try_wait()?)
+    }
+
     /// Waits until the server has ended.
     pub fn wait(&mut self) -> anyhow::Result<ExitStatus> {
         let deadline = Instant::now() + TIMEOUT;

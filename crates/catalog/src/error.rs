@@ -190,6 +190,14 @@ impl Error {
         error
     }
 
+    /// What is stored cannot be read. The log has the location, which only operators may know.
+    fn damaged(source: StoreError) -> Self {
+        let mut error = Self::internal(source);
+        "stored data is damaged: run 'docent check', which says what to do"
+            .clone_into(&mut error.0.message);
+        error
+    }
+
     /// States that the message contains this URN, which becomes the subject.
     #[must_use]
     pub fn naming(mut self, urn: &Urn) -> Self {
@@ -283,7 +291,8 @@ impl From<StoreError> for Error {
             StoreError::Unavailable { .. } | StoreError::Rejected { .. } => {
                 Self::unavailable(error.to_string())
             }
-            StoreError::Corrupt { .. } | StoreError::Other(_) => Self::internal(error),
+            StoreError::Corrupt { .. } => Self::damaged(error),
+            StoreError::Other(_) => Self::internal(error),
         }
     }
 }

@@ -8,8 +8,9 @@
 //!
 //! Small files are read into memory, larger ones are memory-mapped. Reading a mapped file that was
 //! truncated kills the process. Files are written once and then read-only, which keeps others than
-//! root from truncating them by mistake. For root, [`OpenFiles`] notices a truncated file before it
-//! is read. Replacing one creates another file, which is harmless.
+//! root from truncating them by mistake. [`OpenFiles`] notices a truncated file before a search or
+//! an update reads it, but not during one, nor during a merge. Replacing a file creates another
+//! one, which is harmless.
 
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata, OpenOptions};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use docent_e2e::{CommandOutput, Options, Server, preload_library, temporary_directory};
 
-use super::{Tags, search};
+use super::{DAMAGED, Tags, numbered_tag, read_tag, search, write_numbered_tags};
 
 /// What fails, and what the message says.
 const FAULTS: [(&str, &str); 5] = [
@@ -81,4 +81,44 @@ fn fail_and_recover(
     ensure!(reply.status == 200, "not used again: {reply:?}");
     tags.verify(server)?;
     tags.verify_search(server)
+}
+
+/// The pages that a checkpoint has moved to the database are mapped, so that this reads the log
+/// only.
+#[test]
+fn reads_of_a_disk_that_fails_say_so_and_others_go_on() -> anyhow::Result<()> {
+    const TAGS: usize = 1000;
+    let directory = temporary_directory()?;
+    let control = directory.path().join("fault");
+    let mut server = Server::start(
+        Options::default()
+            .store("sqlite:docent.db")
+            .without_authentication()
+            .variable("LD_PRELOAD", faulty_disk(directory.path())?)
+            .variable("FAULTY_DISK_CONTROL", &control)
+            .variable("FAULTY_DISK_FILES", "docent.db-wal"),
+    )?;
+    write_numbered_tags(&server, 0..TAGS, |_| "in the database".to_owned())?;
+    // The log is empty then.
+    ensure!(server.stop()?.success());
+    server.restart()?;
+    let (in_database, in_log) = (numbered_tag(0), numbered_tag(TAGS - 1));
+    write_numbered_tags(&server, TAGS - 1..TAGS, |_| "in the log".to_owned())?;
+    fs::write(&control, "unreadable")?;
+    let reply = read_tag(&server, &in_log)?;
+    // To SQLite, a page that cannot be read is a damaged one.
+    ensure!(reply.status == 500, "{reply:?}");
+    ensure!(reply.body.contains(DAMAGED), "{reply:?}");
+    let reply = read_tag(&server, &in_database)?;
+    ensure!(
+        reply.status == 200 && reply.body.contains("in the database"),
+        "{reply:?}"
+    );
+    fs::remove_file(&control)?;
+    let reply = read_tag(&server, &in_log)?;
+    ensure!(
+        reply.status == 200 && reply.body.contains("in the log"),
+        "{reply:?}"
+    );
+    Ok(())
 }

@@ -2,8 +2,8 @@
  * Makes a disk fail for one process. Loaded with LD_PRELOAD.
  *
  * FAULTY_DISK_CONTROL names a file that says what fails at the moment: "full", "broken" (writing fails with EIO),
- * "unsynced" (syncing fails with EIO), "read-only" or "short" (only half of the bytes of a write are written, and the
- * next write fails because the disk is full). Without the file, nothing fails. Only files whose paths contain
+ * "unsynced" (syncing fails with EIO), "read-only", "short" (only half of the bytes of a write are written, and the
+ * next write fails because the disk is full) or "unreadable" (reading fails with EIO). Without the file, nothing fails. Only files whose paths contain
  * FAULTY_DISK_FILES are affected.
  */
 #define _GNU_SOURCE
@@ -17,7 +17,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum fault { NONE, FULL, BROKEN, UNSYNCED, READ_ONLY, SHORT };
+enum fault { NONE, FULL, BROKEN, UNSYNCED, READ_ONLY, SHORT, UNREADABLE };
 
 static enum fault current_fault(void) {
     const char *path = getenv("FAULTY_DISK_CONTROL");
@@ -34,8 +34,8 @@ static enum fault current_fault(void) {
     if (length <= 0) {
         return NONE;
     }
-    static const char *const names[] = {"", "full", "broken", "unsynced", "read-only", "short"};
-    for (int fault = FULL; fault <= SHORT; fault++) {
+    static const char *const names[] = {"", "full", "broken", "unsynced", "read-only", "short", "unreadable"};
+    for (int fault = FULL; fault <= UNREADABLE; fault++) {
         if (strcmp(text, names[fault]) == 0) {
             return (enum fault)fault;
         }
@@ -93,6 +93,14 @@ static int sync_fails(int file) {
     return 0;
 }
 
+static int read_fails(int file) {
+    if (fault_of(file) == UNREADABLE) {
+        errno = EIO;
+        return 1;
+    }
+    return 0;
+}
+
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 ssize_t write(int file, const void *bytes, size_t length) {
@@ -105,6 +113,16 @@ ssize_t pwrite(int file, const void *bytes, size_t length, off_t offset) {
 
 ssize_t pwrite64(int file, const void *bytes, size_t length, off64_t offset) {
     return write_fails(file, &length) ? -1 : NEXT(pwrite64)(file, bytes, length, offset);
+}
+
+ssize_t read(int file, void *bytes, size_t length) { return read_fails(file) ? -1 : NEXT(read)(file, bytes, length); }
+
+ssize_t pread(int file, void *bytes, size_t length, off_t offset) {
+    return read_fails(file) ? -1 : NEXT(pread)(file, bytes, length, offset);
+}
+
+ssize_t pread64(int file, void *bytes, size_t length, off64_t offset) {
+    return read_fails(file) ? -1 : NEXT(pread64)(file, bytes, length, offset);
 }
 
 int ftruncate(int file, off_t length) {

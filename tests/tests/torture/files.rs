@@ -2,17 +2,23 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use docent_e2e::load::proposal;
-use docent_e2e::{CommandOutput, Options, Server};
+use docent_e2e::figures::record;
+use docent_e2e::load::{Random, word};
+use docent_e2e::{CommandOutput, Options, Server, Signal};
 use reqwest::Method;
 use serde_json::json;
 
-use super::{Tags, graphql};
+use super::{DAMAGED, Tags, graphql, numbered_tag, read_tag, search, write_numbered_tags};
+
+/// Far longer than building an index takes.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn server() -> anyhow::Result<Server> {
     Server::start(
@@ -103,28 +109,131 @@ fn an_index_that_is_garbled_in_place_while_serving_is_built_again_at_the_next_st
     tags.verify_search(&server)
 }
 
-/// Reading a mapped file behind its new end would kill the process.
+/// Writes so many words that the server maps a file of the index; it has small ones in memory.
+fn write_large_index(server: &Server) -> anyhow::Result<()> {
+    const TAGS: usize = 800;
+    const WORDS: usize = 200;
+    let words = |number: usize| {
+        let first = number * WORDS;
+        let words = (first..first + WORDS).map(|at| word(at as u64));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    write_numbered_tags(server, 0..TAGS, words)
+}
+
+/// Like [`Tags::verify_search`], after an index has been built in the background.
+fn verify_search_soon(tags: &Tags, server: &Server) -> anyhow::Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let verified = tags.verify_search(server);
+        if verified.is_ok() || Instant::now() > deadline {
+            return verified;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The files of the index that are mapped.
+fn mapped_index_files(server: &Server) -> anyhow::Result<Vec<PathBuf>> {
+    let maps = fs::read_to_string(format!("/proc/{}/maps", server.process_id()))?;
+    let paths = maps
+        .lines()
+        .filter_map(|line| line.find('/').map(|at| &line[at..]));
+    let mut files: Vec<PathBuf> = paths
+        .filter(|path| path.contains("docent.db-search"))
+        .map(PathBuf::from)
+        .collect();
+    files.dedup();
+    Ok(files)
+}
+
+/// Keeps `keep` thirds of each file.
+fn truncate(files: &[PathBuf], keep: u64) -> anyhow::Result<()> {
+    for file in files {
+        let metadata = fs::metadata(file)?;
+        // Only their owner can, after a change of their mode.
+        fs::set_permissions(file, Permissions::from_mode(0o600))?;
+        let file = OpenOptions::new().write(true).open(file)?;
+        file.set_len(metadata.len() * keep / 3)?;
+    }
+    Ok(())
+}
+
+/// The server has the content of the files in memory, because they are small.
 #[test]
 fn an_index_that_is_truncated_while_serving_is_built_again() -> anyhow::Result<()> {
-    let server = server()?;
+    let mut server = server()?;
     let mut tags = Tags::new(&server)?;
-    for keep in [0, 1, 2] {
+    for (round, keep) in [0, 1, 2].into_iter().enumerate() {
         tags.verify_search(&server)?;
-        for file in index_files(&server)? {
-            let metadata = fs::metadata(&file)?;
-            // Only their owner can, after a change of their mode.
-            fs::set_permissions(&file, Permissions::from_mode(0o600))?;
-            let file = OpenOptions::new().write(true).open(&file)?;
-            file.set_len(metadata.len() * keep / 3)?;
-        }
+        truncate(&index_files(&server)?, keep)?;
         // The server looks at the files this often at most.
         thread::sleep(Duration::from_millis(20));
         tags.verify_search(&server)?;
+        let noticed = server.printed().matches("was truncated").count();
+        ensure!(noticed > round, "not noticed: {}", server.printed());
         let reply = tags.write(&server)?;
         ensure!(reply.status == 200, "{reply:?}");
         tags.verify(&server)?;
     }
-    tags.verify_search(&server)
+    tags.verify_search(&server)?;
+    // The files are whole again.
+    server.kill()?;
+    server.restart()?;
+    tags.verify_search(&server)?;
+    let rebuilt = server.printed();
+    ensure!(
+        !rebuilt.contains("rebuilding the search index"),
+        "{rebuilt}"
+    );
+    Ok(())
+}
+
+/// Reading a mapped file behind its new end kills the process. Searches, merges and the check of an
+/// index read it at any time.
+#[test]
+fn a_large_index_that_is_truncated_while_serving_costs_a_restart_at_most() -> anyhow::Result<()> {
+    const ROUNDS: usize = 2;
+    let mut server = server()?;
+    let mut tags = Tags::new(&server)?;
+    write_large_index(&server)?;
+    let mut kills = 0;
+    for _ in 0..ROUNDS {
+        verify_search_soon(&tags, &server)?;
+        let files = mapped_index_files(&server)?;
+        ensure!(!files.is_empty(), "no file is mapped");
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for client in 0..4 {
+                let (server, is_over) = (&server, &is_over);
+                scope.spawn(move || {
+                    let mut random = Random::seeded(client);
+                    while !is_over.load(Ordering::SeqCst) {
+                        // It fails if it kills the server.
+                        search(server, &word(random.below(1000))).ok();
+                    }
+                });
+            }
+            thread::sleep(Duration::from_millis(100));
+            let truncated = truncate(&files, 0);
+            thread::sleep(Duration::from_millis(100));
+            is_over.store(true, Ordering::SeqCst);
+            truncated
+        })?;
+        if let Some(status) = server.ended()? {
+            ensure!(status.signal() == Some(Signal::BUS.as_raw()), "{status}");
+            kills += 1;
+        }
+        server.restart()?;
+        tags.verify(&server)?;
+        let reply = tags.write(&server)?;
+        ensure!(reply.status == 200, "{reply:?}");
+        verify_search_soon(&tags, &server)?;
+    }
+    record(
+        "a large index that is truncated during searches",
+        &format!("{ROUNDS} times, {kills} kills of the server"),
+    )
 }
 
 #[test]
@@ -164,12 +273,7 @@ fn a_truncated_write_ahead_log_loses_its_end_only() -> anyhow::Result<()> {
     ensure!(server.stop()?.success());
     server.restart()?;
     for number in 0..WRITES {
-        let description = "text ".repeat(2000);
-        let value = json!({"name": format!("tag {number}"), "description": description});
-        let proposal = proposal(&numbered_tag(number), "tagProperties", &value);
-        let request = server.anonymous_request(Method::POST, "/aspects?action=ingestProposal");
-        let reply = server.send(request.json(&json!({ "proposal": proposal })))?;
-        ensure!(reply.status == 200, "{reply:?}");
+        write_numbered_tags(&server, number..number + 1, |_| "text ".repeat(2000))?;
     }
     server.kill()?;
     let database = server.directory().join("docent.db");
@@ -215,10 +319,6 @@ fn a_truncated_write_ahead_log_loses_its_end_only() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn numbered_tag(number: usize) -> String {
-    format!("urn:li:tag:number{number}")
-}
-
 fn has_numbered_tag(server: &Server, number: usize) -> anyhow::Result<bool> {
     let urn = numbered_tag(number);
     let query = format!(r#"{{ tag(urn: "{urn}") {{ properties {{ name }} }} }}"#);
@@ -248,6 +348,54 @@ fn garbled_pages_are_reported_with_what_to_do() -> anyhow::Result<()> {
     let report = checked(&server)?.failed()?;
     ensure!(report.contains("docent restore"), "{report}");
     Ok(())
+}
+
+/// The server reads the damage at once: it maps the file.
+#[test]
+fn garbled_pages_fail_the_reads_of_what_they_contain_and_no_others() -> anyhow::Result<()> {
+    const TAGS: usize = 2000;
+    let mut server = server()?;
+    write_numbered_tags(&server, 0..TAGS, |_| "some text".to_owned())?;
+    // The tags are in the database then, not in the log.
+    ensure!(server.stop()?.success());
+    server.restart()?;
+    let (damaged, healthy) = (numbered_tag(TAGS - 1), numbered_tag(0));
+    let count = garble_leaves(&server.directory().join("docent.db"), &damaged)?;
+    ensure!(count > 0, "no page has the tag");
+    let reply = read_tag(&server, &damaged)?;
+    ensure!(reply.status == 500, "{reply:?}");
+    ensure!(reply.body.contains(DAMAGED), "{reply:?}");
+    let query = format!(r#"{{ tag(urn: "{damaged}") {{ properties {{ name }} }} }}"#);
+    let reply = graphql(&server, &query)?;
+    ensure!(reply["errors"][0]["message"] == DAMAGED, "{reply}");
+    server.logged_line("database disk image is malformed")?;
+    let reply = read_tag(&server, &healthy)?;
+    ensure!(
+        reply.status == 200 && reply.body.contains("some text"),
+        "{reply:?}"
+    );
+    ensure!(has_numbered_tag(&server, 0)?);
+    let report = checked(&server)?.failed()?;
+    ensure!(report.contains("docent restore"), "{report}");
+    Ok(())
+}
+
+/// Overwrites the headers of the pages that contain a text in their rows. Pages of the upper levels
+/// of a tree contain some texts as well, and lead to many others.
+fn garble_leaves(database: &Path, text: &str) -> anyhow::Result<usize> {
+    const PAGE: usize = 4096;
+    const LEAVES: [u8; 2] = [10, 13];
+    let contents = fs::read(database)?;
+    let file = File::options().write(true).open(database)?;
+    let has_text = |page: &[u8]| page.windows(text.len()).any(|part| part == text.as_bytes());
+    let mut count = 0;
+    for (number, page) in contents.chunks(PAGE).enumerate().skip(1) {
+        if LEAVES.contains(&page[0]) && has_text(page) {
+            file.write_all_at(&[0xa5; 64], (number * PAGE) as u64)?;
+            count += 1;
+        }
+    }
+    Ok(count)
 }
 
 /// As after a restart of the machine.

@@ -11,11 +11,16 @@ mod rude;
 mod sign_in;
 mod soak;
 
+use std::ops::Range;
+
 use anyhow::ensure;
 use docent_e2e::load::proposal;
 use docent_e2e::{Reply, Server};
 use reqwest::Method;
 use serde_json::{Value, json};
+
+/// What a client gets for an entity that cannot be read.
+const DAMAGED: &str = "stored data is damaged: run 'docent check', which says what to do";
 
 /// Writes the names of tags, and knows which were acknowledged.
 #[derive(Debug)]
@@ -72,6 +77,35 @@ impl Tags {
         ensure!(*total == 2, "{reply}");
         Ok(())
     }
+}
+
+fn numbered_tag(number: usize) -> String {
+    format!("urn:li:tag:number{number}")
+}
+
+/// Writes tags with their descriptions in one batch.
+fn write_numbered_tags(
+    server: &Server,
+    numbers: Range<usize>,
+    description: impl Fn(usize) -> String,
+) -> anyhow::Result<()> {
+    let proposals: Vec<Value> = numbers
+        .map(|number| {
+            let value =
+                json!({"name": format!("tag {number}"), "description": description(number)});
+            proposal(&numbered_tag(number), "tagProperties", &value)
+        })
+        .collect();
+    let request = server.anonymous_request(Method::POST, "/aspects?action=ingestProposalBatch");
+    let reply = server.send(request.json(&json!({ "proposals": proposals })))?;
+    ensure!(reply.status == 200, "{reply:?}");
+    Ok(())
+}
+
+/// Reads the properties of a tag.
+fn read_tag(server: &Server, urn: &str) -> anyhow::Result<Reply> {
+    let path = format!("/openapi/v3/entity/tag/{urn}?aspects=tagProperties");
+    server.send(server.anonymous_request(Method::GET, &path))
 }
 
 fn search(server: &Server, text: &str) -> anyhow::Result<Value> {

@@ -66,7 +66,10 @@ pub(super) fn check(store: &StoreFlags) -> Result<()> {
     for finding in &findings {
         say(finding);
     }
-    bail!("the store is damaged; at most 100 findings are shown");
+    bail!(
+        "the store is damaged, at most 100 findings are shown: replace it by a backup with 'docent restore', unless \
+         all findings say that 'docent rebuild' repairs them"
+    );
 }
 
 pub(super) fn backup(store: &StoreFlags, file: &Path) -> Result<()> {
