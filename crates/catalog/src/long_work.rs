@@ -2,7 +2,12 @@
 //!
 //! A thread of the runtime serves many connections, so what it computes between two awaits must be
 //! short. Longer computations run beside the runtime, as many at a time as there are cores.
+//!
+//! A transaction of PostgreSQL runs on such a thread, too; one of SQLite has a thread of its own,
+//! where nothing may wait. Their computations ([`poll`]) wait for no others, because they hold
+//! locks.
 
+use std::pin::pin;
 use std::sync::LazyLock;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -24,8 +29,28 @@ pub async fn run<T>(is_long: bool, compute: impl FnOnce() -> T) -> T {
     }
     // Fails only if the semaphore is closed, which it never is.
     let _slot = SLOTS.acquire().await;
-    match Handle::current().runtime_flavor() {
-        RuntimeFlavor::MultiThread => tokio::task::block_in_place(compute),
+    beside(compute)
+}
+
+/// Polls a part of a transaction, beside the runtime if it computes long between its awaits.
+pub(crate) async fn poll<T>(is_long: bool, part: impl Future<Output = T>) -> T {
+    if !is_long {
+        return part.await;
+    }
+    let mut part = pin!(part);
+    std::future::poll_fn(|context| beside(|| part.as_mut().poll(context))).await
+}
+
+/// Lets other tasks of the thread run during a transaction, unless the thread is its own.
+pub(crate) async fn pause() {
+    if Handle::try_current().is_ok() {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn beside<T>(compute: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(compute),
         _ => compute(),
     }
 }

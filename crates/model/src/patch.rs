@@ -149,6 +149,11 @@ impl Patch {
         })
     }
 
+    /// How many operations it has.
+    pub fn length(&self) -> usize {
+        self.operations.len()
+    }
+
     /// Whether it contains only removals, which do nothing to a missing aspect.
     pub fn only_removes(&self) -> bool {
         let mut actions = self.operations.iter().map(|operation| &operation.action);

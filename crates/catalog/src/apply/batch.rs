@@ -30,6 +30,7 @@ mod trail;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+pub(super) use budget::too_large;
 pub(super) use current::Current;
 
 use authorize::Decision;
@@ -54,7 +55,7 @@ use super::authorization::{Authorization, Visibility};
 use super::prepare::{Payload, Prepared, about_proposal};
 use crate::access::DeletedGrantees;
 use crate::proposal::{Change, Edit, Proposal};
-use crate::{ConflictReason, Error, external_record, hooks};
+use crate::{ConflictReason, Error, external_record, hooks, long_work};
 
 pub(super) struct Batch<'t> {
     tx: &'t mut dyn Transaction,
@@ -210,6 +211,7 @@ impl<'t> Batch<'t> {
         let touched = prepared.iter().flat_map(touched_keys);
         self.load(touched.chain(decisive.into_iter().flatten()))
             .await?;
+        self.budget.is_long_list = self.is_long_list(prepared);
         if let Some(authorization) = authorization {
             self.hide(&authorization.visibility);
             self.note_adoptions(authorization, prepared).await?;
@@ -241,7 +243,12 @@ impl<'t> Batch<'t> {
             }
             self.index = index;
             self.request_long_changes(prepared, index)?;
-            self.item(item).await.map_err(about)?;
+            let is_long = self.is_long_item(item);
+            let applied = long_work::poll(is_long, self.item(item)).await;
+            applied.map_err(about)?;
+            if self.budget.is_pause_due() {
+                long_work::pause().await;
+            }
         }
         if let Some(authorization) = authorization {
             self.authorize_deferred(authorization, deferred).await?;
@@ -253,7 +260,8 @@ impl<'t> Batch<'t> {
     async fn flush(&mut self) -> Result<(), Error> {
         if !self.writes.is_empty() {
             if !self.discards_writes {
-                self.tx.write(&self.writes).await?;
+                let is_long = self.budget.is_pending_long();
+                long_work::poll(is_long, self.tx.write(&self.writes)).await?;
             }
             self.writes.clear();
             self.budget.flushed();
@@ -422,11 +430,8 @@ impl<'t> Batch<'t> {
         edit: &Edit,
     ) -> Result<(), Error> {
         let current = self.current(&proposal.urn, aspect).await?;
-        let key = AspectKey::new(&proposal.urn, aspect);
         let stamp = self.stamp.clone();
-        let payload = self.new_value(&key, &current, |_| {
-            current.edited(entity, aspect, edit, &stamp)
-        })?;
+        let payload = self.new_value(&current, |_| current.edited(entity, aspect, edit, &stamp))?;
         let Some(payload) = payload else {
             return Ok(());
         };
@@ -450,9 +455,8 @@ impl<'t> Batch<'t> {
         if current.row().is_none() && patch.only_removes() {
             return Ok(());
         }
-        let key = AspectKey::new(&proposal.urn, aspect);
         let stamp = self.stamp.clone();
-        let payload = self.new_value(&key, &current, |work| {
+        let payload = self.new_value(&current, |work| {
             let patched = current.patched(entity, aspect, patch, &stamp, work);
             patched.map(Some)
         })?;

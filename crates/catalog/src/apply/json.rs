@@ -39,6 +39,13 @@ pub(super) mod conversions {
         let counts = COUNTS.lock().unwrap_or_else(PoisonError::into_inner);
         counts.get(text).copied().unwrap_or(0)
     }
+
+    /// How often texts with this word in them were parsed or written so far.
+    pub(in crate::apply) fn with(word: &str) -> usize {
+        let counts = COUNTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let texts = counts.iter().filter(|(text, _)| text.contains(word));
+        texts.map(|(_, count)| count).sum()
+    }
 }
 
 /// Parses a text; also returns whether an object in it repeats a member. Then the last one counts,

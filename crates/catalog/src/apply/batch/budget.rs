@@ -9,6 +9,7 @@ use docent_store::{AspectWrite, Effect, StoredAspect};
 
 use crate::Error;
 use crate::apply::ahead::is_long;
+use crate::long_work::LONG_TEXT_BYTES;
 
 const MIB: usize = 1024 * 1024;
 /// All aspects that a list reads, together.
@@ -18,7 +19,7 @@ const MAX_LOADED_BYTES: usize = 256 * MIB;
 /// must fit, because the transaction changes it if others did so while it was changed outside.
 const MAX_PARSED_BYTES: usize = 20 * MIB;
 /// A value that is only compared takes this part of the time.
-const COMPARED_PART: usize = 4;
+pub(super) const COMPARED_PART: usize = 4;
 /// All versions that a list writes, together: four times the largest request body.
 const MAX_PRODUCED_BYTES: usize = 64 * MIB;
 /// What each of several transactions changes or writes: about 150 ms, for which others wait.
@@ -30,10 +31,14 @@ const MAX_PENDING_BYTES: usize = 8 * MIB;
 pub(super) struct Budget {
     loaded: usize,
     has_long_values: bool,
+    /// Whether all values are changed outside the transaction.
+    pub(super) is_long_list: bool,
     parsed: usize,
     produced: usize,
     changes: usize,
     pending: usize,
+    /// What was parsed and produced before the last pause.
+    paused_at: usize,
     patches: PatchBudget,
 }
 
@@ -46,6 +51,11 @@ impl Budget {
             return Err(too_large("reads", MAX_LOADED_BYTES));
         }
         Ok(())
+    }
+
+    /// How many bytes were read.
+    pub(super) fn loaded(&self) -> usize {
+        self.loaded
     }
 
     /// Whether a value was read whose change should be computed outside the transaction.
@@ -91,6 +101,21 @@ impl Budget {
         Ok(self.pending > MAX_PENDING_BYTES)
     }
 
+    /// Whether the list has computed so much since the last pause that other tasks should run.
+    pub(super) fn is_pause_due(&mut self) -> bool {
+        let computed = self.parsed + self.produced;
+        let is_due = computed - self.paused_at > LONG_TEXT_BYTES;
+        if is_due {
+            self.paused_at = computed;
+        }
+        is_due
+    }
+
+    /// Whether the pending writes take long to send.
+    pub(super) fn is_pending_long(&self) -> bool {
+        self.pending > LONG_TEXT_BYTES
+    }
+
     pub(super) fn flushed(&mut self) {
         self.pending = 0;
     }
@@ -118,7 +143,7 @@ impl Budget {
     }
 }
 
-fn too_large(verb: &str, limit: usize) -> Error {
+pub(in crate::apply) fn too_large(verb: &str, limit: usize) -> Error {
     Error::too_large(format!(
         "with this item the list {verb} more than {} MiB, the limit of one transaction: send it in parts, and \
          all changes of one aspect as one patch",

@@ -19,17 +19,34 @@ const MAX_PATCHED_BYTES: usize = 16 * 1024 * 1024;
 /// The latest version of an aspect, parsed at most once: the edit, the hooks and the comparison
 /// share the value. It lives as long as its item, because parsed values are several times larger
 /// than their texts.
+#[derive(Clone)]
 pub(in crate::apply) struct Current {
     row: Option<Arc<StoredAspect>>,
-    value: OnceLock<Result<Value, serde_json::Error>>,
+    value: Arc<OnceLock<Result<Value, serde_json::Error>>>,
 }
 
 impl Current {
     pub(in crate::apply) fn new(row: Option<Arc<StoredAspect>>) -> Self {
         Self {
             row,
-            value: OnceLock::new(),
+            value: Arc::default(),
         }
+    }
+
+    /// A row whose text was parsed already, in another version.
+    pub(in crate::apply) fn with_value_of(row: Option<Arc<StoredAspect>>, other: &Self) -> Self {
+        Self {
+            row,
+            value: Arc::clone(&other.value),
+        }
+    }
+
+    pub(in crate::apply) fn has_value_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.value, &other.value)
+    }
+
+    pub(in crate::apply) fn text(&self) -> Option<&str> {
+        self.row.as_ref().map(|row| row.metadata.as_str())
     }
 
     pub(in crate::apply) fn row(&self) -> Option<&Arc<StoredAspect>> {
