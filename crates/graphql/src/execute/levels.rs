@@ -43,6 +43,15 @@ struct Discovery<'p> {
     calls: Vec<PlainCall<'p>>,
 }
 
+impl Discovery<'_> {
+    fn is_empty(&self) -> bool {
+        self.entities.is_empty()
+            && self.named.is_empty()
+            && self.references.is_empty()
+            && self.calls.is_empty()
+    }
+}
+
 /// A resolver call for an object in the JSON of an entity.
 struct PlainCall<'p> {
     plan: &'p ValuePlan,
@@ -100,13 +109,10 @@ impl<'p> Levels<'p> {
 
     /// Loads all levels. Every level is one step deeper in the query, so this terminates.
     pub(crate) async fn load(&mut self, budget: &mut Budget) -> Result<(), LimitExceeded> {
-        loop {
+        while !self.next.is_empty() {
             let first = self.loaded.slots.len();
             let failure = self.add_entities().await;
             let calls = std::mem::take(&mut self.next.calls);
-            if first == self.loaded.slots.len() && calls.is_empty() {
-                return Ok(());
-            }
             if first < self.loaded.slots.len() {
                 budget.add_entities(self.loaded.slots.len() - first)?;
                 self.allocate_cells(first);
@@ -139,6 +145,7 @@ impl<'p> Levels<'p> {
             }
             self.next = next;
         }
+        Ok(())
     }
 
     /// Adds the entities of the next level. References to those that the caller may not see get

@@ -247,7 +247,5 @@ fn variant<'l>(view: View<'l>, variants: &[Box<str>]) -> Option<View<'l>> {
 
 /// The entity type of a URN.
 fn entity_type(urn: &str) -> Option<&str> {
-    let mut parts = urn.splitn(4, ':');
-    (parts.next()? == "urn").then_some(())?;
-    parts.nth(1)
+    urn.strip_prefix("urn:li:")?.split(':').next()
 }
