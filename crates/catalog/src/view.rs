@@ -144,17 +144,20 @@ impl Catalog {
         &self,
         urns: impl IntoIterator<Item = &'u Urn> + Send,
     ) -> Result<HashSet<Urn>, Error> {
-        let (mut managed, mut restricted) = (Vec::new(), HashSet::new());
+        let (mut managed, mut restricted) = (Vec::new(), Vec::new());
         for urn in urns {
             if is_managed_type(urn.entity_type()) {
                 managed.push(urn);
             } else if self.view.is_some() && is_restricted(urn) {
-                restricted.insert(urn);
+                restricted.push(urn);
             }
         }
-        let mut hidden = self.unmanaged(managed).await?;
+        let mut hidden = HashSet::new();
+        if !managed.is_empty() {
+            hidden.extend(self.unmanaged(managed).await?);
+        }
         if let Some(view) = self.view.as_ref().filter(|_| !restricted.is_empty()) {
-            hidden.extend(view.hidden(restricted).await?);
+            hidden.extend(view.hidden(restricted.into_iter().collect()).await?);
         }
         Ok(hidden)
     }
