@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::{FromRequest, Request};
 use axum::http::header::CONTENT_ENCODING;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
@@ -68,28 +69,43 @@ impl<const MAX: usize> FromRequest<AppState> for WholeBody<MAX> {
     type Rejection = ErrorResponse;
 
     async fn from_request(request: Request<Body>, state: &AppState) -> Result<Self, ErrorResponse> {
-        check_encoding(request.headers())?;
-        let deadline = request.extensions().get::<Deadline>().cloned();
-        let mut read = pin!(state.body_budget().read(request.into_body(), MAX));
-        // Most bodies arrive with their headers and need no timer.
-        let immediate = poll_fn(|context| Poll::Ready(read.as_mut().poll(context)));
-        if let Poll::Ready(read) = immediate.await {
-            restart(deadline.as_ref());
-            return read.map(Self);
+        let (parts, body) = request.into_parts();
+        read_whole(state, &parts, body, MAX).await.map(Self)
+    }
+}
+
+/// Reads the whole body of a request, of at most `max` bytes.
+pub(crate) async fn read_whole(
+    state: &AppState,
+    parts: &Parts,
+    body: Body,
+    max: usize,
+) -> Result<Bytes, ErrorResponse> {
+    check_encoding(&parts.headers)?;
+    let deadline = parts.extensions.get::<Deadline>();
+    let mut read = pin!(state.body_budget().read(body, max));
+    // Most bodies arrive with their headers and need no timer.
+    let immediate = poll_fn(|context| Poll::Ready(read.as_mut().poll(context)));
+    if let Poll::Ready(read) = immediate.await {
+        if let Some(deadline) = deadline {
+            deadline.count_from_start();
         }
-        match tokio::time::timeout(MAX_READ_TIME, read).await {
-            Ok(read) => {
-                restart(deadline.as_ref());
-                read.map(Self)
+        return read;
+    }
+    match tokio::time::timeout(MAX_READ_TIME, read).await {
+        Ok(read) => {
+            if let Some(deadline) = deadline {
+                deadline.restart();
             }
-            Err(_) => Err(ErrorResponse::new(
-                StatusCode::REQUEST_TIMEOUT,
-                format!(
-                    "The body did not arrive within {} s.",
-                    MAX_READ_TIME.as_secs()
-                ),
-            )),
+            read
         }
+        Err(_) => Err(ErrorResponse::new(
+            StatusCode::REQUEST_TIMEOUT,
+            format!(
+                "The body did not arrive within {} s.",
+                MAX_READ_TIME.as_secs()
+            ),
+        )),
     }
 }
 
@@ -111,13 +127,6 @@ impl FromRequest<AppState> for JsonBody {
         check_parsed("The body has", parsed, allowed)?;
         let reserved = state.body_budget().reserve_parsed(parsed).await?;
         Ok(Self(reserved_bytes(bytes, reserved)))
-    }
-}
-
-/// The work for a request starts when its body has arrived.
-fn restart(deadline: Option<&Deadline>) {
-    if let Some(deadline) = deadline {
-        deadline.restart();
     }
 }
 

@@ -55,6 +55,11 @@ impl Deadline {
         }
     }
 
+    /// The body arrived with the headers: no time was needed to receive it.
+    pub(crate) fn count_from_start(&self) {
+        self.at.store(micros(self.timeout), Ordering::Relaxed);
+    }
+
     /// Starts the time again: the body has arrived.
     pub(crate) fn restart(&self) {
         let at = micros(self.started.elapsed() + self.timeout);

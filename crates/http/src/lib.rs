@@ -63,6 +63,7 @@ mod wire;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::{Request, State};
 use axum::routing::{get, post};
 use docent_catalog::Catalog;
 use docent_catalog::rate::RateLimit;
@@ -191,7 +192,11 @@ pub fn service(state: AppState) -> HttpService {
 
 /// Routes have no trailing slash: [`trailing_slash`] removes it from requests.
 fn routes(state: &AppState) -> Router<AppState> {
-    let graphql = || post(graphql::execute);
+    let graphql = || {
+        post(async |State(state): State<AppState>, request: Request| {
+            graphql::answer(&state, request).await
+        })
+    };
     Router::new()
         .route("/api/graphql", graphql())
         .route("/api/v2/graphql", graphql())

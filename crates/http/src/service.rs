@@ -10,7 +10,6 @@ use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::extract::Request;
-use axum::handler::Handler as _;
 use axum::response::Response;
 use tower::Service;
 
@@ -53,7 +52,8 @@ impl Service<Request> for HttpService {
                 let may_write = may_write(&request);
                 let response = within(limit, request, |request| async move {
                     if graphql::is_request(&request) {
-                        return graphql::execute.call(request, state.clone()).await;
+                        // Boxed, because each future around it would copy it.
+                        return Box::pin(graphql::answer(state, request)).await;
                     }
                     let answered = routes.call(trailing_slash::remove(request)).await;
                     answered.unwrap_or_else(|never| match never {})

@@ -4,10 +4,6 @@
 //! over HTTP says: a rejected request has status 400 and no `data`. All others get what DataHub
 //! sends: `application/json` with status 200 and `"data": null`.
 
-use std::convert::Infallible;
-
-use axum::extract::FromRequestParts;
-use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use docent_graphql::Rejection;
@@ -18,24 +14,16 @@ const GRAPHQL: &str = "application/graphql-response+json";
 /// What matches `application/json`, the most specific first.
 const JSON: [&str; 3] = ["application/json", "application/*", "*/*"];
 
-/// Extractor for the media type of the reply.
+/// The media type of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MediaType {
     Json,
     GraphqlResponse,
 }
 
-impl<S: Sync> FromRequestParts<S> for MediaType {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
-        Ok(Self::accepted(&parts.headers))
-    }
-}
-
 impl MediaType {
     /// JSON, unless the client names the other one and does not prefer JSON.
-    fn accepted(headers: &HeaderMap) -> Self {
+    pub(super) fn accepted(headers: &HeaderMap) -> Self {
         let Some(named) = weight(headers, header::ACCEPT, GRAPHQL) else {
             return Self::Json;
         };
