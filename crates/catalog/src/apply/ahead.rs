@@ -26,8 +26,8 @@ use crate::long_work::{self, LONG_TEXT_BYTES};
 use crate::proposal::Change;
 use crate::{Catalog, Error};
 
-/// All long values of a list that are parsed outside its transaction, together: a little more than
-/// the largest one.
+/// All values of a list that are parsed outside its transaction, together, before the last one: a
+/// little more than the largest one.
 const MAX_BYTES: usize = 20 * 1024 * 1024;
 
 static LANE: Semaphore = Semaphore::const_new(1);
@@ -139,9 +139,10 @@ impl Catalog {
             let mut computed = HashMap::with_capacity(changes.len());
             for LongChange { index, key } in changes {
                 let (item, row) = (&prepared[index], rows.get(&key).cloned().flatten());
-                bytes += row.as_ref().map_or(0, |row| row.metadata.len());
+                // Counted before each change, so that two of the largest values can be changed.
                 let is_too_much = bytes > MAX_BYTES;
-                if is_too_much && !computes_value(&item.proposal.change) {
+                bytes += row.as_ref().map_or(0, |row| row.metadata.len());
+                if bytes > MAX_BYTES && !computes_value(&item.proposal.change) {
                     break;
                 }
                 let current = Current::new(row.clone());
