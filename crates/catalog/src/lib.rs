@@ -43,6 +43,7 @@ pub mod lifecycle;
 pub mod limits;
 pub mod lineage;
 pub mod links;
+mod loaded_memory;
 pub mod long_work;
 pub mod names;
 pub mod owners;
@@ -90,6 +91,7 @@ pub use docent_store::{
 };
 pub use error::{ConflictReason, Error, ErrorKind, ErrorSubject};
 pub use ids::{Ids, RandomIds};
+pub use loaded_memory::{LoadError, LoadedBytes};
 pub use proposal::{Change, MISSING_VERSION, Proposal, Requirement};
 pub use target::Target;
 
@@ -131,6 +133,7 @@ struct Inner {
     audit: audit::AuditLog,
     /// Permits for histories in memory.
     histories: Semaphore,
+    loaded_memory: loaded_memory::LoadedMemory,
 }
 
 impl Catalog {
@@ -150,6 +153,7 @@ impl Catalog {
                 has_view_policies: AtomicBool::new(false),
                 audit: audit::AuditLog::default(),
                 histories: Semaphore::new(history::MAX_HISTORIES),
+                loaded_memory: loaded_memory::LoadedMemory::default(),
             }),
             options: Arc::new(Options {
                 search: None,

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use docent_model::aspects::SYSTEM_ACTOR;
 use docent_model::{AspectName, EntitySpec, MAX_ENCODED_BYTES, Registry, Urn};
 use docent_store::{
-    AspectKey, AspectRow, EntityAspects, ListPage, ReadReply, ReadRequest, RelatedEntity,
-    RowVersion, StoredAspect, TimeseriesRow, version,
+    AspectKey, AspectRow, ListPage, PointRange, ReadReply, ReadRequest, RelatedEntity, RowVersion,
+    StoredAspect, TimeseriesRow, version,
 };
 
 use crate::view::is_managed_type;
-use crate::{Catalog, Error, redaction, tokens};
+use crate::{Catalog, Error, LoadError, LoadedBytes, redaction, tokens};
 
 /// Aspects that hold secrets, or the hashes that secrets are checked against.
 const SECRET_ASPECTS: [AspectName; 6] = [
@@ -50,41 +50,81 @@ impl Catalog {
     /// Latest versions, existence checks and whole entities from one snapshot. Like all reads, it
     /// reads secret aspects as missing.
     pub async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, Error> {
-        let mut reply = self.reader().read(request).await?;
-        remove_secrets(request.rows, &mut reply.rows);
-        for aspects in &mut reply.entities {
-            aspects.retain(|(aspect, _)| !Self::is_secret(*aspect));
-            for (aspect, row) in aspects {
-                redaction::redact(*aspect, row);
-            }
-        }
-        Ok(reply)
+        let reply = self.reader().read(request).await?;
+        Ok(without_secrets(request, reply))
     }
 
-    /// How many bytes the values have that a read of these aspects and entities would return. What
-    /// the caller may not see counts, too.
-    pub async fn read_bytes(&self, request: ReadRequest<'_>) -> Result<u64, Error> {
-        Ok(self
-            .store()
-            .read_bytes(request.rows, request.entities)
-            .await?)
+    /// [`Catalog::read`]; `None` if the values are long.
+    pub(crate) async fn read_if_short(
+        &self,
+        request: ReadRequest<'_>,
+    ) -> Result<Option<ReadReply>, Error> {
+        let reply = self.reader().read_if_short(request).await?;
+        Ok(reply.map(|reply| without_secrets(request, reply)))
     }
 
     /// The latest version of each aspect; of a time series the newest point, which has no version.
-    pub async fn read_current(&self, keys: &[AspectKey]) -> Result<Vec<AspectRow>, Error> {
-        let mut rows = self.read_current_unfiltered(keys).await?;
-        remove_secrets(keys, &mut rows);
-        Ok(rows)
+    /// The values are loaded like those of [`Catalog::load`].
+    pub async fn load_current(
+        &self,
+        keys: &[AspectKey],
+        max_bytes: u64,
+        loaded: &mut LoadedBytes,
+    ) -> Result<Vec<AspectRow>, LoadError> {
+        let is_series = |key: &AspectKey| Registry::get().is_timeseries(key.aspect);
+        if !keys.iter().any(is_series) {
+            let reply = self.load(ReadRequest::rows(keys), max_bytes, loaded);
+            return Ok(reply.await?.rows);
+        }
+        let (series, versioned): (Vec<AspectKey>, Vec<AspectKey>) =
+            keys.iter().cloned().partition(is_series);
+        let before = loaded.bytes();
+        let reply = self.load(ReadRequest::rows(&versioned), max_bytes, loaded);
+        let mut rows = reply.await?.rows.into_iter();
+        let max_bytes = max_bytes.saturating_sub(loaded.bytes() - before);
+        let mut points = self.load_points(&series, max_bytes, loaded).await?;
+        let mut points = points.drain(..);
+        let current = keys.iter().map(|key| {
+            if is_series(key) {
+                let mut point = points.next().flatten().map(as_aspect).map(Arc::new);
+                redaction::redact_row(key.aspect, &mut point);
+                point
+            } else {
+                rows.next().flatten()
+            }
+        });
+        Ok(current.collect())
+    }
+
+    /// The newest point of each time series.
+    async fn load_points(
+        &self,
+        keys: &[AspectKey],
+        max_bytes: u64,
+        loaded: &mut LoadedBytes,
+    ) -> Result<Vec<Option<TimeseriesRow>>, LoadError> {
+        let (reader, all) = (self.reader(), PointRange::default());
+        let mut bytes = 0_u64;
+        for key in keys {
+            let newest = reader.timeseries_bytes(key, &all, true, 0, 1);
+            bytes += newest.await?.iter().sum::<u64>();
+        }
+        if bytes > max_bytes {
+            return Err(LoadError::TooLong(bytes));
+        }
+        let total = loaded.bytes().saturating_add(bytes);
+        self.loaded_memory().resize(loaded, total).await?;
+        Ok(reader.timeseries_latest(keys).await?)
     }
 
     /// Whether each aspect is stored, secret ones included; of a time series whether it has any
     /// point.
     pub async fn are_stored(&self, keys: &[AspectKey]) -> Result<Vec<bool>, Error> {
-        let rows = self.read_current_unfiltered(keys).await?;
+        let rows = self.read_unfiltered(keys).await?;
         Ok(rows.iter().map(Option::is_some).collect())
     }
 
-    async fn read_current_unfiltered(&self, keys: &[AspectKey]) -> Result<Vec<AspectRow>, Error> {
+    async fn read_unfiltered(&self, keys: &[AspectKey]) -> Result<Vec<AspectRow>, Error> {
         let is_series = |key: &AspectKey| Registry::get().is_timeseries(key.aspect);
         if !keys.iter().any(is_series) {
             return Ok(self.reader().read(ReadRequest::rows(keys)).await?.rows);
@@ -103,11 +143,6 @@ impl Catalog {
             }
         });
         Ok(current.collect())
-    }
-
-    /// All latest aspects of each entity, in the order of the URNs.
-    pub async fn read_entities(&self, urns: &[Urn]) -> Result<Vec<EntityAspects>, Error> {
-        Ok(self.read(ReadRequest::entities(urns)).await?.entities)
     }
 
     /// A version of one aspect: the latest, or the one with that logical version.
@@ -324,6 +359,17 @@ impl Catalog {
             .await?;
         Ok(some.is_empty())
     }
+}
+
+fn without_secrets(request: ReadRequest<'_>, mut reply: ReadReply) -> ReadReply {
+    remove_secrets(request.rows, &mut reply.rows);
+    for aspects in &mut reply.entities {
+        aspects.retain(|(aspect, _)| !Catalog::is_secret(*aspect));
+        for (aspect, row) in aspects {
+            redaction::redact(*aspect, row);
+        }
+    }
+    reply
 }
 
 /// Removes secret aspects, and secrets from others.

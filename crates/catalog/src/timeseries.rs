@@ -2,6 +2,9 @@
 //!
 //! A filter compares members of the points, by their path (`partitionSpec.partition`), or `urn` and
 //! `runId`. It means the same as in a search, but points are read and compared one by one.
+//!
+//! A point has up to 16 MiB, so the sizes of points are read first. They decide how many are read
+//! at once, and the memory for them is reserved before.
 
 use std::cmp::Ordering;
 
@@ -11,7 +14,7 @@ use docent_store::{AspectKey, PointRange};
 use serde_json::Value;
 
 use crate::search::{Criterion, Filter, Operator, Sort};
-use crate::{Catalog, Error};
+use crate::{Catalog, Error, LoadedBytes};
 
 pub use docent_store::TimeseriesRow;
 
@@ -21,6 +24,8 @@ const MAX_POINTS: usize = 10_000;
 const MAX_READ: usize = 100_000;
 /// How many points one call reads.
 const CHUNK: usize = 1000;
+/// The bytes that one call reads, unless a single point has more.
+const CHUNK_BYTES: u64 = 8 * 1024 * 1024;
 /// The member that orders points.
 const TIME: &str = "timestampMillis";
 
@@ -35,9 +40,20 @@ pub struct TimeseriesQuery {
     pub limit: usize,
 }
 
+/// Points, with the memory for them.
+#[derive(Debug, Default)]
+pub struct LoadedPoints {
+    pub rows: Vec<TimeseriesRow>,
+    pub(crate) loaded: LoadedBytes,
+}
+
 impl Catalog {
-    /// Points of a time series.
-    pub async fn timeseries(&self, query: &TimeseriesQuery) -> Result<Vec<TimeseriesRow>, Error> {
+    /// Points of a time series. Fails if those of the result have more than `max_bytes` together.
+    pub async fn timeseries(
+        &self,
+        query: &TimeseriesQuery,
+        max_bytes: u64,
+    ) -> Result<LoadedPoints, Error> {
         let TimeseriesQuery { key, sort, .. } = query;
         if !Registry::get().is_timeseries(key.aspect) {
             return Err(Error::invalid(format!(
@@ -55,31 +71,90 @@ impl Catalog {
         let by_time = sort.as_ref().is_none_or(|sort| sort.field == TIME);
         let newest_first = !by_time || sort.as_ref().is_none_or(|sort| sort.descending);
         let enough = if by_time { query.limit } else { MAX_READ };
-        let mut found = Vec::new();
+        let sort = sort.as_ref().filter(|_| !by_time);
+        // Sorting takes time, so it is not done for every chunk.
+        let many = 2 * query.limit.max(CHUNK);
+        let mut found = LoadedPoints::default();
         let mut start = 0;
-        while found.len() < enough && start < MAX_READ {
+        while found.rows.len() < enough && start < MAX_READ {
             // Without a filter, the limit is enough.
             let chunk = if query.filter.any.is_empty() {
                 enough.min(CHUNK)
             } else {
                 CHUNK
             };
-            let points = self
+            let sizes = self
                 .reader()
-                .timeseries_list(key, &query.range, newest_first, start, chunk)
+                .timeseries_bytes(key, &query.range, newest_first, start, chunk)
                 .await?;
-            start += points.len();
-            let last = points.len() < chunk;
-            found.extend(points.into_iter().filter(|point| query.matches(point)));
-            if last {
+            let is_last = sizes.len() < chunk;
+            let mut sizes = &sizes[..];
+            while !sizes.is_empty() && found.rows.len() < enough {
+                let (count, bytes) = fitting(sizes);
+                let loaded = found.loaded.bytes().saturating_add(bytes);
+                self.loaded_memory()
+                    .resize(&mut found.loaded, loaded)
+                    .await?;
+                let points = self
+                    .reader()
+                    .timeseries_list(key, &query.range, newest_first, start, count)
+                    .await?;
+                start += count;
+                sizes = &sizes[count..];
+                let matching = points.into_iter().filter(|point| query.matches(point));
+                found.rows.extend(matching);
+                if found.bytes() > max_bytes || found.rows.len() > many {
+                    found.cut(query.limit, sort);
+                }
+                let kept = found.bytes();
+                if kept > max_bytes {
+                    return Err(Error::too_large(format!(
+                        "the points have more than {} MiB: use a lower limit, or a start and an end time",
+                        max_bytes / 1024 / 1024
+                    )));
+                }
+                self.loaded_memory().resize(&mut found.loaded, kept).await?;
+            }
+            if is_last {
                 break;
             }
         }
-        if let Some(sort) = sort.as_ref().filter(|_| !by_time) {
-            found.sort_by_cached_key(|point| SortKey::of(point, sort));
-        }
-        found.truncate(query.limit);
+        found.cut(query.limit, sort);
         Ok(found)
+    }
+}
+
+/// How many of the next points to read at once, and their bytes.
+fn fitting(sizes: &[u64]) -> (usize, u64) {
+    let mut bytes = 0;
+    let mut count = 0;
+    for size in sizes {
+        if count > 0 && bytes + size > CHUNK_BYTES {
+            break;
+        }
+        bytes += size;
+        count += 1;
+    }
+    (count, bytes)
+}
+
+impl LoadedPoints {
+    fn bytes(&self) -> u64 {
+        let texts = self.rows.iter().flat_map(|point| {
+            let system_metadata = point.system_metadata.as_ref();
+            [Some(&point.metadata), system_metadata]
+        });
+        texts.flatten().map(|text| text.len() as u64).sum()
+    }
+
+    /// Removes the points after the limit. They come in the order of time, and equal ones stay in
+    /// it.
+    fn cut(&mut self, limit: usize, sort: Option<&Sort>) {
+        if let Some(sort) = sort {
+            self.rows
+                .sort_by_cached_key(|point| SortKey::of(point, sort));
+        }
+        self.rows.truncate(limit);
     }
 }
 

@@ -13,6 +13,9 @@ use crate::{Caller, Catalog, Error, ErrorSubject, Proposal};
 
 const ASPECT: &str = "datasetUsageStatistics";
 const MAX_BUCKETS: usize = 10_000;
+const MAX_BYTES: u64 = 32 * 1024 * 1024;
+/// How many times the memory of its text a bucket takes: short strings in a list take the most.
+const BUCKET_FACTOR: u64 = 8;
 const DAY_MS: EpochMillis = 24 * 60 * 60 * 1000;
 
 /// The usage of a dataset in one time bucket.
@@ -110,8 +113,13 @@ impl Catalog {
             sort: None,
             limit: MAX_BUCKETS,
         };
-        let points = self.timeseries(&query).await?;
+        let mut points = self.timeseries(&query, MAX_BYTES).await?;
+        let bytes = BUCKET_FACTOR * points.loaded.bytes();
+        self.loaded_memory()
+            .resize(&mut points.loaded, bytes)
+            .await?;
         let values = points
+            .rows
             .iter()
             .filter_map(|point| serde_json::from_str::<Value>(&point.metadata).ok());
         let buckets: Vec<Bucket> = values

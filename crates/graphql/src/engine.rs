@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::document::{Document, Operation, OperationVariant};
 use crate::error::{Classification, Rejection, RequestError};
-use crate::execute::{self, Budget, LoadedMemory, Scope};
+use crate::execute::{self, Budget, Scope};
 use crate::input;
 use crate::introspect::IntrospectionCache;
 use crate::limits::{LimitExceeded, Limits};
@@ -42,7 +42,6 @@ pub struct Engine {
     limits: Limits,
     plans: PlanCache,
     introspection: IntrospectionCache,
-    memory: LoadedMemory,
 }
 
 impl Engine {
@@ -62,7 +61,6 @@ impl Engine {
             limits,
             plans: PlanCache::new(),
             introspection: IntrospectionCache::default(),
-            memory: LoadedMemory::new(limits.all_loaded_bytes),
         }
     }
 
@@ -200,7 +198,6 @@ impl Engine {
             compiler: &compiler,
             values: &values,
             introspection: &introspection,
-            memory: &self.memory,
         };
         let budget = Budget::new(self.limits);
         Ok(execute::execute(scope, root, budget).await)

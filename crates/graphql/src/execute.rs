@@ -9,7 +9,6 @@ mod budget;
 mod level_request;
 mod levels;
 mod loaded;
-mod loaded_memory;
 mod scalar;
 mod value;
 mod write;
@@ -30,7 +29,6 @@ use loaded::Loaded;
 use write::{WriteError, Writer};
 
 pub(crate) use budget::Budget;
-pub(crate) use loaded_memory::LoadedMemory;
 
 /// The request being executed.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +37,6 @@ pub(crate) struct Scope<'r> {
     pub(crate) compiler: &'r Compiler<'r>,
     pub(crate) values: &'r VariableValues,
     pub(crate) introspection: &'r IntrospectionResult,
-    pub(crate) memory: &'r LoadedMemory,
 }
 
 /// The number of root fields that a resolver computes one after another.

@@ -22,10 +22,9 @@ pub struct Limits {
     pub entities: u64,
     /// Values visited, while loading and while writing.
     pub values: u64,
-    /// Metadata in memory: rows of the store and results of resolvers.
+    /// Metadata in memory: rows of the store and results of resolvers. The catalog limits that of
+    /// all executions together.
     pub loaded_bytes: u64,
-    /// The same of all executions together, as far as one loads more than a mebibyte.
-    pub all_loaded_bytes: u64,
     pub reply_bytes: u64,
 }
 
@@ -44,7 +43,6 @@ impl Default for Limits {
             entities: 20_000,
             values: 10_000_000,
             loaded_bytes: 256 * 1024 * 1024,
-            all_loaded_bytes: 512 * 1024 * 1024,
             reply_bytes: 64 * 1024 * 1024,
         }
     }

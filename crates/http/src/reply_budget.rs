@@ -1,22 +1,28 @@
 //! Limits the bytes of replies: of stored aspects in one reply, and of all replies together until
 //! they have been sent.
 //!
-//! Aspects have any size, so a limit on rows is not enough. Handlers that return several aspects
-//! read them in chunks of [`READ_CHUNK`] and add each through a [`ReplyBudget`].
+//! Aspects have up to 16 MiB, so a limit on rows is not enough. Handlers read what they return
+//! through a [`ReplyBudget`], which knows the size of the values before it reads them, and add each
+//! to it. They read many entities in chunks of [`READ_CHUNK`].
 //!
 //! A client may read its reply slowly, so the replies in memory share [`ReplyMemory`]. The length
 //! of a reply shows only when it is complete. It would take memory while it waits, so there is no
 //! wait: a reply that does not fit is dropped, and the client gets 503.
 
+use std::collections::HashSet;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, HttpBody};
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use docent_catalog::StoredAspect;
+use docent_catalog::{
+    AspectKey, AspectRow, Catalog, EntityAspects, LoadError, LoadedBytes, ReadReply, ReadRequest,
+    RowVersion, StoredAspect,
+};
+use docent_model::{AspectName, Urn};
 use hyper::body::{Frame, SizeHint};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -26,11 +32,11 @@ use crate::error::ErrorResponse;
 use crate::memory::{MIB, ReservedMemory, Share, Shares, reserved_bytes};
 use crate::wire::raw;
 
-/// How many entities are read at once, which bounds the memory used besides the reply itself.
+/// How many entities are read at once.
 pub(crate) const READ_CHUNK: usize = 8;
 
 /// Four times the largest aspect.
-const MAX_BYTES: usize = 64 * MIB;
+pub(crate) const MAX_BYTES: usize = 64 * MIB;
 
 /// Memory for the replies that are being sent, and for the aspects of those being written.
 const SMALL_REPLIES: Share = Share {
@@ -108,8 +114,11 @@ impl HttpBody for HeldBody {
 #[derive(Debug)]
 pub(crate) struct ReplyBudget<'m> {
     memory: &'m ReplyMemory,
+    /// The bytes of the values in the reply that is being written.
     used_bytes: usize,
     reserved: Option<ReservedMemory>,
+    /// What was read for the reply.
+    loaded: LoadedBytes,
 }
 
 impl<'m> ReplyBudget<'m> {
@@ -118,41 +127,150 @@ impl<'m> ReplyBudget<'m> {
             memory,
             used_bytes: 0,
             reserved: None,
+            loaded: LoadedBytes::default(),
         }
     }
 
+    /// Reads values for the reply. Fails before it reads them if the reply would exceed the limit.
+    pub(crate) async fn read(
+        &mut self,
+        catalog: &Catalog,
+        request: ReadRequest<'_>,
+    ) -> Result<ReadReply, ErrorResponse> {
+        let read = catalog.load(request, self.remaining(), &mut self.loaded);
+        read.await.map_err(load_error)
+    }
+
+    /// All aspects of an entity.
+    pub(crate) async fn read_entity(
+        &mut self,
+        catalog: &Catalog,
+        urn: &Urn,
+    ) -> Result<EntityAspects, ErrorResponse> {
+        let request = ReadRequest::entities(std::slice::from_ref(urn));
+        let mut entities = self.read(catalog, request).await?.entities;
+        Ok(entities.pop().unwrap_or_default())
+    }
+
+    /// Some aspects of an entity: the latest version, or the newest point of a time series.
+    pub(crate) async fn read_aspects(
+        &mut self,
+        catalog: &Catalog,
+        urn: &Urn,
+        mut names: Vec<AspectName>,
+    ) -> Result<EntityAspects, ErrorResponse> {
+        let mut seen = HashSet::with_capacity(names.len());
+        names.retain(|name| seen.insert(*name));
+        let keys: Vec<AspectKey> = names
+            .iter()
+            .map(|name| AspectKey::new(urn, *name))
+            .collect();
+        let rows = self.read_current(catalog, &keys).await?;
+        let found = names.into_iter().zip(rows);
+        Ok(found
+            .filter_map(|(name, row)| Some((name, Arc::unwrap_or_clone(row?))))
+            .collect())
+    }
+
+    /// [`ReplyBudget::read`] of the latest versions and points.
+    pub(crate) async fn read_current(
+        &mut self,
+        catalog: &Catalog,
+        keys: &[AspectKey],
+    ) -> Result<Vec<AspectRow>, ErrorResponse> {
+        let read = catalog.load_current(keys, self.remaining(), &mut self.loaded);
+        read.await.map_err(load_error)
+    }
+
+    /// One version of an aspect.
+    pub(crate) async fn read_version(
+        &mut self,
+        catalog: &Catalog,
+        key: &AspectKey,
+        version: RowVersion,
+    ) -> Result<Option<StoredAspect>, ErrorResponse> {
+        let row = catalog.read_version(key, version).await?;
+        let bytes = row.as_ref().map_or(0, StoredAspect::value_bytes);
+        if bytes > self.remaining() {
+            return Err(too_large());
+        }
+        catalog.add_loaded(&mut self.loaded, bytes).await?;
+        Ok(row)
+    }
+
+    /// How much may be read. All of it will be in the reply.
+    fn remaining(&self) -> u64 {
+        (MAX_BYTES as u64).saturating_sub(self.loaded.bytes())
+    }
+
     /// Embeds stored JSON text, or fails if the reply would exceed the limit.
-    pub(crate) fn raw(&mut self, text: &str) -> Result<Box<RawValue>, ErrorResponse> {
-        self.used_bytes += text.len();
+    pub(crate) fn raw(&mut self, text: String) -> Result<Box<RawValue>, ErrorResponse> {
+        self.add(text.len())?;
+        raw(text)
+    }
+
+    /// Counts bytes of the reply.
+    pub(crate) fn add(&mut self, bytes: usize) -> Result<(), ErrorResponse> {
+        self.used_bytes += bytes;
         if self.used_bytes > MAX_BYTES {
-            return Err(ErrorResponse::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                format!(
-                    "the reply would exceed {} MiB: request fewer entities or aspects",
-                    MAX_BYTES / MIB
-                ),
-            ));
+            return Err(too_large());
         }
         if self.used_bytes > UNCOUNTED_BYTES {
             let ReplyMemory(shares) = self.memory;
             shares.extend(&mut self.reserved, self.used_bytes)?;
         }
-        raw(text)
+        Ok(())
     }
 
     /// An aspect in the form of the OpenAPI endpoints.
     pub(crate) fn aspect(
         &mut self,
-        row: &StoredAspect,
+        row: StoredAspect,
         with_system_metadata: bool,
     ) -> Result<AspectReply, ErrorResponse> {
-        let system_metadata = row.system_metadata.as_deref();
-        let system_metadata = system_metadata.filter(|_| with_system_metadata);
+        let system_metadata = row.system_metadata.filter(|_| with_system_metadata);
         Ok(AspectReply {
-            value: self.raw(&row.metadata)?,
+            value: self.raw(row.metadata)?,
             system_metadata: system_metadata.map(|text| self.raw(text)).transpose()?,
         })
     }
+
+    /// Writes the reply. A buffer that grows would take more memory than is reserved.
+    pub(crate) fn reply(&self, value: &impl Serialize) -> Result<Response, ErrorResponse> {
+        let mut body = Vec::with_capacity(self.used_bytes + self.used_bytes / 8);
+        serde_json::to_writer(&mut body, value).map_err(|error| {
+            tracing::error!(%error, "a reply cannot be written: {error}");
+            ErrorResponse::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "the reply cannot be written",
+            )
+        })?;
+        let json = HeaderValue::from_static("application/json");
+        Ok(([(header::CONTENT_TYPE, json)], body).into_response())
+    }
+}
+
+fn load_error(error: LoadError) -> ErrorResponse {
+    match error {
+        LoadError::Failed(error) => error.into(),
+        LoadError::TooLong(_) => too_large(),
+    }
+}
+
+fn too_large() -> ErrorResponse {
+    ErrorResponse::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        format!(
+            "the reply would exceed {} MiB: request fewer entities or aspects",
+            MAX_BYTES / MIB
+        ),
+    )
+}
+
+/// How many bytes a text takes as a JSON string that has JSON in it.
+pub(crate) fn escaped_length(text: &str) -> usize {
+    let escaped = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1F);
+    text.len() + text.bytes().filter(|byte| escaped(byte)).count()
 }
 
 #[derive(Debug, Serialize)]
@@ -214,15 +332,15 @@ mod tests {
         let memory = memory();
         let text = format!("\"{}\"", "x".repeat(30 * 1024));
         let mut first = ReplyBudget::new(&memory);
-        first.raw(&text).unwrap();
+        first.raw(text.clone()).unwrap();
         assert_eq!(memory.0.free(), [40 * 1024 - text.len(), 100 * 1024]);
         for _ in 0..2 {
-            first.raw(&text).unwrap();
+            first.raw(text.clone()).unwrap();
         }
         assert_eq!(memory.0.free(), [40 * 1024, 100 * 1024 - 3 * text.len()]);
         let mut second = ReplyBudget::new(&memory);
-        second.raw(&text).unwrap();
-        let error = second.raw(&text).unwrap_err().into_response();
+        second.raw(text.clone()).unwrap();
+        let error = second.raw(text.clone()).unwrap_err().into_response();
         assert_eq!(error.status(), StatusCode::SERVICE_UNAVAILABLE);
         drop((first, second));
         assert_eq!(memory.0.free(), [40 * 1024, 100 * 1024]);

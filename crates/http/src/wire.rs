@@ -198,14 +198,21 @@ pub(crate) fn system_metadata<'de, D: Deserializer<'de>>(
 }
 
 /// Stored JSON text, embedded without parsing it.
-pub(crate) fn raw(text: &str) -> Result<Box<RawValue>, ErrorResponse> {
-    RawValue::from_string(text.to_owned()).map_err(|error| {
-        tracing::error!(%error, "a stored aspect is not JSON: {error}");
-        ErrorResponse::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "a stored aspect is damaged; 'docent check' names it",
-        )
-    })
+pub(crate) fn raw(text: String) -> Result<Box<RawValue>, ErrorResponse> {
+    RawValue::from_string(text).map_err(|error| damaged(&error))
+}
+
+/// [`raw`] without a copy.
+pub(crate) fn raw_ref(text: &str) -> Result<&RawValue, ErrorResponse> {
+    serde_json::from_str(text).map_err(|error| damaged(&error))
+}
+
+fn damaged(error: &serde_json::Error) -> ErrorResponse {
+    tracing::error!(%error, "a stored aspect is not JSON: {error}");
+    ErrorResponse::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "a stored aspect is damaged; 'docent check' names it",
+    )
 }
 
 pub(crate) fn reply(value: &impl Serialize) -> Response {

@@ -48,8 +48,9 @@ use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{
     AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, AuditRecord, CommitStamp, EntityTexts,
     ListPage, LogEntry, LogPosition, PointRange, RawAspect, RawPoint, RawRetiredVersion, ReadReply,
-    ReadRequest, RebuildReport, RelatedEntity, RowVersion, RunAspect, RunSummary, StoreError,
-    StoreMaintenance, StoreReader, StoreWriter, StoredAspect, TimeseriesRow, TransactionBody,
+    ReadRequest, RebuildReport, RelatedEntity, RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES,
+    StoreError, StoreMaintenance, StoreReader, StoreWriter, StoredAspect, TimeseriesRow,
+    TransactionBody,
 };
 
 use crate::connect::Connector;
@@ -59,6 +60,10 @@ use crate::read::PointRead;
 use crate::serving::ExclusiveUse;
 use crate::short_reads::ShortReads;
 use crate::stamp::{Stamp, Watch};
+
+/// How many values are read without a look at their size: that would take another round trip, and
+/// most are small.
+const FEW_VALUES: usize = 8;
 
 pub use backup::{BACKUP_START, restore};
 pub use foreign::{ForeignAspect, ForeignAspects};
@@ -176,6 +181,19 @@ impl StoreReader for PostgresStore {
         })
     }
 
+    async fn read_if_short(
+        &self,
+        request: ReadRequest<'_>,
+    ) -> Result<Option<ReadReply>, StoreError> {
+        let is_few = request.entities.is_empty() && request.rows.len() <= FEW_VALUES;
+        if !is_few && self.read_bytes(request.rows, request.entities).await? > SHORT_READ_BYTES {
+            return Ok(None);
+        }
+        let reply = self.read(request).await?;
+        let is_short = request.rows.len() <= 1 || reply.value_bytes() <= SHORT_READ_BYTES;
+        Ok(is_short.then_some(reply))
+    }
+
     async fn aspect_read_version(
         &self,
         key: &AspectKey,
@@ -258,6 +276,17 @@ impl StoreReader for PostgresStore {
         limit: usize,
     ) -> Result<Vec<TimeseriesRow>, StoreError> {
         Ok(points::list(&self.connections, key, range, newest_first, start, limit).await?)
+    }
+
+    async fn timeseries_bytes(
+        &self,
+        key: &AspectKey,
+        range: &PointRange,
+        newest_first: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<u64>, StoreError> {
+        Ok(points::bytes(&self.connections, key, range, newest_first, start, limit).await?)
     }
 
     async fn timeseries_latest(

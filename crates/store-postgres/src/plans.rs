@@ -19,7 +19,7 @@ const VERSION: &str = "15";
 
 /// Every statement of a request, which must be as fast in a large catalog as in a small one.
 /// Statements of maintenance commands ([`COMMANDS`]) scan everything anyway.
-const HOT: [(&str, &str); 72] = [
+const HOT: [(&str, &str); 74] = [
     ("an aspect", read::LATEST),
     ("aspects", read::LATEST_OF),
     (
@@ -46,6 +46,8 @@ const HOT: [(&str, &str); 72] = [
     ("children", trees::CHILDREN),
     ("points, the newest first", points::NEWEST_FIRST),
     ("points, the oldest first", points::OLDEST_FIRST),
+    ("bytes of the newest points", points::BYTES_NEWEST_FIRST),
+    ("bytes of the oldest points", points::BYTES_OLDEST_FIRST),
     ("the newest points", points::LATEST),
     ("how many points", points::COUNT),
     ("runs", runs::RUNS),

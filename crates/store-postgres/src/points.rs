@@ -18,9 +18,11 @@ macro_rules! in_range {
 }
 
 macro_rules! list {
-    ($order:literal) => {
+    ($columns:literal, $order:literal) => {
         concat!(
-            "SELECT time_ms, id, metadata, systemmetadata ",
+            "SELECT ",
+            $columns,
+            " ",
             in_range!(),
             " ORDER BY time_ms ",
             $order,
@@ -31,8 +33,20 @@ macro_rules! list {
     };
 }
 
-pub(crate) const NEWEST_FIRST: &str = list!("DESC");
-pub(crate) const OLDEST_FIRST: &str = list!("ASC");
+pub(crate) const NEWEST_FIRST: &str = list!("time_ms, id, metadata, systemmetadata", "DESC");
+pub(crate) const OLDEST_FIRST: &str = list!("time_ms, id, metadata, systemmetadata", "ASC");
+
+macro_rules! bytes {
+    ($order:literal) => {
+        list!(
+            "(octet_length(metadata) + coalesce(octet_length(systemmetadata), 0))::bigint",
+            $order
+        )
+    };
+}
+
+pub(crate) const BYTES_NEWEST_FIRST: &str = bytes!("DESC");
+pub(crate) const BYTES_OLDEST_FIRST: &str = bytes!("ASC");
 pub(crate) const COUNT: &str = concat!("SELECT count(*) ", in_range!());
 pub(crate) const DELETE: &str = concat!("DELETE ", in_range!());
 
@@ -71,22 +85,54 @@ pub(crate) async fn list(
     } else {
         OLDEST_FIRST
     };
+    let rows = page(connections, sql, key, range, start, limit).await?;
+    rows.iter().map(|row| point_at(row, 0)).collect()
+}
+
+/// How many bytes each of these points has.
+pub(crate) async fn bytes(
+    connections: &Connections,
+    key: &AspectKey,
+    range: &PointRange,
+    newest_first: bool,
+    start: usize,
+    limit: usize,
+) -> Result<Vec<u64>, EngineError> {
+    let sql = if newest_first {
+        BYTES_NEWEST_FIRST
+    } else {
+        BYTES_OLDEST_FIRST
+    };
+    let rows = page(connections, sql, key, range, start, limit).await?;
+    rows.iter().map(|row| count_at(row, 0)).collect()
+}
+
+/// The rows of a statement that lists points.
+async fn page(
+    connections: &Connections,
+    sql: &'static str,
+    key: &AspectKey,
+    range: &PointRange,
+    start: usize,
+    limit: usize,
+) -> Result<Vec<Row>, EngineError> {
     let bounds = RangeParameters::of(range);
-    let rows = connections
+    let (urn, aspect) = (key.urn.as_str(), key.aspect.as_str());
+    let (limit, start) = (as_limit(limit), as_limit(start));
+    connections
         .query(
             sql,
             &[
-                &key.urn.as_str(),
-                &key.aspect.as_str(),
+                &urn,
+                &aspect,
                 &bounds.from_ms,
                 &bounds.through_ms,
                 &bounds.run,
-                &as_limit(limit),
-                &as_limit(start),
+                &limit,
+                &start,
             ],
         )
-        .await?;
-    rows.iter().map(|row| point_at(row, 0)).collect()
+        .await
 }
 
 /// The newest point of each time series.

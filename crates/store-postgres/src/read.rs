@@ -142,10 +142,10 @@ pub(crate) const MIXED: &str = concat!(
 
 /// How many bytes the latest values of aspects and of whole entities have.
 pub(crate) const BYTES: &str = concat!(
-    "SELECT coalesce((SELECT sum(octet_length(a.metadata)) \
+    "SELECT coalesce((SELECT sum(octet_length(a.metadata) + coalesce(octet_length(a.systemmetadata), 0)) \
      FROM unnest($1::text[], $2::text[]) AS k (urn, aspect) CROSS JOIN ",
-    latest_of_key!("a.metadata"),
-    "), 0)::bigint + coalesce((SELECT sum(octet_length(a.metadata)) FROM unnest($3::text[]) AS k (urn) CROSS JOIN ",
+    latest_of_key!("a.metadata, a.systemmetadata"),
+    "), 0)::bigint + coalesce((SELECT sum(octet_length(a.metadata) + coalesce(octet_length(a.systemmetadata), 0)) FROM unnest($3::text[]) AS k (urn) CROSS JOIN ",
     latest_of_entity!(),
     "), 0)::bigint"
 );

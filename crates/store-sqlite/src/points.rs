@@ -81,6 +81,26 @@ pub(crate) fn list(
     Ok(points)
 }
 
+/// How many bytes each of these points has. Reads no value.
+pub(crate) fn bytes(
+    connection: &Connection,
+    key: &AspectKey,
+    range: &PointRange,
+    newest_first: bool,
+    start: usize,
+    limit: usize,
+) -> Result<Vec<u64>, EngineError> {
+    let (condition, mut parameters) = condition(key, range);
+    let order = if newest_first { "DESC" } else { "ASC" };
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT octet_length(metadata)+coalesce(octet_length(systemmetadata),0) FROM timeseries \
+         WHERE {condition} ORDER BY time_ms {order}, id {order} LIMIT ? OFFSET ?"
+    ))?;
+    parameters.extend([as_limit(limit), as_limit(start)].map(Value::from));
+    let rows = statement.query_map(params_from_iter(parameters), count_at)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 /// The newest point of each series.
 pub(crate) fn latest(
     connection: &Connection,

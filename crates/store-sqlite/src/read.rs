@@ -284,11 +284,11 @@ pub(crate) fn value_bytes(
     entities: &[Urn],
 ) -> Result<u64, EngineError> {
     let mut of_aspect = connection.prepare_cached(
-        "SELECT coalesce(sum(octet_length(metadata)),0) FROM metadata_aspect_v2 \
+        "SELECT coalesce(sum(octet_length(metadata)+coalesce(octet_length(systemmetadata),0)),0) FROM metadata_aspect_v2 \
          WHERE urn=?1 AND aspect=?2 AND version=0",
     )?;
     let mut of_entity = connection.prepare_cached(
-        "SELECT coalesce(sum(octet_length(metadata)),0) FROM metadata_aspect_v2 WHERE urn=?1 AND version=0",
+        "SELECT coalesce(sum(octet_length(metadata)+coalesce(octet_length(systemmetadata),0)),0) FROM metadata_aspect_v2 WHERE urn=?1 AND version=0",
     )?;
     let mut total = 0_u64;
     for key in keys {

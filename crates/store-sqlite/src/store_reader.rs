@@ -5,7 +5,7 @@ use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{
     AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, CommitStamp, EntityTexts, ListPage,
     LogEntry, LogPosition, PointRange, ReadReply, ReadRequest, RelatedEntity, RowVersion,
-    RunAspect, RunSummary, StoreError, StoreReader, StoredAspect, TimeseriesRow,
+    RunAspect, RunSummary, SHORT_READ_BYTES, StoreError, StoreReader, StoredAspect, TimeseriesRow,
 };
 use rusqlite::Connection;
 
@@ -20,6 +20,12 @@ const IN_PLACE_ROWS: usize = 64;
 const ROWS_PER_ENTITY: usize = 10;
 /// About how many rows a chain of parents takes.
 const ROWS_PER_CHAIN: usize = 4;
+
+/// Whether to try a read on the calling thread.
+fn has_few_rows(request: ReadRequest<'_>) -> bool {
+    let rows = request.rows.len() + request.exists.len();
+    rows + request.entities.len() * ROWS_PER_ENTITY <= IN_PLACE_ROWS
+}
 
 impl SqliteStore {
     /// Reads on the calling thread, from the row cache if nothing was committed since. `None` if
@@ -102,9 +108,9 @@ impl SqliteStore {
 #[async_trait]
 impl StoreReader for SqliteStore {
     async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, StoreError> {
-        let rows = request.rows.len() + request.exists.len();
-        let has_few_rows = rows + request.entities.len() * ROWS_PER_ENTITY <= IN_PLACE_ROWS;
-        if has_few_rows && let Some(reply) = self.read_in_place(request)? {
+        if has_few_rows(request)
+            && let Some(reply) = self.read_in_place(request)?
+        {
             return Ok(reply);
         }
         let stamp = self.stamp.if_cheap()?;
@@ -120,10 +126,23 @@ impl StoreReader for SqliteStore {
         };
         let reply = self.read_snapshot(ReadLength::Long, read).await?;
         // A few long rows. Many rows, such as those of a scan, would replace those in use.
-        if has_few_rows {
+        if has_few_rows(request) {
             self.cache(request.rows, &reply, stamp)?;
         }
         Ok(reply)
+    }
+
+    async fn read_if_short(
+        &self,
+        request: ReadRequest<'_>,
+    ) -> Result<Option<ReadReply>, StoreError> {
+        if has_few_rows(request) {
+            return Ok(self.read_in_place(request)?);
+        }
+        if self.read_bytes(request.rows, request.entities).await? > SHORT_READ_BYTES {
+            return Ok(None);
+        }
+        self.read(request).await.map(Some)
     }
 
     async fn aspect_read_version(
@@ -254,6 +273,22 @@ impl StoreReader for SqliteStore {
             points::list(connection, &key, &range, newest_first, start, limit, bytes)
         };
         self.read_limited(ReadLength::long_if(long), read).await
+    }
+
+    async fn timeseries_bytes(
+        &self,
+        key: &AspectKey,
+        range: &PointRange,
+        newest_first: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<u64>, StoreError> {
+        let long = start.saturating_add(limit) > IN_PLACE_ROWS || range.run.is_some();
+        let (key, range) = (key.clone(), range.clone());
+        self.read_snapshot(ReadLength::long_if(long), move |connection| {
+            points::bytes(connection, &key, &range, newest_first, start, limit)
+        })
+        .await
     }
 
     async fn timeseries_latest(

@@ -43,7 +43,7 @@ pub use maintenance::{
     EXPORT_PAGE_BYTES, EXPORT_PAGE_ITEMS, PRUNED_ITEMS, RebuildReport, StoreMaintenance,
 };
 pub use numbers::{CommitStamp, LogPosition, RowVersion};
-pub use reader::{EntityAspects, ReadReply, ReadRequest, StoreReader};
+pub use reader::{EntityAspects, ReadReply, ReadRequest, SHORT_READ_BYTES, StoreReader};
 pub use rows::{
     AspectKey, AspectRow, AspectWrite, Effect, EntityTexts, ListPage, LogEntry, LogEntryKind,
     PointRange, RawAspect, RawPoint, RawRetiredVersion, RelatedEntity, RunAspect, RunSummary,

@@ -11,6 +11,9 @@ use crate::{
     StoreError, StoredAspect, TimeseriesRow,
 };
 
+/// How much a short read returns.
+pub const SHORT_READ_BYTES: u64 = 1024 * 1024;
+
 /// The input of [`StoreReader::read`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReadRequest<'r> {
@@ -67,13 +70,11 @@ pub struct ReadReply {
 }
 
 impl ReadReply {
-    /// How many bytes the values have.
+    /// How many bytes the values have, with their system metadata.
     pub fn value_bytes(&self) -> u64 {
-        let rows = self.rows.iter().flatten().map(|row| &row.metadata);
-        let of_entities = self.entities.iter().flatten().map(|(_, row)| &row.metadata);
-        rows.chain(of_entities)
-            .map(|value| value.len() as u64)
-            .sum()
+        let rows = self.rows.iter().flatten().map(|row| row.value_bytes());
+        let entities = self.entities.iter().flatten();
+        rows.chain(entities.map(|(_, row)| row.value_bytes())).sum()
     }
 
     /// The first row, which is the only one of a request by [`ReadRequest::row`].
@@ -88,8 +89,17 @@ pub trait StoreReader: Send + Sync {
     /// round trips as possible.
     async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, StoreError>;
 
-    /// Returns how many bytes the values have that [`StoreReader::read`] would return.
+    /// Returns how many bytes the values have that [`StoreReader::read`] would return, with their
+    /// system metadata.
     async fn read_bytes(&self, rows: &[AspectKey], entities: &[Urn]) -> Result<u64, StoreError>;
+
+    /// Reads like [`StoreReader::read`], or returns `None` if the values have more than
+    /// [`SHORT_READ_BYTES`] together. Values that are not returned take little memory, or for a
+    /// moment.
+    async fn read_if_short(
+        &self,
+        request: ReadRequest<'_>,
+    ) -> Result<Option<ReadReply>, StoreError>;
 
     /// Returns the row with this version.
     async fn aspect_read_version(
@@ -165,6 +175,17 @@ pub trait StoreReader: Send + Sync {
         start: usize,
         limit: usize,
     ) -> Result<Vec<TimeseriesRow>, StoreError>;
+
+    /// Returns how many bytes each point has that [`StoreReader::timeseries_list`] would return,
+    /// with its system metadata.
+    async fn timeseries_bytes(
+        &self,
+        key: &AspectKey,
+        range: &PointRange,
+        newest_first: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<u64>, StoreError>;
 
     /// Returns the newest point of each time series, in the order of the keys, from one snapshot.
     async fn timeseries_latest(

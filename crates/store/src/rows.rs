@@ -41,6 +41,14 @@ pub struct StoredAspect {
     pub created_for: Option<String>,
 }
 
+impl StoredAspect {
+    /// How many bytes the value has, with its system metadata.
+    pub fn value_bytes(&self) -> u64 {
+        let system_metadata = self.system_metadata.as_ref().map_or(0, String::len);
+        (self.metadata.len() + system_metadata) as u64
+    }
+}
+
 /// An entity with the texts of its latest aspects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntityTexts {

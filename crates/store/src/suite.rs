@@ -106,6 +106,7 @@ cases! { $
         a_deleted_aspect_starts_again_at_version_one,
         histories_of_several_aspects_are_read_oldest_first,
         the_bytes_of_latest_values_are_known_before_they_are_read,
+        long_values_are_not_read_as_short_ones,
         concurrent_writers_never_store_a_version_twice,
         history_is_never_overwritten,
     }
@@ -159,6 +160,7 @@ cases! { $
         a_point_of_the_same_time_and_id_is_replaced,
         deleting_an_aspect_deletes_its_points,
         ranges_are_inclusive_and_read_in_either_direction,
+        the_bytes_of_points_are_known_before_they_are_read,
         only_points_in_the_range_are_counted_and_deleted,
         only_points_of_the_run_are_found_and_deleted,
         newest_points_of_several_series_are_read_at_once,

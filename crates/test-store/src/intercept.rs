@@ -12,8 +12,8 @@ use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{
     AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, AuditRecord, CommitStamp, EntityTexts,
     ListPage, LogEntry, LogPosition, PointRange, RawAspect, RawPoint, RawRetiredVersion, ReadReply,
-    ReadRequest, RebuildReport, RelatedEntity, RowVersion, RunAspect, RunSummary, Store,
-    StoreError, StoreMaintenance, StoreReader, StoreWriter, StoredAspect, TimeseriesRow,
+    ReadRequest, RebuildReport, RelatedEntity, RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES,
+    Store, StoreError, StoreMaintenance, StoreReader, StoreWriter, StoredAspect, TimeseriesRow,
     TransactionBody,
 };
 
@@ -33,6 +33,19 @@ pub trait Intercept: Debug + Send + Sync {
         limit: usize,
     ) -> Result<Vec<EntityTexts>, StoreError> {
         self.inner().entities_list(entity_type, after, limit).await
+    }
+
+    async fn timeseries_list(
+        &self,
+        key: &AspectKey,
+        range: &PointRange,
+        newest_first: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<TimeseriesRow>, StoreError> {
+        let inner = self.inner();
+        let list = inner.timeseries_list(key, range, newest_first, start, limit);
+        list.await
     }
 
     async fn edges_list(
@@ -163,8 +176,21 @@ impl<I: Intercept> StoreReader for InterceptedStore<I> {
         limit: usize,
     ) -> Result<Vec<TimeseriesRow>, StoreError> {
         self.0
-            .inner()
             .timeseries_list(key, range, newest_first, start, limit)
+            .await
+    }
+
+    async fn timeseries_bytes(
+        &self,
+        key: &AspectKey,
+        range: &PointRange,
+        newest_first: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<u64>, StoreError> {
+        self.0
+            .inner()
+            .timeseries_bytes(key, range, newest_first, start, limit)
             .await
     }
 
@@ -210,6 +236,18 @@ impl<I: Intercept> StoreReader for InterceptedStore<I> {
 
     async fn run_points_count(&self, run: &str) -> Result<u64, StoreError> {
         self.0.inner().run_points_count(run).await
+    }
+
+    /// Reads with one call, so that a test sees what is read.
+    async fn read_if_short(
+        &self,
+        request: ReadRequest<'_>,
+    ) -> Result<Option<ReadReply>, StoreError> {
+        let bytes = self.read_bytes(request.rows, request.entities).await?;
+        if bytes > SHORT_READ_BYTES {
+            return Ok(None);
+        }
+        self.read(request).await.map(Some)
     }
 
     async fn read_bytes(&self, rows: &[AspectKey], entities: &[Urn]) -> Result<u64, StoreError> {

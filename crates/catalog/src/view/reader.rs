@@ -65,7 +65,25 @@ impl<'c> Reader<'c> {
     }
 
     pub(crate) async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, Error> {
-        let mut reply = self.store.read(request).await?;
+        let reply = self.store.read(request).await?;
+        self.without_hidden(request, reply).await
+    }
+
+    pub(crate) async fn read_if_short(
+        &self,
+        request: ReadRequest<'_>,
+    ) -> Result<Option<ReadReply>, Error> {
+        match self.store.read_if_short(request).await? {
+            Some(reply) => self.without_hidden(request, reply).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn without_hidden(
+        &self,
+        request: ReadRequest<'_>,
+        mut reply: ReadReply,
+    ) -> Result<ReadReply, Error> {
         let keys = request.rows.iter().chain(request.exists);
         let urns = keys.map(|key| &key.urn).chain(request.entities);
         let hidden = self.hidden(urns).await?;
@@ -121,15 +139,36 @@ impl<'c> Reader<'c> {
         start: usize,
         limit: usize,
     ) -> Result<Vec<TimeseriesRow>, Error> {
-        let keys = std::slice::from_ref(key);
-        let hidden = self.hidden([&key.urn]).await?;
-        if self.catalog.may_see_series(keys, &hidden).await? != [true] {
+        if !self.may_see_series(key).await? {
             return Ok(Vec::new());
         }
         let store = self.store;
         Ok(store
             .timeseries_list(key, range, newest_first, start, limit)
             .await?)
+    }
+
+    pub(crate) async fn timeseries_bytes(
+        &self,
+        key: &AspectKey,
+        range: &PointRange,
+        newest_first: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<u64>, Error> {
+        if !self.may_see_series(key).await? {
+            return Ok(Vec::new());
+        }
+        let store = self.store;
+        Ok(store
+            .timeseries_bytes(key, range, newest_first, start, limit)
+            .await?)
+    }
+
+    async fn may_see_series(&self, key: &AspectKey) -> Result<bool, Error> {
+        let hidden = self.hidden([&key.urn]).await?;
+        let keys = std::slice::from_ref(key);
+        Ok(self.catalog.may_see_series(keys, &hidden).await? == [true])
     }
 
     pub(crate) async fn timeseries_latest(

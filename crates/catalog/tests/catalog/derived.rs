@@ -1,6 +1,6 @@
 //! What is derived is always what the aspects say, whatever was written in whatever lists.
 
-use docent_catalog::{Change, Proposal};
+use docent_catalog::{Change, Proposal, ReadRequest};
 use docent_model::{AspectName, Registry, Urn};
 use docent_test_store::Engine;
 use proptest::prelude::*;
@@ -110,12 +110,13 @@ proptest! {
         });
         let urns: Vec<Urn> = (0..ENTITIES).flat_map(|at| [dataset(at), domain(at)]).collect();
         let values = |fixture: &Fixture| {
-            let entities = runtime.block_on(fixture.catalog.read_entities(&urns));
+            let request = ReadRequest::entities(&urns);
+            let reply = runtime.block_on(fixture.catalog.read(request));
             let values = |aspects: Vec<(AspectName, docent_store::StoredAspect)>| {
                 let values = aspects.into_iter().map(|(aspect, row)| (aspect, row.metadata));
                 values.collect::<Vec<_>>()
             };
-            entities.unwrap().into_iter().map(values).collect::<Vec<_>>()
+            reply.unwrap().entities.into_iter().map(values).collect::<Vec<_>>()
         };
         prop_assert_eq!(values(&whole), values(&parts));
     }

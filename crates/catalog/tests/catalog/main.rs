@@ -7,6 +7,7 @@ mod derived;
 mod external_users;
 mod interrupted;
 mod lineage;
+mod loading;
 mod model;
 mod moves;
 mod people;

@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use docent_catalog::domains::NewDomain;
 use docent_catalog::links::LinkText;
-use docent_catalog::{AspectKey, Change, Error, ErrorKind, LogicalVersion, Proposal, Requirement};
+use docent_catalog::{
+    AspectKey, Change, Error, ErrorKind, LogicalVersion, Proposal, ReadRequest, Requirement,
+};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, Urn};
 use docent_store::version;
@@ -400,8 +402,8 @@ impl Model {
 /// Compares the last versions of the description, and that they are numbered from 1 without gaps.
 async fn compare_history(fixture: &Fixture, urn: &Urn, descriptions: &[String]) {
     let key = AspectKey::new(urn, AspectName::EDITABLE_DATASET_PROPERTIES);
-    let rows = fixture.catalog.read_current(std::slice::from_ref(&key));
-    let row = rows.await.unwrap().remove(0);
+    let row = fixture.catalog.read(ReadRequest::row(&key)).await.unwrap();
+    let row = row.into_row();
     let newest = row.map_or(0, |row| version::logical_version_of(&row).get());
     assert_eq!(
         usize::try_from(newest).unwrap(),
@@ -447,8 +449,9 @@ fn schema() -> Value {
 
 /// The aspects of an entity, by name.
 async fn stored(fixture: &Fixture, urn: &Urn) -> BTreeMap<String, Value> {
-    let entities = fixture.catalog.read_entities(std::slice::from_ref(urn));
-    let rows = entities.await.unwrap().remove(0).into_iter();
+    let request = ReadRequest::entities(std::slice::from_ref(urn));
+    let mut reply = fixture.catalog.read(request).await.unwrap();
+    let rows = reply.entities.remove(0).into_iter();
     rows.map(|(name, row)| {
         (
             name.to_string(),

@@ -98,6 +98,11 @@ impl Budget {
         )
     }
 
+    /// How much more metadata may be loaded.
+    pub(crate) fn remaining_loaded(&self) -> u64 {
+        self.limits.loaded_bytes.saturating_sub(self.loaded_bytes)
+    }
+
     /// Counts an error that will be part of the reply.
     pub(crate) fn add_error(&mut self, bytes: usize) {
         self.error_bytes += bytes as u64;

@@ -4,14 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use docent_catalog::view::stand_in;
-use docent_catalog::{AspectRow, EntityAspects, Error, ReadRequest, long_work};
+use docent_catalog::{AspectRow, EntityAspects, Error, LoadError, ReadRequest, long_work};
 use docent_model::Urn;
 use serde_json::Value;
 
 use super::budget::Budget;
 use super::level_request::LevelRequest;
 use super::loaded::{CallKey, Cell, Content, Loaded, Outcome};
-use super::loaded_memory::ReadError;
 use super::value::{self, FieldValue, Parent, Target, Unavailable};
 use super::{RootValue, Scope};
 use crate::error::Failure;
@@ -216,9 +215,9 @@ impl<'p> Levels<'p> {
             exists: &exists.keys,
             entities: &urns,
         };
-        let reserved = &mut self.loaded.reserved;
-        let read = self.scope.memory.read(catalog, request, budget, reserved);
-        match read.await {
+        let max_bytes = budget.remaining_loaded();
+        let loaded = &mut self.loaded.bytes;
+        match catalog.load(request, max_bytes, loaded).await {
             Ok(found) => {
                 self.store_rows(&row_cells, found.rows, budget)?;
                 for (key, cell) in exists_cells {
@@ -226,8 +225,8 @@ impl<'p> Levels<'p> {
                 }
                 self.store_entities(&entities, found.entities, budget)?;
             }
-            Err(ReadError::Failed(error)) => self.fail(first, &error),
-            Err(ReadError::Exceeded(exceeded)) => return Err(exceeded),
+            Err(LoadError::Failed(error)) => self.fail(first, &error),
+            Err(LoadError::TooLong(bytes)) => return budget.check_loaded(bytes),
         }
         let is_long = self.is_long_visit(budget);
         long_work::run(is_long, || self.parse(first)).await;

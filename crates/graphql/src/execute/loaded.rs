@@ -3,12 +3,11 @@
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use docent_catalog::StoredAspect;
 use docent_catalog::view::RESTRICTED;
+use docent_catalog::{LoadedBytes, StoredAspect};
 use docent_model::{AspectName, EntitySpec, Urn};
 use foldhash::HashMap;
 use serde_json::Value;
-use tokio::sync::SemaphorePermit;
 
 use crate::error::Failure;
 use crate::json::{Parsed, View};
@@ -88,7 +87,7 @@ pub(crate) struct Loaded<'p> {
     /// Results of resolvers for plain objects.
     pub(crate) plain_outcomes: HashMap<CallKey, Outcome>,
     /// The memory of the rows.
-    pub(crate) reserved: Vec<SemaphorePermit<'p>>,
+    pub(crate) bytes: LoadedBytes,
     /// The URNs that text fields show for what the caller may not see.
     stand_ins: HashMap<Urn, Urn>,
     /// The slots by the address of their plan and their URN.

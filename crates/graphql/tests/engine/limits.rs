@@ -7,14 +7,18 @@ use crate::fixture::{Fixture, data, dataset, messages};
 
 const USER: &str = "urn:li:corpuser:jdoe";
 
-fn described(name: &str) -> (String, Value) {
-    let properties =
-        json!({"name": name, "description": "x".repeat(100), "customProperties": {}, "tags": []});
+fn described(name: &str, length: usize) -> (String, Value) {
+    let properties = json!({"name": name, "description": "x".repeat(length), "customProperties": {}, "tags": []});
     (dataset(name), properties)
 }
 
 async fn limited(limits: Limits, names: &[&str]) -> Fixture {
-    let described: Vec<_> = names.iter().map(|name| described(name)).collect();
+    limited_with(limits, names, 100).await
+}
+
+/// With descriptions of a length.
+async fn limited_with(limits: Limits, names: &[&str], length: usize) -> Fixture {
+    let described: Vec<_> = names.iter().map(|name| described(name, length)).collect();
     let aspects: Vec<_> = described
         .iter()
         .map(|(urn, value)| (urn.as_str(), "datasetProperties", value.clone()))
@@ -204,12 +208,12 @@ async fn rows_and_results_of_resolvers_count_as_loaded_bytes() {
 #[tokio::test]
 async fn what_exceeds_the_loaded_bytes_is_not_read() {
     let limits = Limits {
-        loaded_bytes: 5000,
+        loaded_bytes: 1_500_000,
         ..Limits::default()
     };
     let names: Vec<String> = (0..100).map(|number| format!("t{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let fixture = limited(limits, &names).await;
+    let fixture = limited_with(limits, &names, 20_000).await;
     fixture.store.take_reads();
     let query = datasets(&names, "properties { description }");
     let reply = fixture.json(&query).await;
@@ -218,4 +222,25 @@ async fn what_exceeds_the_loaded_bytes_is_not_read() {
         "{reply}"
     );
     assert_eq!(fixture.store.take_reads(), 0);
+}
+
+/// A few values can be long, too.
+#[tokio::test]
+async fn what_exceeds_the_loaded_bytes_is_not_read_if_it_is_a_few_long_values() {
+    let limits = Limits {
+        loaded_bytes: 1_300_000,
+        ..Limits::default()
+    };
+    let names = ["a", "b", "c"];
+    let fixture = limited_with(limits, &names, 500_000).await;
+    fixture.store.take_reads();
+    let query = |names: &[&str]| datasets(names, "properties { description }");
+    let reply = fixture.json(&query(&names)).await;
+    assert!(
+        messages(&reply)[0].starts_with("maximum bytes of loaded metadata exceeded"),
+        "{reply}"
+    );
+    assert_eq!(fixture.store.take_reads(), 0);
+    data(&fixture.text(&query(&names[..2])).await);
+    assert_eq!(fixture.store.take_reads(), 1);
 }

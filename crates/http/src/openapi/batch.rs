@@ -1,19 +1,21 @@
 //! `POST /openapi/v2/entity/batch/{type}`: aspects of several entities, in the format before
 //! version 3.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use axum::response::Response;
+use docent_catalog::{Catalog, EntityAspects, ReadRequest};
 use docent_model::{AspectName, Urn};
 use serde::{Deserialize, Serialize};
 
 use super::address::Kind;
+use super::entities::{aspect_keys, by_entity};
 use crate::auth::Authenticated;
 use crate::body::JsonBody;
 use crate::error::ErrorResponse;
 use crate::query::Path;
 use crate::reply_budget::{AspectReply, READ_CHUNK, ReplyBudget};
-use crate::wire::{parse, parse_aspect, reply};
+use crate::wire::{parse, parse_aspect};
 
 const MAX_URNS: usize = 10_000;
 
@@ -62,20 +64,17 @@ pub(crate) async fn read(
     let names = names
         .iter()
         .map(|name| parse_aspect(name))
-        .collect::<Result<Vec<AspectName>, docent_catalog::Error>>()?;
+        .collect::<Result<BTreeSet<AspectName>, docent_catalog::Error>>()?;
+    let names: Vec<AspectName> = names.into_iter().collect();
     let with_system_metadata = input.with_system_metadata.unwrap_or(false);
     let mut budget = ReplyBudget::new(state.reply_memory());
     let mut entities = Vec::with_capacity(urns.len());
     for urns in urns.chunks(READ_CHUNK) {
-        let rows = state.catalog().read_entities(urns).await?;
+        let rows = read_chunk(state.catalog(), urns, &names, &mut budget).await?;
         for (urn, rows) in urns.iter().zip(rows) {
-            if rows.is_empty() {
-                continue;
-            }
-            let is_included = |aspect: AspectName| names.is_empty() || names.contains(&aspect);
+            let Some(rows) = rows else { continue };
             let aspects = rows
-                .iter()
-                .filter(|(aspect, _)| is_included(*aspect))
+                .into_iter()
                 .map(|(aspect, row)| {
                     Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?))
                 })
@@ -83,5 +82,28 @@ pub(crate) async fn read(
             entities.push(EntityReply { urn, aspects });
         }
     }
-    Ok(reply(&Reply { entities }))
+    budget.reply(&Reply { entities })
+}
+
+/// The aspects of each entity that exists; no names mean all.
+async fn read_chunk(
+    catalog: &Catalog,
+    urns: &[Urn],
+    names: &[AspectName],
+    budget: &mut ReplyBudget<'_>,
+) -> Result<Vec<Option<EntityAspects>>, ErrorResponse> {
+    if names.is_empty() {
+        let reply = budget.read(catalog, ReadRequest::entities(urns)).await?;
+        let entities = reply.entities.into_iter();
+        return Ok(entities
+            .map(|rows| Some(rows).filter(|rows| !rows.is_empty()))
+            .collect());
+    }
+    let exists = catalog.exists(urns).await?;
+    let keys = aspect_keys(urns, names);
+    let rows = budget.read(catalog, ReadRequest::rows(&keys)).await?.rows;
+    let entities = by_entity(rows, names).into_iter().zip(exists);
+    Ok(entities
+        .map(|(rows, exists)| exists.then_some(rows))
+        .collect())
 }

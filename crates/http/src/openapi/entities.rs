@@ -2,10 +2,11 @@
 //! with their aspects, by default in the order of their URNs.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use axum::response::Response;
 use docent_catalog::search::{MAX_COUNT, SearchPage, SearchRequest, Sort, scroll_page};
-use docent_catalog::{AspectKey, StoredAspect};
+use docent_catalog::{AspectKey, AspectRow, EntityAspects, ReadRequest};
 use docent_model::{AspectName, Registry, Urn};
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,7 @@ use crate::error::ErrorResponse;
 use crate::filter::WireFilter;
 use crate::query::{Parameters, Path};
 use crate::reply_budget::{AspectReply, READ_CHUNK, ReplyBudget};
-use crate::wire::{parse_aspect, parse_optional, reply};
+use crate::wire::{parse_aspect, parse_optional};
 
 const DEFAULT_COUNT: usize = 10;
 
@@ -173,10 +174,10 @@ async fn page(
     let mut budget = ReplyBudget::new(state.reply_memory());
     let mut entities = Vec::with_capacity(urns.len());
     for urns in urns.chunks(READ_CHUNK) {
-        let rows = read(state, urns, aspects).await?;
+        let rows = read(state, urns, aspects, &mut budget).await?;
         for (urn, rows) in urns.iter().zip(rows) {
             let aspects = rows
-                .iter()
+                .into_iter()
                 .map(|(aspect, row)| {
                     Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?))
                 })
@@ -184,36 +185,51 @@ async fn page(
             entities.push(EntityReply { urn, aspects });
         }
     }
-    Ok(reply(&Reply {
+    budget.reply(&Reply {
         entities,
         scroll_id: found.next,
         total_count: found.total,
-    }))
+    })
 }
 
 async fn read(
     state: &AppState,
     urns: &[Urn],
     aspects: &AspectSelection,
-) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, ErrorResponse> {
+    budget: &mut ReplyBudget<'_>,
+) -> Result<Vec<EntityAspects>, ErrorResponse> {
+    let catalog = state.catalog();
     match aspects {
         AspectSelection::None => Ok(urns.iter().map(|_| Vec::new()).collect()),
-        AspectSelection::All => Ok(state.catalog().read_entities(urns).await?),
+        AspectSelection::All => {
+            let request = ReadRequest::entities(urns);
+            Ok(budget.read(catalog, request).await?.entities)
+        }
         AspectSelection::These(names) => {
-            let keys: Vec<AspectKey> = urns
-                .iter()
-                .flat_map(|urn| names.iter().map(|name| AspectKey::new(urn, *name)))
-                .collect();
-            let rows = state.catalog().read_current(&keys).await?;
-            Ok(rows
-                .chunks(names.len())
-                .map(|rows| {
-                    let pairs = names.iter().zip(rows);
-                    pairs
-                        .filter_map(|(name, row)| Some((*name, row.as_deref()?.clone())))
-                        .collect()
-                })
-                .collect())
+            let keys = aspect_keys(urns, names);
+            let rows = budget.read_current(catalog, &keys).await?;
+            Ok(by_entity(rows, names))
         }
     }
+}
+
+/// The keys of the same aspects of each entity.
+pub(super) fn aspect_keys(urns: &[Urn], names: &[AspectName]) -> Vec<AspectKey> {
+    urns.iter()
+        .flat_map(|urn| names.iter().map(|name| AspectKey::new(urn, *name)))
+        .collect()
+}
+
+/// The rows of [`aspect_keys`], by entity.
+pub(super) fn by_entity(rows: Vec<AspectRow>, names: &[AspectName]) -> Vec<EntityAspects> {
+    let mut entities = Vec::with_capacity(rows.len() / names.len().max(1));
+    let mut rows = rows.into_iter();
+    while rows.len() > 0 {
+        let of_entity = names.iter().zip(rows.by_ref());
+        let found = of_entity
+            .filter_map(|(name, row)| Some((*name, Arc::unwrap_or_clone(row?))))
+            .collect();
+        entities.push(found);
+    }
+    entities
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use docent_catalog::search::MAX_COUNT;
-use docent_catalog::{AspectKey, Conditions, ErrorSubject, RowVersion, StoredAspect};
-use docent_model::{AspectName, Registry, Urn};
+use docent_catalog::{AspectKey, Conditions, ErrorSubject, ReadRequest, RowVersion, StoredAspect};
+use docent_model::{AspectName, Urn};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -20,7 +20,7 @@ use crate::conditions::with_item_headers;
 use crate::error::ErrorResponse;
 use crate::query::{Parameters, Path};
 use crate::reply_budget::{READ_CHUNK, ReplyBudget};
-use crate::wire::{Items, check_aspect, check_not_secret, parse_aspect, parse_like, reply};
+use crate::wire::{Items, check_aspect, check_not_secret, parse_aspect, parse_like};
 
 /// One entity with its aspects, or one aspect. `HEAD` is an existence check.
 pub(crate) async fn one(
@@ -67,19 +67,19 @@ async fn aspect(
     let key = AspectKey::new(urn, aspect);
     let version = version(parameters)?;
     let catalog = state.catalog();
+    let mut budget = ReplyBudget::new(state.reply_memory());
     let row = if version == 0 {
-        let current = catalog.read_current(&[key]).await?.pop();
-        current.flatten()
+        let current = budget.read_current(catalog, &[key]).await?.pop();
+        current.flatten().map(Arc::unwrap_or_clone)
     } else {
-        let row = catalog.read_version(&key, RowVersion::new(version)).await?;
-        row.map(Arc::new)
+        let version = RowVersion::new(version);
+        budget.read_version(catalog, &key, version).await?
     };
     let with_system_metadata = parameters.flag("systemMetadata")?;
-    let mut budget = ReplyBudget::new(state.reply_memory());
     let found = row
-        .map(|row| budget.aspect(&row, with_system_metadata))
+        .map(|row| budget.aspect(row, with_system_metadata))
         .transpose()?;
-    Ok(found.map(|found| reply(&found)))
+    found.map(|found| budget.reply(&found)).transpose()
 }
 
 async fn entity(
@@ -88,34 +88,27 @@ async fn entity(
     urn: &Urn,
 ) -> Result<Option<Response>, ErrorResponse> {
     let requested = parse_aspects(&parameters.all("aspects"))?;
-    let mut rows = state
-        .catalog()
-        .read_entities(std::slice::from_ref(urn))
-        .await?
-        .pop()
-        .unwrap_or_default();
-    if rows.is_empty() {
-        return Ok(None);
-    }
-    // Time series are included only on request, with their latest point.
-    let series: Vec<AspectKey> = requested
-        .iter()
-        .filter(|aspect| Registry::get().is_timeseries(**aspect))
-        .map(|aspect| AspectKey::new(urn, *aspect))
-        .collect();
-    let points = state.catalog().read_current(&series).await?;
-    for (key, point) in series.iter().zip(points) {
-        rows.extend(point.map(|point| (key.aspect, Arc::unwrap_or_clone(point))));
-    }
-    let with_system_metadata = parameters.flag("systemMetadata")?;
-    let is_shown = |aspect: AspectName| requested.is_empty() || requested.contains(&aspect);
+    let catalog = state.catalog();
     let mut budget = ReplyBudget::new(state.reply_memory());
+    let rows = if requested.is_empty() {
+        let rows = budget.read_entity(catalog, urn).await?;
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        rows
+    } else {
+        if catalog.exists(std::slice::from_ref(urn)).await? != [true] {
+            return Ok(None);
+        }
+        // Time series are included only on request, with their latest point.
+        budget.read_aspects(catalog, urn, requested).await?
+    };
+    let with_system_metadata = parameters.flag("systemMetadata")?;
     let aspects = rows
-        .iter()
-        .filter(|(aspect, _)| is_shown(*aspect))
+        .into_iter()
         .map(|(aspect, row)| Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?)))
         .collect::<Result<_, ErrorResponse>>()?;
-    Ok(Some(reply(&EntityReply { urn, aspects })))
+    budget.reply(&EntityReply { urn, aspects }).map(Some)
 }
 
 /// An entity of a batch, with the requested aspects; none means all.
@@ -168,20 +161,20 @@ pub(crate) async fn batch(
     let mut budget = ReplyBudget::new(state.reply_memory());
     let mut found = Vec::with_capacity(requests.len());
     for requests in requests.chunks(READ_CHUNK) {
-        let rows = read(&state, requests).await?;
+        let rows = read(&state, requests, &mut budget).await?;
         for ((urn, _), rows) in requests.iter().zip(rows) {
             if rows.is_empty() {
                 continue;
             }
-            let aspects = rows.iter();
-            let aspects = aspects.map(|(aspect, row)| {
+            let aspects = rows.into_iter().map(|(aspect, row)| {
+                let row = Arc::unwrap_or_clone(row);
                 Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?))
             });
             let aspects = aspects.collect::<Result<BTreeMap<_, _>, ErrorResponse>>()?;
             found.push(EntityReply { urn, aspects });
         }
     }
-    Ok(reply(&found))
+    budget.reply(&found)
 }
 
 fn aspect_version(
@@ -200,6 +193,7 @@ fn aspect_version(
 async fn read(
     state: &AppState,
     requests: &[(Urn, Vec<AspectVersion>)],
+    budget: &mut ReplyBudget<'_>,
 ) -> Result<Vec<Vec<(AspectName, Arc<StoredAspect>)>>, ErrorResponse> {
     let catalog = state.catalog();
     let whole: Vec<Urn> = requests
@@ -212,8 +206,9 @@ async fn read(
         latest.map(|(aspect, _)| AspectKey::new(urn, *aspect))
     });
     let latest: Vec<AspectKey> = latest.collect();
-    let mut whole = catalog.read_entities(&whole).await?.into_iter();
-    let mut latest = catalog.read_current(&latest).await?.into_iter();
+    let whole = budget.read(catalog, ReadRequest::entities(&whole)).await?;
+    let mut whole = whole.entities.into_iter();
+    let mut latest = budget.read_current(catalog, &latest).await?.into_iter();
     let mut found = Vec::with_capacity(requests.len());
     for (urn, requests) in requests {
         let mut rows = Vec::with_capacity(requests.len());
@@ -226,9 +221,8 @@ async fn read(
                 latest.next().flatten()
             } else {
                 let key = AspectKey::new(urn, *aspect);
-                let row = catalog
-                    .read_version(&key, RowVersion::new(*version))
-                    .await?;
+                let version = RowVersion::new(*version);
+                let row = budget.read_version(catalog, &key, version).await?;
                 row.map(Arc::new)
             };
             rows.extend(row.map(|row| (*aspect, row)));

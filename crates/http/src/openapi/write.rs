@@ -233,13 +233,14 @@ async fn write_entities(
     let status = status(parameters, true)?;
     let with_system_metadata = parameters.flag("systemMetadata")?;
     let is_long = bytes.len() > LONG_TEXT_BYTES;
+    let mut budget = ReplyBudget::new(state.reply_memory());
     if let Kind::Of(_) = kind {
         let Items(entities): Items<WireEntity> =
             parse_like(bytes, "[{\"urn\": …, \"status\": {\"value\": {…}}}]").await?;
         let translate = || options.proposals(kind, entities);
         let proposals = long_work::run(is_long, translate).await?;
         let keys = write(state, caller, proposals).await?;
-        let written = written(state, &keys, with_system_metadata).await?;
+        let written = written(state, &keys, with_system_metadata, &mut budget).await?;
         return Ok((status, axum::Json(written)).into_response());
     }
     let example = "{\"dataset\": [{\"urn\": …, \"status\": {\"value\": {…}}}]}";
@@ -259,7 +260,8 @@ async fn write_entities(
     for (name, count) in counts {
         let (of_kind, others) = rest.split_at(count);
         rest = others;
-        reply.insert(name, written(state, of_kind, with_system_metadata).await?);
+        let written = written(state, of_kind, with_system_metadata, &mut budget).await?;
+        reply.insert(name, written);
     }
     Ok((status, axum::Json(reply)).into_response())
 }
@@ -274,7 +276,8 @@ async fn write_aspect(
     let status = status(parameters, false)?;
     let with_system_metadata = parameters.flag("systemMetadata")?;
     let keys = write(state, caller, vec![(proposal, aspect)]).await?;
-    let mut written = written(state, &keys, with_system_metadata).await?;
+    let mut budget = ReplyBudget::new(state.reply_memory());
+    let mut written = written(state, &keys, with_system_metadata, &mut budget).await?;
     Ok((status, axum::Json(written.pop())).into_response())
 }
 
@@ -399,16 +402,19 @@ async fn written<'a>(
     state: &AppState,
     keys: &'a [AspectKey],
     with_system_metadata: bool,
+    budget: &mut ReplyBudget<'_>,
 ) -> Result<Vec<EntityReply<'a>>, ErrorResponse> {
     let mut seen = HashSet::with_capacity(keys.len());
     let keys: Vec<&AspectKey> = keys.iter().filter(|key| seen.insert(*key)).collect();
-    let mut budget = ReplyBudget::new(state.reply_memory());
     let mut entities: Vec<EntityReply<'a>> = Vec::new();
     for keys in keys.chunks(READ_CHUNK) {
         let read: Vec<AspectKey> = keys.iter().map(|key| (*key).clone()).collect();
-        let rows = state.catalog().read_current(&read).await?;
+        // The write succeeded, so what cannot be read is left out.
+        let rows = budget.read_current(state.catalog(), &read).await;
+        let rows = rows.unwrap_or_else(|_| vec![None; keys.len()]);
         for (key, row) in keys.iter().zip(rows) {
-            let aspect = row.and_then(|row| budget.aspect(&row, with_system_metadata).ok());
+            let row = row.map(Arc::unwrap_or_clone);
+            let aspect = row.and_then(|row| budget.aspect(row, with_system_metadata).ok());
             let name = key.aspect.as_str();
             match entities.last_mut() {
                 Some(last) if *last.urn == key.urn => {

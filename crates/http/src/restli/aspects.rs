@@ -18,7 +18,8 @@ use crate::body::JsonBody;
 use crate::conditions::Conditional;
 use crate::error::ErrorResponse;
 use crate::query::Query;
-use crate::wire::{check_not_secret, parse, parse_aspect, raw, reply, urn_in_path};
+use crate::reply_budget::ReplyBudget;
+use crate::wire::{check_not_secret, parse, parse_aspect, reply, urn_in_path};
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct AspectQuery {
@@ -82,10 +83,9 @@ pub(crate) async fn read(
     let aspect = parse_aspect(&name)?;
     check_not_secret(aspect)?;
     let key = AspectKey::new(&urn, aspect);
-    let row = state
-        .catalog()
-        .read_version(&key, RowVersion::new(query.version))
-        .await?;
+    let version = RowVersion::new(query.version);
+    let mut budget = ReplyBudget::new(state.reply_memory());
+    let row = budget.read_version(state.catalog(), &key, version).await?;
     let Some(row) = row else {
         return Err(ErrorResponse::new(
             StatusCode::NOT_FOUND,
@@ -93,8 +93,9 @@ pub(crate) async fn read(
         ));
     };
     let record = Registry::get().record_name(aspect).unwrap_or_default();
-    Ok(reply(&Reply {
+    let value = budget.raw(row.metadata)?;
+    budget.reply(&Reply {
         version: query.version,
-        aspect: BTreeMap::from([(record, raw(&row.metadata)?)]),
-    }))
+        aspect: BTreeMap::from([(record, value)]),
+    })
 }

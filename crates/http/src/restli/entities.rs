@@ -18,7 +18,8 @@ use crate::body::JsonBody;
 use crate::conditions::{self, Conditional};
 use crate::error::ErrorResponse;
 use crate::query::Query;
-use crate::wire::{parse, parse_aspect, parse_like, parse_urn, raw, reply, urn_in_path};
+use crate::reply_budget::ReplyBudget;
+use crate::wire::{parse, parse_aspect, parse_like, parse_urn, reply, urn_in_path};
 
 const DEFAULT_COUNT: usize = 10;
 
@@ -65,20 +66,19 @@ pub(crate) async fn read(
         .check_urn(&urn)
         .map_err(|error| ErrorResponse::bad_request(error.to_string()))?;
     let requested = query.aspects.as_deref().map(parse_aspects).transpose()?;
-    let rows = state
-        .catalog()
-        .read_entities(std::slice::from_ref(&urn))
-        .await?
-        .pop()
-        .unwrap_or_default();
+    let mut budget = ReplyBudget::new(state.reply_memory());
+    let rows = match requested {
+        None => budget.read_entity(state.catalog(), &urn).await?,
+        Some(mut names) => {
+            names.push(entity.key_aspect);
+            // Time series have endpoints of their own.
+            names.retain(|name| !Registry::get().is_timeseries(*name));
+            budget.read_aspects(state.catalog(), &urn, names).await?
+        }
+    };
     let mut aspects = BTreeMap::new();
     for (aspect, row) in rows {
-        let is_requested = requested
-            .as_ref()
-            .is_none_or(|requested| requested.contains(&aspect));
-        if is_requested || aspect == entity.key_aspect {
-            aspects.insert(aspect.as_str(), aspect_reply(aspect, row)?);
-        }
+        aspects.insert(aspect.as_str(), aspect_reply(aspect, row, &mut budget)?);
     }
     if aspects.is_empty()
         && let Some(key) = Registry::get().key_aspect_value(&urn)
@@ -92,26 +92,31 @@ pub(crate) async fn read(
             created_for: None,
         };
         let name = entity.key_aspect;
-        aspects.insert(name.as_str(), aspect_reply(name, derived)?);
+        aspects.insert(name.as_str(), aspect_reply(name, derived, &mut budget)?);
     }
-    Ok(reply(&EntityReply {
+    budget.reply(&EntityReply {
         entity_name: entity.name,
         urn: &urn,
         aspects,
-    }))
+    })
 }
 
-fn aspect_reply(aspect: AspectName, row: StoredAspect) -> Result<AspectReply, ErrorResponse> {
+fn aspect_reply(
+    aspect: AspectName,
+    row: StoredAspect,
+    budget: &mut ReplyBudget<'_>,
+) -> Result<AspectReply, ErrorResponse> {
+    let system_metadata = row.system_metadata.map(|text| budget.raw(text));
     Ok(AspectReply {
         name: aspect.as_str(),
         r#type: "VERSIONED",
         version: row.version.get(),
-        value: raw(&row.metadata)?,
+        value: budget.raw(row.metadata)?,
         created: Stamp {
             time: row.created_on_ms,
             actor: row.created_by,
         },
-        system_metadata: row.system_metadata.as_deref().map(raw).transpose()?,
+        system_metadata: system_metadata.transpose()?,
     })
 }
 

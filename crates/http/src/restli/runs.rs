@@ -1,6 +1,7 @@
 //! `POST /runs?action=list|describe|rollback`: ingestion runs and their rollback.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use axum::response::Response;
 use docent_catalog::runs::RunAspect;
@@ -18,7 +19,7 @@ use crate::body::JsonBody;
 use crate::conditions;
 use crate::error::ErrorResponse;
 use crate::query::Query;
-use crate::reply_budget::{READ_CHUNK, ReplyBudget};
+use crate::reply_budget::{READ_CHUNK, ReplyBudget, escaped_length};
 use crate::wire::{parse, reply};
 
 const DEFAULT_RUNS: usize = 20;
@@ -99,25 +100,28 @@ async fn describe(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorRespo
             metadata: None,
         })
         .collect();
+    let mut budget = ReplyBudget::new(state.reply_memory());
     if input.include_aspect.unwrap_or(false) {
-        let mut budget = ReplyBudget::new(state.reply_memory());
         for (rows, summaries) in rows
             .chunks(READ_CHUNK)
             .zip(summaries.chunks_mut(READ_CHUNK))
         {
             let keys: Vec<_> = rows.iter().map(|row| row.key.clone()).collect();
-            let stored = state.catalog().read(ReadRequest::rows(&keys)).await?.rows;
+            let request = ReadRequest::rows(&keys);
+            let stored = budget.read(state.catalog(), request).await?.rows;
             for ((key, stored), summary) in keys.iter().zip(stored).zip(summaries) {
                 if let Some(stored) = stored {
-                    let value = budget.raw(&stored.metadata)?;
+                    let text = Arc::unwrap_or_clone(stored).metadata;
+                    budget.add(escaped_length(&text))?;
+                    let value = budget.raw(text.clone())?;
                     let record = Registry::get().record_name(key.aspect).unwrap_or_default();
                     summary.aspect = Some(BTreeMap::from([(record, value)]));
-                    summary.metadata = Some(stored.metadata.clone());
+                    summary.metadata = Some(text);
                 }
             }
         }
     }
-    Ok(reply(&BTreeMap::from([("value", summaries)])))
+    budget.reply(&BTreeMap::from([("value", summaries)]))
 }
 
 /// A row of a run. On request it has the aspect, as an object under the name of its record and as

@@ -6,15 +6,16 @@ use std::collections::BTreeMap;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use docent_catalog::{Caller, Change, Conditions, Error, ErrorSubject, Proposal};
-use docent_model::{Registry, SystemMetadata};
-use serde::Deserialize;
+use docent_model::{Registry, SystemMetadata, Urn};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
-use crate::wire::{Items, parse, parse_urn, raw, reply, urn_in_path};
+use crate::reply_budget::ReplyBudget;
+use crate::wire::{Items, parse, parse_urn, reply, urn_in_path};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object with entity")]
@@ -161,12 +162,8 @@ pub(crate) async fn read(
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {
     let urn = urn_in_path(&uri, "/entities/")?;
-    let rows = state
-        .catalog()
-        .read_entities(std::slice::from_ref(&urn))
-        .await?
-        .pop()
-        .unwrap_or_default();
+    let mut budget = ReplyBudget::new(state.reply_memory());
+    let rows = budget.read_entity(state.catalog(), &urn).await?;
     if rows.is_empty() {
         return Err(ErrorResponse::new(
             StatusCode::NOT_FOUND,
@@ -174,16 +171,25 @@ pub(crate) async fn read(
         ));
     }
     let aspects = rows
-        .iter()
+        .into_iter()
         .map(|(aspect, row)| {
-            let record = Registry::get().record_name(*aspect).unwrap_or_default();
-            Ok(json!({record: raw(&row.metadata)?}))
+            let record = Registry::get().record_name(aspect).unwrap_or_default();
+            Ok(BTreeMap::from([(record, budget.raw(row.metadata)?)]))
         })
         .collect::<Result<Vec<_>, ErrorResponse>>()?;
     let name = snapshot_name(urn.entity_type());
-    Ok(reply(
-        &json!({"value": {name: {"urn": urn, "aspects": aspects}}}),
-    ))
+    let snapshot = SnapshotReply { urn, aspects };
+    budget.reply(&BTreeMap::from([(
+        "value",
+        BTreeMap::from([(name, snapshot)]),
+    )]))
+}
+
+/// Each aspect is under the name of its record.
+#[derive(Serialize)]
+struct SnapshotReply {
+    urn: Urn,
+    aspects: Vec<BTreeMap<&'static str, Box<RawValue>>>,
 }
 
 /// The record name of a snapshot: the capitalized entity type, with two exceptions.

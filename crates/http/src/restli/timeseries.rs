@@ -1,17 +1,20 @@
 //! `POST /aspects?action=getTimeseriesAspectValues`: points of a time series.
 
+use std::collections::BTreeMap;
+
 use axum::response::Response;
 use docent_catalog::search::whole;
 use docent_catalog::timeseries::{TimeseriesQuery, TimeseriesRow};
 use docent_catalog::{AspectKey, PointRange};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::search::WireSort;
 use crate::AppState;
 use crate::error::ErrorResponse;
 use crate::filter::WireFilter;
-use crate::wire::{check_aspect, parse, parse_aspect, parse_urn, raw, reply};
+use crate::reply_budget::{MAX_BYTES, ReplyBudget, escaped_length};
+use crate::wire::{check_aspect, parse, parse_aspect, parse_urn, raw_ref};
 
 const DEFAULT_LIMIT: usize = 10_000;
 
@@ -58,25 +61,59 @@ pub(super) async fn values(state: &AppState, bytes: &[u8]) -> Result<Response, E
         sort: input.sort.map(WireSort::read),
         limit,
     };
-    let points = state.catalog().timeseries(&query).await?;
-    let values = points.iter().map(value).collect::<Result<Vec<_>, _>>()?;
-    Ok(reply(&json!({"value": {
-        "entityName": urn.entity_type(),
-        "aspectName": aspect.as_str(),
-        "startTimeMillis": input.start_time_millis,
-        "endTimeMillis": input.end_time_millis,
-        "limit": limit,
-        "values": values,
-    }})))
+    let points = state.catalog().timeseries(&query, MAX_BYTES as u64).await?;
+    let mut budget = ReplyBudget::new(state.reply_memory());
+    for point in &points.rows {
+        let system_metadata = point.system_metadata.as_ref().map_or(0, String::len);
+        budget.add(escaped_length(&point.metadata) + system_metadata)?;
+    }
+    let values = points.rows.iter().map(PointReply::new);
+    let value = SeriesReply {
+        entity_name: urn.entity_type(),
+        aspect_name: aspect.as_str(),
+        start_time_millis: input.start_time_millis,
+        end_time_millis: input.end_time_millis,
+        limit,
+        values: values.collect::<Result<_, ErrorResponse>>()?,
+    };
+    budget.reply(&BTreeMap::from([("value", value)]))
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SeriesReply<'p> {
+    entity_name: &'p str,
+    aspect_name: &'p str,
+    start_time_millis: Option<i64>,
+    end_time_millis: Option<i64>,
+    limit: usize,
+    values: Vec<PointReply<'p>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PointReply<'p> {
+    aspect: PointText<'p>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_metadata: Option<&'p RawValue>,
 }
 
 /// The point travels as JSON in a string, exactly as it was written.
-fn value(point: &TimeseriesRow) -> Result<Value, ErrorResponse> {
-    let mut value = json!({
-        "aspect": {"contentType": "application/json", "value": point.metadata},
-    });
-    if let Some(system_metadata) = &point.system_metadata {
-        value["systemMetadata"] = json!(raw(system_metadata)?);
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PointText<'p> {
+    content_type: &'static str,
+    value: &'p str,
+}
+
+impl<'p> PointReply<'p> {
+    fn new(point: &'p TimeseriesRow) -> Result<Self, ErrorResponse> {
+        Ok(Self {
+            aspect: PointText {
+                content_type: "application/json",
+                value: &point.metadata,
+            },
+            system_metadata: point.system_metadata.as_deref().map(raw_ref).transpose()?,
+        })
     }
-    Ok(value)
 }

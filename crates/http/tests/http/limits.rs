@@ -296,3 +296,79 @@ async fn strangers_send_small_bodies_only() {
         }
     }
 }
+
+/// Each of these has 72 MiB, of which one reply may have 64.
+#[tokio::test]
+async fn replies_over_the_limit_are_rejected_before_their_values_are_read() {
+    let app = App::empty().await;
+    let text = "x".repeat(12 * MIB);
+    let ingest = async |aspect: &str, value: Value| {
+        let wire = proposal("UPSERT", &urn(0), aspect, &value);
+        let path = "/aspects?action=ingestProposal";
+        let (status, reply) = app.post(path, &json!({"proposal": wire})).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+    };
+    for time in 0..6 {
+        let partition = json!({"partition": text, "type": "QUERY"});
+        let point = json!({"timestampMillis": time, "partitionSpec": partition});
+        ingest("datasetProfile", point).await;
+    }
+    let values = async |limit: usize| {
+        let body = json!({"urn": urn(0), "aspect": "datasetProfile", "limit": limit});
+        let path = "/aspects?action=getTimeseriesAspectValues";
+        app.post(path, &body).await
+    };
+    let (status, reply) = values(10).await;
+    assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
+    assert!(message(&reply).contains("use a lower limit"), "{reply}");
+    let (status, reply) = values(2).await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!(count(&reply["value"]["values"]), 2);
+
+    for aspect in [
+        "datasetProperties",
+        "editableDatasetProperties",
+        "deprecation",
+        "datasetDeprecation",
+        "viewProperties",
+        "documentation",
+    ] {
+        let value = match aspect {
+            "deprecation" | "datasetDeprecation" => {
+                json!({"deprecated": true, "note": text, "actor": "urn:li:corpuser:x"})
+            }
+            "viewProperties" => {
+                json!({"materialized": true, "viewLogic": text, "viewLanguage": "SQL"})
+            }
+            "documentation" => json!({"documentations": [{"documentation": text}]}),
+            _ => json!({"description": text}),
+        };
+        ingest(aspect, value).await;
+    }
+    for path in ["/entitiesV2/", "/entities/", "/openapi/v3/entity/dataset/"] {
+        let (status, reply) = app.get(&format!("{path}{}", urn(0))).await;
+        assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE, "{path}");
+        let expected = "request fewer entities or aspects";
+        assert!(message(&reply).contains(expected), "{reply}");
+    }
+    for (path, aspects, pointer) in [
+        ("/entitiesV2/", "List(datasetKey)", "/aspects/datasetKey"),
+        ("/openapi/v3/entity/dataset/", "datasetKey", "/datasetKey"),
+    ] {
+        let path = format!("{path}{}?aspects={aspects}", urn(0));
+        let (status, reply) = app.get(&path).await;
+        assert_eq!(status, StatusCode::OK, "{path}");
+        let origin = reply.pointer(&format!("{pointer}/value/origin"));
+        assert_eq!(origin, Some(&json!("PROD")), "{reply}");
+    }
+}
+
+/// The memory of values is free again after each request: all of these together need more.
+#[tokio::test]
+async fn requests_for_long_values_release_their_memory() {
+    let app = with_large(1).await;
+    for _ in 0..60 {
+        let (status, _) = app.get(&format!("/entitiesV2/{}", urn(0))).await;
+        assert_eq!(status, StatusCode::OK);
+    }
+}

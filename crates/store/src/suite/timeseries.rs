@@ -121,6 +121,29 @@ pub(super) async fn ranges_are_inclusive_and_read_in_either_direction(harness: &
     assert_eq!(metadata(&read(true, 2).await), ["2"]);
 }
 
+pub(super) async fn the_bytes_of_points_are_known_before_they_are_read(harness: &impl Harness) {
+    let store = harness.store();
+    for (time, id, value) in [
+        (1, "", "1"),
+        (2, "x", "\"ä\""),
+        (3, "", "333"),
+        (4, "", "44"),
+    ] {
+        add(store, &profile("t"), &point(time, id, value)).await;
+    }
+    let range = times(1, 3);
+    let bytes = async |newest_first, start| {
+        store
+            .timeseries_bytes(&profile("t"), &range, newest_first, start, 2)
+            .await
+            .unwrap()
+    };
+    assert_eq!(bytes(true, 0).await, [3, 4 + 2]);
+    assert_eq!(bytes(true, 2).await, [1]);
+    assert_eq!(bytes(false, 0).await, [1, 4 + 2]);
+    assert_eq!(bytes(false, 3).await, [0; 0]);
+}
+
 pub(super) async fn only_points_in_the_range_are_counted_and_deleted(harness: &impl Harness) {
     let store = harness.store();
     for time in 1..=5 {

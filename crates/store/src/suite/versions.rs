@@ -6,7 +6,8 @@ use futures_util::future::join_all;
 use super::{Harness, dataset, delete, key, put, put_at, read, version_of};
 use crate::version::{RETAINED_VERSIONS, logical_version_of};
 use crate::{
-    AspectKey, AspectWrite, Effect, LogicalVersion, RowVersion, StoreError, StoredAspect, transact,
+    AspectKey, AspectWrite, Effect, LogicalVersion, ReadReply, ReadRequest, RowVersion, StoreError,
+    StoredAspect, transact,
 };
 
 fn status() -> AspectKey {
@@ -110,13 +111,51 @@ pub(super) async fn the_bytes_of_latest_values_are_known_before_they_are_read(
     put(store, &properties, "123", Derived::default()).await;
     let missing = key(&dataset("missing"), AspectName::STATUS);
     let bytes = async |rows: &[AspectKey], entities: &[Urn]| {
-        store.read_bytes(rows, entities).await.unwrap()
+        let request = ReadRequest {
+            rows,
+            exists: &[],
+            entities,
+        };
+        let bytes = store.read_bytes(rows, entities).await.unwrap();
+        let reply = store.read(request).await.unwrap();
+        assert_eq!(bytes, reply.value_bytes());
+        bytes
     };
     assert_eq!(bytes(&[], &[]).await, 0);
     let nothing = [key(&dataset("missing"), AspectName::STATUS)];
     assert_eq!(bytes(&nothing, &[dataset("missing")]).await, 0);
-    assert_eq!(bytes(&[status(), missing, status()], &[]).await, 8);
-    assert_eq!(bytes(&[properties], &[status().urn]).await, 3 + 4 + 3);
+    let one = bytes(&[status()], &[]).await;
+    let row = read(store, &status()).await.unwrap();
+    assert_eq!(one, 4 + row.system_metadata.unwrap().len() as u64);
+    assert_eq!(bytes(&[status(), missing, status()], &[]).await, 2 * one);
+    let all = bytes(&[properties], &[status().urn]).await;
+    assert!(all > 2 * one, "{all}");
+}
+
+pub(super) async fn long_values_are_not_read_as_short_ones(harness: &impl Harness) {
+    let store = harness.store();
+    let long = format!("\"{}\"", "x".repeat(700_000));
+    let aspects = [AspectName::STATUS, AspectName::EDITABLE_DATASET_PROPERTIES];
+    let keys = aspects.map(|aspect| key(&status().urn, aspect));
+    let third = key(&dataset("third"), AspectName::STATUS);
+    for key in keys.iter().chain([&third]) {
+        put(store, key, &long, Derived::default()).await;
+    }
+    let is_short = async |request: ReadRequest<'_>| {
+        let reply = store.read_if_short(request).await.unwrap();
+        reply.is_some_and(|reply| reply != ReadReply::default())
+    };
+    assert!(is_short(ReadRequest::row(&third)).await);
+    assert!(is_short(ReadRequest::entities(std::slice::from_ref(&third.urn))).await);
+    let [first, second] = keys.clone();
+    assert!(!is_short(ReadRequest::rows(&[first, second, third])).await);
+    assert!(!is_short(ReadRequest::entities(&[status().urn])).await);
+    let mixed = ReadRequest {
+        rows: &keys[..1],
+        exists: &[],
+        entities: &[dataset("third")],
+    };
+    assert!(!is_short(mixed).await);
 }
 
 /// The first writers race to create the aspect, too.
