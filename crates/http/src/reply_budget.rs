@@ -3,7 +3,8 @@
 //!
 //! Aspects have up to 16 MiB, so a limit on rows is not enough. Handlers read what they return
 //! through a [`ReplyBudget`], which knows the size of the values before it reads them, and add each
-//! to it. They read many entities in chunks of [`READ_CHUNK`].
+//! to it. They read many entities in chunks of [`READ_CHUNK`]. Checking and copying long values
+//! takes long, so they do it in [`ReplyBudget::build`].
 //!
 //! A client may read its reply slowly, so the replies in memory share [`ReplyMemory`]. The length
 //! of a reply shows only when it is complete. It would take memory while it waits, so there is no
@@ -18,6 +19,7 @@ use axum::body::{Body, HttpBody};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
 use docent_catalog::{
     AspectKey, AspectRow, Catalog, EntityAspects, LoadError, LoadedBytes, ReadReply, ReadRequest,
     RowVersion, StoredAspect,
@@ -201,6 +203,12 @@ impl<'m> ReplyBudget<'m> {
     /// How much may be read. All of it will be in the reply.
     fn remaining(&self) -> u64 {
         (MAX_BYTES as u64).saturating_sub(self.loaded.bytes())
+    }
+
+    /// Builds the reply, or a part of it, from what was read: beside the runtime if that is long.
+    pub(crate) async fn build<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {
+        let is_long = self.loaded.bytes() > LONG_TEXT_BYTES as u64;
+        long_work::run(is_long, || build(self)).await
     }
 
     /// Embeds stored JSON text, or fails if the reply would exceed the limit.

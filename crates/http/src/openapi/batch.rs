@@ -71,18 +71,23 @@ pub(crate) async fn read(
     let mut entities = Vec::with_capacity(urns.len());
     for urns in urns.chunks(READ_CHUNK) {
         let rows = read_chunk(state.catalog(), urns, &names, &mut budget).await?;
-        for (urn, rows) in urns.iter().zip(rows) {
-            let Some(rows) = rows else { continue };
-            let aspects = rows
-                .into_iter()
-                .map(|(aspect, row)| {
-                    Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?))
-                })
-                .collect::<Result<_, ErrorResponse>>()?;
-            entities.push(EntityReply { urn, aspects });
-        }
+        let build = |budget: &mut ReplyBudget<'_>| {
+            for (urn, rows) in urns.iter().zip(rows) {
+                let Some(rows) = rows else { continue };
+                let aspects = rows
+                    .into_iter()
+                    .map(|(aspect, row)| {
+                        Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?))
+                    })
+                    .collect::<Result<_, ErrorResponse>>()?;
+                entities.push(EntityReply { urn, aspects });
+            }
+            Ok::<_, ErrorResponse>(())
+        };
+        budget.build(build).await?;
     }
-    budget.reply(&Reply { entities })
+    let reply = Reply { entities };
+    budget.build(|budget| budget.reply(&reply)).await
 }
 
 /// The aspects of each entity that exists; no names mean all.

@@ -175,21 +175,26 @@ async fn page(
     let mut entities = Vec::with_capacity(urns.len());
     for urns in urns.chunks(READ_CHUNK) {
         let rows = read(state, urns, aspects, &mut budget).await?;
-        for (urn, rows) in urns.iter().zip(rows) {
-            let aspects = rows
-                .into_iter()
-                .map(|(aspect, row)| {
-                    Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?))
-                })
-                .collect::<Result<_, ErrorResponse>>()?;
-            entities.push(EntityReply { urn, aspects });
-        }
+        let build = |budget: &mut ReplyBudget<'_>| {
+            for (urn, rows) in urns.iter().zip(rows) {
+                let aspects = rows
+                    .into_iter()
+                    .map(|(aspect, row)| {
+                        Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?))
+                    })
+                    .collect::<Result<_, ErrorResponse>>()?;
+                entities.push(EntityReply { urn, aspects });
+            }
+            Ok::<_, ErrorResponse>(())
+        };
+        budget.build(build).await?;
     }
-    budget.reply(&Reply {
+    let reply = Reply {
         entities,
         scroll_id: found.next,
         total_count: found.total,
-    })
+    };
+    budget.build(|budget| budget.reply(&reply)).await
 }
 
 async fn read(

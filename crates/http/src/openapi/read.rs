@@ -76,10 +76,14 @@ async fn aspect(
         budget.read_version(catalog, &key, version).await?
     };
     let with_system_metadata = parameters.flag("systemMetadata")?;
-    let found = row
-        .map(|row| budget.aspect(row, with_system_metadata))
-        .transpose()?;
-    found.map(|found| budget.reply(&found)).transpose()
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    let build = |budget: &mut ReplyBudget<'_>| {
+        let found = budget.aspect(row, with_system_metadata)?;
+        budget.reply(&found)
+    };
+    budget.build(build).await.map(Some)
 }
 
 async fn entity(
@@ -104,11 +108,14 @@ async fn entity(
         budget.read_aspects(catalog, urn, requested).await?
     };
     let with_system_metadata = parameters.flag("systemMetadata")?;
-    let aspects = rows
-        .into_iter()
-        .map(|(aspect, row)| Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?)))
-        .collect::<Result<_, ErrorResponse>>()?;
-    budget.reply(&EntityReply { urn, aspects }).map(Some)
+    let build = |budget: &mut ReplyBudget<'_>| {
+        let aspects = rows
+            .into_iter()
+            .map(|(aspect, row)| Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?)))
+            .collect::<Result<_, ErrorResponse>>()?;
+        budget.reply(&EntityReply { urn, aspects })
+    };
+    budget.build(build).await.map(Some)
 }
 
 /// An entity of a batch, with the requested aspects; none means all.
@@ -162,19 +169,23 @@ pub(crate) async fn batch(
     let mut found = Vec::with_capacity(requests.len());
     for requests in requests.chunks(READ_CHUNK) {
         let rows = read(&state, requests, &mut budget).await?;
-        for ((urn, _), rows) in requests.iter().zip(rows) {
-            if rows.is_empty() {
-                continue;
+        let build = |budget: &mut ReplyBudget<'_>| {
+            for ((urn, _), rows) in requests.iter().zip(rows) {
+                if rows.is_empty() {
+                    continue;
+                }
+                let aspects = rows.into_iter().map(|(aspect, row)| {
+                    let row = Arc::unwrap_or_clone(row);
+                    Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?))
+                });
+                let aspects = aspects.collect::<Result<BTreeMap<_, _>, ErrorResponse>>()?;
+                found.push(EntityReply { urn, aspects });
             }
-            let aspects = rows.into_iter().map(|(aspect, row)| {
-                let row = Arc::unwrap_or_clone(row);
-                Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?))
-            });
-            let aspects = aspects.collect::<Result<BTreeMap<_, _>, ErrorResponse>>()?;
-            found.push(EntityReply { urn, aspects });
-        }
+            Ok::<_, ErrorResponse>(())
+        };
+        budget.build(build).await?;
     }
-    budget.reply(&found)
+    budget.build(|budget| budget.reply(&found)).await
 }
 
 fn aspect_version(

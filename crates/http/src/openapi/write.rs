@@ -241,7 +241,8 @@ async fn write_entities(
         let proposals = long_work::run(is_long, translate).await?;
         let keys = write(state, caller, proposals).await?;
         let written = written(state, &keys, with_system_metadata, &mut budget).await?;
-        return Ok((status, axum::Json(written)).into_response());
+        let build = |_: &mut ReplyBudget<'_>| (status, axum::Json(written)).into_response();
+        return Ok(budget.build(build).await);
     }
     let example = "{\"dataset\": [{\"urn\": …, \"status\": {\"value\": {…}}}]}";
     let groups: BTreeMap<String, Items<WireEntity>> = parse_like(bytes, example).await?;
@@ -263,7 +264,8 @@ async fn write_entities(
         let written = written(state, of_kind, with_system_metadata, &mut budget).await?;
         reply.insert(name, written);
     }
-    Ok((status, axum::Json(reply)).into_response())
+    let build = |_: &mut ReplyBudget<'_>| (status, axum::Json(reply)).into_response();
+    Ok(budget.build(build).await)
 }
 
 async fn write_aspect(
@@ -278,7 +280,8 @@ async fn write_aspect(
     let keys = write(state, caller, vec![(proposal, aspect)]).await?;
     let mut budget = ReplyBudget::new(state.reply_memory());
     let mut written = written(state, &keys, with_system_metadata, &mut budget).await?;
-    Ok((status, axum::Json(written.pop())).into_response())
+    let build = |_: &mut ReplyBudget<'_>| (status, axum::Json(written.pop())).into_response();
+    Ok(budget.build(build).await)
 }
 
 impl WriteOptions<'_> {
@@ -412,20 +415,23 @@ async fn written<'a>(
         // The write succeeded, so what cannot be read is left out.
         let rows = budget.read_current(state.catalog(), &read).await;
         let rows = rows.unwrap_or_else(|_| vec![None; keys.len()]);
-        for (key, row) in keys.iter().zip(rows) {
-            let row = row.map(Arc::unwrap_or_clone);
-            let aspect = row.and_then(|row| budget.aspect(row, with_system_metadata).ok());
-            let name = key.aspect.as_str();
-            match entities.last_mut() {
-                Some(last) if *last.urn == key.urn => {
-                    last.aspects.insert(name, aspect);
+        let build = |budget: &mut ReplyBudget<'_>| {
+            for (key, row) in keys.iter().zip(rows) {
+                let row = row.map(Arc::unwrap_or_clone);
+                let aspect = row.and_then(|row| budget.aspect(row, with_system_metadata).ok());
+                let name = key.aspect.as_str();
+                match entities.last_mut() {
+                    Some(last) if *last.urn == key.urn => {
+                        last.aspects.insert(name, aspect);
+                    }
+                    _ => entities.push(EntityReply {
+                        urn: &key.urn,
+                        aspects: BTreeMap::from([(name, aspect)]),
+                    }),
                 }
-                _ => entities.push(EntityReply {
-                    urn: &key.urn,
-                    aspects: BTreeMap::from([(name, aspect)]),
-                }),
             }
-        }
+        };
+        budget.build(build).await;
     }
     Ok(entities)
 }

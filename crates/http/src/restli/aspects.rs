@@ -93,9 +93,12 @@ pub(crate) async fn read(
         ));
     };
     let record = Registry::get().record_name(aspect).unwrap_or_default();
-    let value = budget.raw(row.metadata)?;
-    budget.reply(&Reply {
-        version: query.version,
-        aspect: BTreeMap::from([(record, value)]),
-    })
+    let build = |budget: &mut ReplyBudget<'_>| {
+        let value = budget.raw(row.metadata)?;
+        budget.reply(&Reply {
+            version: query.version,
+            aspect: BTreeMap::from([(record, value)]),
+        })
+    };
+    budget.build(build).await
 }

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use axum::http::Uri;
 use axum::response::Response;
 use docent_catalog::search::whole;
-use docent_catalog::{Caller, Change, Conditions, PointRange, Proposal, RowVersion, StoredAspect};
-use docent_model::{AspectName, Registry, Urn};
+use docent_catalog::{
+    Caller, Change, Conditions, EntityAspects, PointRange, Proposal, RowVersion, StoredAspect,
+};
+use docent_model::{AspectName, EntitySpec, Registry, Urn};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -76,12 +78,22 @@ pub(crate) async fn read(
             budget.read_aspects(state.catalog(), &urn, names).await?
         }
     };
+    let build = |budget: &mut ReplyBudget<'_>| entity_reply(&urn, entity, rows, budget);
+    budget.build(build).await
+}
+
+fn entity_reply(
+    urn: &Urn,
+    entity: &EntitySpec,
+    rows: EntityAspects,
+    budget: &mut ReplyBudget<'_>,
+) -> Result<Response, ErrorResponse> {
     let mut aspects = BTreeMap::new();
     for (aspect, row) in rows {
-        aspects.insert(aspect.as_str(), aspect_reply(aspect, row, &mut budget)?);
+        aspects.insert(aspect.as_str(), aspect_reply(aspect, row, budget)?);
     }
     if aspects.is_empty()
-        && let Some(key) = Registry::get().key_aspect_value(&urn)
+        && let Some(key) = Registry::get().key_aspect_value(urn)
     {
         let derived = StoredAspect {
             version: RowVersion::LATEST,
@@ -92,11 +104,11 @@ pub(crate) async fn read(
             created_for: None,
         };
         let name = entity.key_aspect;
-        aspects.insert(name.as_str(), aspect_reply(name, derived, &mut budget)?);
+        aspects.insert(name.as_str(), aspect_reply(name, derived, budget)?);
     }
     budget.reply(&EntityReply {
         entity_name: entity.name,
-        urn: &urn,
+        urn,
         aspects,
     })
 }

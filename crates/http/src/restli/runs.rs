@@ -109,19 +109,24 @@ async fn describe(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorRespo
             let keys: Vec<_> = rows.iter().map(|row| row.key.clone()).collect();
             let request = ReadRequest::rows(&keys);
             let stored = budget.read(state.catalog(), request).await?.rows;
-            for ((key, stored), summary) in keys.iter().zip(stored).zip(summaries) {
-                if let Some(stored) = stored {
-                    let text = Arc::unwrap_or_clone(stored).metadata;
-                    budget.add(escaped_length(&text))?;
-                    let value = budget.raw(text.clone())?;
-                    let record = Registry::get().record_name(key.aspect).unwrap_or_default();
-                    summary.aspect = Some(BTreeMap::from([(record, value)]));
-                    summary.metadata = Some(text);
+            let build = |budget: &mut ReplyBudget<'_>| {
+                for ((key, stored), summary) in keys.iter().zip(stored).zip(summaries) {
+                    if let Some(stored) = stored {
+                        let text = Arc::unwrap_or_clone(stored).metadata;
+                        budget.add(escaped_length(&text))?;
+                        let value = budget.raw(text.clone())?;
+                        let record = Registry::get().record_name(key.aspect).unwrap_or_default();
+                        summary.aspect = Some(BTreeMap::from([(record, value)]));
+                        summary.metadata = Some(text);
+                    }
                 }
-            }
+                Ok::<_, ErrorResponse>(())
+            };
+            budget.build(build).await?;
         }
     }
-    budget.reply(&BTreeMap::from([("value", summaries)]))
+    let reply = BTreeMap::from([("value", summaries)]);
+    budget.build(|budget| budget.reply(&reply)).await
 }
 
 /// A row of a run. On request it has the aspect, as an object under the name of its record and as

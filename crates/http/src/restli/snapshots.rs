@@ -170,19 +170,22 @@ pub(crate) async fn read(
             format!("{urn} does not exist"),
         ));
     }
-    let aspects = rows
-        .into_iter()
-        .map(|(aspect, row)| {
-            let record = Registry::get().record_name(aspect).unwrap_or_default();
-            Ok(BTreeMap::from([(record, budget.raw(row.metadata)?)]))
-        })
-        .collect::<Result<Vec<_>, ErrorResponse>>()?;
-    let name = snapshot_name(urn.entity_type());
-    let snapshot = SnapshotReply { urn, aspects };
-    budget.reply(&BTreeMap::from([(
-        "value",
-        BTreeMap::from([(name, snapshot)]),
-    )]))
+    let build = |budget: &mut ReplyBudget<'_>| {
+        let aspects = rows
+            .into_iter()
+            .map(|(aspect, row)| {
+                let record = Registry::get().record_name(aspect).unwrap_or_default();
+                Ok(BTreeMap::from([(record, budget.raw(row.metadata)?)]))
+            })
+            .collect::<Result<Vec<_>, ErrorResponse>>()?;
+        let name = snapshot_name(urn.entity_type());
+        let snapshot = SnapshotReply { urn, aspects };
+        budget.reply(&BTreeMap::from([(
+            "value",
+            BTreeMap::from([(name, snapshot)]),
+        )]))
+    };
+    budget.build(build).await
 }
 
 /// Each aspect is under the name of its record.

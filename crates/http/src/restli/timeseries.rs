@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::response::Response;
+use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
 use docent_catalog::search::whole;
 use docent_catalog::timeseries::{TimeseriesQuery, TimeseriesRow};
 use docent_catalog::{AspectKey, PointRange};
@@ -62,21 +63,25 @@ pub(super) async fn values(state: &AppState, bytes: &[u8]) -> Result<Response, E
         limit,
     };
     let points = state.catalog().timeseries(&query, MAX_BYTES as u64).await?;
-    let mut budget = ReplyBudget::new(state.reply_memory());
-    for point in &points.rows {
-        let system_metadata = point.system_metadata.as_ref().map_or(0, String::len);
-        budget.add(escaped_length(&point.metadata) + system_metadata)?;
-    }
-    let values = points.rows.iter().map(PointReply::new);
-    let value = SeriesReply {
-        entity_name: urn.entity_type(),
-        aspect_name: aspect.as_str(),
-        start_time_millis: input.start_time_millis,
-        end_time_millis: input.end_time_millis,
-        limit,
-        values: values.collect::<Result<_, ErrorResponse>>()?,
+    let build = || {
+        let mut budget = ReplyBudget::new(state.reply_memory());
+        for point in &points.rows {
+            let system_metadata = point.system_metadata.as_ref().map_or(0, String::len);
+            budget.add(escaped_length(&point.metadata) + system_metadata)?;
+        }
+        let values = points.rows.iter().map(PointReply::new);
+        let value = SeriesReply {
+            entity_name: urn.entity_type(),
+            aspect_name: aspect.as_str(),
+            start_time_millis: input.start_time_millis,
+            end_time_millis: input.end_time_millis,
+            limit,
+            values: values.collect::<Result<_, ErrorResponse>>()?,
+        };
+        budget.reply(&BTreeMap::from([("value", value)]))
     };
-    budget.reply(&BTreeMap::from([("value", value)]))
+    let bytes: usize = points.rows.iter().map(|point| point.metadata.len()).sum();
+    long_work::run(bytes > LONG_TEXT_BYTES, build).await
 }
 
 #[derive(Serialize)]

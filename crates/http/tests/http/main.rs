@@ -34,6 +34,7 @@ mod limits;
 mod lineage;
 mod links;
 mod list_queries;
+mod long_replies;
 mod managed_types;
 mod openapi;
 mod other_endpoints;
