@@ -11,10 +11,11 @@ use tantivy::IndexWriter;
 use crate::document::{Entity, EntityDocument};
 use crate::error::SearchError;
 use crate::index::{IndexLocation, IndexedPosition, OpenIndex, commit};
+use crate::read_size::fitting;
 use crate::schema::Fields;
 use crate::shared_position::SharedPosition;
 
-/// How many entities to read and index at once.
+/// How many entities to read and index at once, if they are short.
 const ENTITIES_PER_READ: usize = 500;
 /// How many changes to read at once.
 const CHANGES_PER_READ: usize = 2500;
@@ -54,8 +55,20 @@ pub(crate) async fn build(
     {
         let mut after: Option<Urn> = None;
         loop {
+            let next = store
+                .urns_list(
+                    spec.name,
+                    spec.key_aspect,
+                    after.as_ref(),
+                    ENTITIES_PER_READ,
+                )
+                .await?;
+            if next.is_empty() {
+                break;
+            }
+            let count = fitting(store, &next).await?;
             let entities = store
-                .entities_list(spec.name, after.as_ref(), ENTITIES_PER_READ)
+                .entities_list(spec.name, after.as_ref(), count)
                 .await?;
             let Some(last) = entities.last() else { break };
             after = Some(last.urn.clone());
@@ -66,7 +79,7 @@ pub(crate) async fn build(
                 for EntityTexts { urn, aspects } in &entities {
                     let aspects = aspects.iter().map(|(name, text)| (*name, text.as_str()));
                     let document = Entity::read(aspects).into_document(urn, &fields);
-                    draft.writer.add_document(document)?;
+                    draft.writer.add_document(document.queued())?;
                 }
                 Ok(draft)
             })
@@ -159,7 +172,11 @@ pub(crate) async fn index_entities(
     indexed: IndexedPosition,
     fields: &Fields,
 ) -> Result<(), SearchError> {
-    for chunk in urns.chunks(ENTITIES_PER_READ) {
+    let mut rest = &urns[..];
+    while !rest.is_empty() {
+        let next = &rest[..rest.len().min(ENTITIES_PER_READ)];
+        let (chunk, others) = rest.split_at(fitting(store, next).await?);
+        rest = others;
         let entities = store.read(ReadRequest::entities(chunk)).await?.entities;
         let (urns, fields) = (chunk.to_vec(), fields.clone());
         let writer = Arc::clone(&open.writer);
@@ -190,7 +207,8 @@ fn replace(
         // As in `StoreReader::entities_list`, so that a rebuild yields the same documents.
         let mut names = rows.iter().map(|(name, _)| *name);
         if names.any(|name| Registry::get().is_key_aspect(urn, name)) {
-            writer.add_document(Entity::of_rows(rows).into_document(urn, fields))?;
+            let document = Entity::of_rows(rows).into_document(urn, fields);
+            writer.add_document(document.queued())?;
         }
     }
     Ok(())

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use docent_model::{Registry, Urn};
-use docent_store::{ReadRequest, Store};
+use docent_store::{EntityAspects, ReadRequest, Store};
 use tantivy::{Searcher, TantivyError};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::DEFAULT_TYPES;
 use crate::budget::{SearchBudget, SearchLimits};
@@ -29,6 +29,7 @@ use crate::language;
 use crate::live::{IndexMaintainer, IndexSnapshot, LiveIndex};
 use crate::matching::{DocumentSet, QueryNode};
 use crate::query::{QueryTranslator, parse_known_fields};
+use crate::read_size::fitting;
 use crate::request::{Facets, Filter, PAIR_SEPARATOR, SearchPage, SearchRequest};
 use crate::results::{Completions, Facet, FacetValue, Hit, SearchResults};
 use crate::schema::Fields;
@@ -187,25 +188,29 @@ impl Search {
             })
             .await?;
         let urns = urns_of(&collected)?;
-        let entities = self
-            .live
-            .store()
-            .read(ReadRequest::entities(&urns))
-            .await?
-            .entities;
-        let named = urns.clone();
-        let suggestions = self.with_permit(move || {
-            let mut suggestions: Vec<String> = Vec::new();
-            for (urn, rows) in named.iter().zip(&entities) {
-                let entity = Entity::of_rows(rows);
-                let name = entity.display_name(urn).to_owned();
+        let store = &**self.live.store();
+        let mut suggestions: Vec<String> = Vec::new();
+        let mut rest = &urns[..];
+        while !rest.is_empty() {
+            let permit = self.permit().await?;
+            let (chunk, others) = rest.split_at(fitting(store, rest).await?);
+            rest = others;
+            let entities = store.read(ReadRequest::entities(chunk)).await?.entities;
+            let chunk = chunk.to_vec();
+            let names = blocking(move || {
+                let _permit = permit;
+                let entities = chunk.iter().zip(&entities);
+                let name = |(urn, rows): (&Urn, &EntityAspects)| {
+                    Entity::of_rows(rows).display_name(urn).to_owned()
+                };
+                Ok(entities.map(name).collect::<Vec<String>>())
+            });
+            for name in names.await? {
                 if !suggestions.contains(&name) {
                     suggestions.push(name);
                 }
             }
-            Ok(suggestions)
-        });
-        let suggestions = suggestions.await?;
+        }
         Ok(Completions {
             suggestions,
             entities: urns,
@@ -255,17 +260,21 @@ impl Search {
         &self,
         task: impl FnOnce() -> Result<T, SearchError> + Send + 'static,
     ) -> Result<T, SearchError> {
-        let permit = Arc::clone(&self.permits).acquire_owned();
-        let permit = tokio::time::timeout(PERMIT_TIMEOUT, permit).await;
-        let Ok(Ok(permit)) = permit else {
-            return Err(SearchError::Busy);
-        };
+        let permit = self.permit().await?;
         blocking(move || {
             let result = task();
             drop(permit);
             result
         })
         .await
+    }
+
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, SearchError> {
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        match tokio::time::timeout(PERMIT_TIMEOUT, permit).await {
+            Ok(Ok(permit)) => Ok(permit),
+            _ => Err(SearchError::Busy),
+        }
     }
 
     async fn found(

@@ -11,6 +11,7 @@ use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Va
 
 use super::TYPICAL_VALUES;
 use crate::list;
+use crate::pending_text::PendingText;
 
 /// Initial capacity that fits the texts of a typical table.
 const TYPICAL_BYTES: usize = 4096;
@@ -23,6 +24,8 @@ pub(crate) struct EntityDocument {
     values: Vec<(Field, StoredValue)>,
     /// Values of the column field, each with the name of its column.
     columns: Vec<(&'static str, StoredValue)>,
+    /// Counts the texts while the document waits.
+    pending: Option<PendingText>,
 }
 
 /// A value, or its range in the texts.
@@ -41,7 +44,15 @@ impl EntityDocument {
             texts: String::with_capacity(TYPICAL_BYTES),
             values: Vec::with_capacity(TYPICAL_VALUES),
             columns: Vec::with_capacity(TYPICAL_VALUES),
+            pending: None,
         }
+    }
+
+    /// Waits until the document may wait for a thread of the index. Blocks the thread.
+    #[must_use]
+    pub(crate) fn queued(mut self) -> Self {
+        self.pending = Some(PendingText::wait_for(self.texts.len()));
+        self
     }
 
     pub(super) fn add_text(&mut self, field: Field, text: &str) {

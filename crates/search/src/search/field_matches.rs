@@ -17,11 +17,13 @@ use crate::budget::{SearchBudget, SearchLimits};
 use crate::document::Entity;
 use crate::error::SearchError;
 use crate::explain::explain;
+use crate::feed::blocking;
 use crate::language;
 use crate::query::allowed_typos;
+use crate::read_size::fitting;
 use crate::results::{FieldMatch, Hit};
 
-/// How many entities to read at once. One may have megabytes of aspects.
+/// How many entities to read at once, if they are short.
 const ENTITIES_PER_READ: usize = 50;
 
 impl Search {
@@ -34,20 +36,25 @@ impl Search {
     ) -> Result<(), SearchError> {
         let started = Instant::now();
         let query_and_labels = Arc::new((query, labels));
-        for hits in hits.chunks_mut(ENTITIES_PER_READ) {
-            let urns: Vec<Urn> = hits.iter().map(|hit| hit.urn.clone()).collect();
-            let entities = self
-                .live
-                .store()
-                .read(ReadRequest::entities(&urns))
-                .await?
-                .entities;
+        let store = &**self.live.store();
+        let mut rest = hits;
+        while !rest.is_empty() {
+            let next = rest.iter().take(ENTITIES_PER_READ);
+            let urns: Vec<Urn> = next.map(|hit| hit.urn.clone()).collect();
+            // What is read takes memory, so it is not read before there is a permit.
+            let permit = self.permit().await?;
+            let count = fitting(store, &urns).await?;
+            let (hits, others) = rest.split_at_mut(count);
+            rest = others;
+            let request = ReadRequest::entities(&urns[..count]);
+            let entities = store.read(request).await?.entities;
             let query_and_labels = Arc::clone(&query_and_labels);
             let limits = SearchLimits {
                 time: self.limits.time.saturating_sub(started.elapsed()),
                 ..self.limits
             };
-            let matched = self.with_permit(move || {
+            let matched = blocking(move || {
+                let _permit = permit;
                 let (budget, (query, labels)) = (SearchBudget::start(limits), &*query_and_labels);
                 let matched = entities.iter().map(|rows| {
                     // The budget knows the actual error.

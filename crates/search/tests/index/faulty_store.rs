@@ -13,6 +13,8 @@ pub(crate) struct FaultyStore {
     inner: Arc<dyn Store>,
     /// Reads of entities fail after this many.
     pub(crate) remaining_reads: AtomicU64,
+    /// The most bytes of entities that one call has read.
+    pub(crate) largest_read: AtomicU64,
     /// How often entities were listed, which only building an index does.
     pub(crate) list_calls: AtomicU64,
     /// Whether every read of the log finds as many changes again.
@@ -31,11 +33,16 @@ impl FaultyStore {
         InterceptedStore(Self {
             inner,
             remaining_reads: AtomicU64::new(u64::MAX),
+            largest_read: AtomicU64::new(0),
             list_calls: AtomicU64::new(0),
             endless: AtomicBool::new(false),
             read: AtomicU64::new(0),
             restored: AtomicBool::new(false),
         })
+    }
+
+    fn count_bytes(&self, bytes: u64) {
+        self.largest_read.fetch_max(bytes, Ordering::SeqCst);
     }
 
     fn current_change(&self, mut change: LogEntry) -> LogEntry {
@@ -56,7 +63,9 @@ impl Intercept for FaultyStore {
         if self.remaining_reads.fetch_update(set, get, left).is_err() {
             return Err(StoreError::other("the disk is on fire"));
         }
-        self.inner.read(request).await
+        let reply = self.inner.read(request).await?;
+        self.count_bytes(reply.value_bytes());
+        Ok(reply)
     }
 
     async fn entities_list(
@@ -66,7 +75,10 @@ impl Intercept for FaultyStore {
         limit: usize,
     ) -> Result<Vec<EntityTexts>, StoreError> {
         self.list_calls.fetch_add(1, Ordering::SeqCst);
-        self.inner.entities_list(entity_type, after, limit).await
+        let entities = self.inner.entities_list(entity_type, after, limit).await?;
+        let texts = entities.iter().flat_map(|entity| &entity.aspects);
+        self.count_bytes(texts.map(|(_, text)| text.len() as u64).sum());
+        Ok(entities)
     }
 
     async fn log_read(

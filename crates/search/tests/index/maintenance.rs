@@ -143,3 +143,42 @@ async fn a_log_restored_from_a_backup_is_detected_at_run_time() {
     let built = store.list_calls.load(Ordering::SeqCst);
     assert!(built > list_calls, "the index was not rebuilt");
 }
+
+/// Building and feeding an index, and what searches return of their entities.
+#[tokio::test]
+async fn entities_with_long_values_are_read_a_few_at_a_time() {
+    const MIB: usize = 1024 * 1024;
+    let fixture = Fixture::new().await;
+    let store = Arc::new(FaultyStore::before(Arc::clone(&fixture.store)));
+    let search = Search::in_memory(Arc::clone(&store) as _);
+    // A word that is too long to be indexed takes little time.
+    let text = format!("word {}", "x".repeat(5 * MIB));
+    let long = async |names: [&str; 5]| {
+        for name in names {
+            fixture.dataset(name, &text).await;
+        }
+    };
+    let everything = SearchRequest {
+        query: "word".to_owned(),
+        explain_matches: true,
+        ..SearchRequest::default()
+    };
+    let names = [
+        ["a1", "a2", "a3", "a4", "a5"],
+        ["b1", "b2", "b3", "b4", "b5"],
+    ];
+    for (names, total) in names.into_iter().zip([5, 10]) {
+        long(names).await;
+        let found = search.search(&everything).await.unwrap();
+        assert_eq!(found.total, total);
+        assert!(found.hits.iter().all(|hit| !hit.matched.is_empty()));
+    }
+    let completed = SearchRequest {
+        query: "a".to_owned(),
+        ..SearchRequest::default()
+    };
+    let completions = search.complete(completed, 10).await.unwrap();
+    assert_eq!(completions.suggestions.len(), 5);
+    let largest = store.largest_read.load(Ordering::SeqCst);
+    assert!(largest < 16 * MIB as u64, "{largest}");
+}
