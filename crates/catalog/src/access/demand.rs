@@ -74,7 +74,6 @@ pub(crate) fn use_case_of(urn: &Urn, aspect: Option<AspectName>) -> Option<&'sta
     match (urn.entity_type(), aspect.map(AspectName::as_str)) {
         ("dataHubPolicy", _) => Some("createPolicy, updatePolicy or deletePolicy"),
         ("globalSettings", _) => Some("the settings of the server"),
-        ("corpuser", Some("corpUserStatus")) => Some("updateUserStatus"),
         (_, Some("roleMembership")) => Some("batchAssignRole"),
         (_, Some("nativeGroupMembership")) => Some("addGroupMembers or removeGroupMembers"),
         _ => None,

@@ -181,7 +181,7 @@ async fn a_session_that_begins_while_the_password_changes_does_not_survive() {
 #[tokio::test]
 async fn a_direct_write_that_blocks_a_user_ends_the_sessions() {
     let fixture = Fixture::new().await;
-    let operator = Caller::system();
+    let administrator = Caller::new(datahub());
     let stamp = json!({"actor": "urn:li:corpuser:datahub", "time": 1});
     for (name, aspect, blocked, free) in [
         (
@@ -210,7 +210,7 @@ async fn a_direct_write_that_blocks_a_user_ends_the_sessions() {
         assert_eq!(authenticated().await, Some(Caller::new(user.clone())));
         for value in [blocked, free] {
             let write = Proposal::upsert(user.clone(), aspect, value.to_string());
-            let written = fixture.catalog.ingest(&operator, vec![write]);
+            let written = fixture.catalog.ingest(&administrator, vec![write]);
             written.await.unwrap();
             assert_eq!(authenticated().await, None, "{name}");
         }
@@ -388,7 +388,7 @@ async fn a_rollback_by_others_does_not_lift_a_suspension() {
     let administrator = Caller::new(datahub());
     let written = fixture
         .catalog
-        .ingest(&Caller::system(), vec![info, suspended])
+        .ingest(&administrator, vec![info, suspended])
         .await;
     written.unwrap();
     let other = Caller::new(Urn::new("corpuser", "eve").unwrap());

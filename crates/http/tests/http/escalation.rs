@@ -312,10 +312,16 @@ async fn the_user_who_may_do_everything_belongs_to_itself() {
     assigned.unwrap();
     let user = encoded(USER);
     let removed = json!({"removed": true});
+    let suspended = json!({"status": "SUSPENDED", "lastModified": {"time": 0, "actor": ADA}});
     let proposed =
         |aspect: &str, value: &Value| json!({"proposal": proposal("UPSERT", USER, aspect, value)});
     for (method, path, body) in [
         ("POST", INGEST.to_owned(), proposed("status", &removed)),
+        (
+            "POST",
+            INGEST.to_owned(),
+            proposed("corpUserStatus", &suspended),
+        ),
         (
             "POST",
             "/openapi/v3/entity/corpuser?async=false".to_owned(),

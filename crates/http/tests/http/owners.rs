@@ -15,8 +15,14 @@ async fn app() -> App {
         .add_built_in_ownership_types(&system)
         .await
         .unwrap();
-    app.ingest(USER, "corpUserInfo", &json!({"active": true}))
-        .await;
+    app.ingest(
+        USER,
+        "corpUserStatus",
+        &json!({
+            "status": "ACTIVE", "lastModified": {"time": 1, "actor": USER}
+        }),
+    )
+    .await;
     app.ingest(GROUP, "status", &json!({"removed": false}))
         .await;
     app.ingest(STEWARD, "ownershipTypeInfo", &json!({
