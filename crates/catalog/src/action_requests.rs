@@ -91,6 +91,20 @@ struct Summary {
     proposed: Option<Vec<ProposedPart>>,
 }
 
+/// The entities that a proposal is about, if the written aspect lists them: when it is made, and
+/// when it is decided.
+pub(crate) fn subjects(key: &AspectKey, text: &str) -> Vec<Urn> {
+    let aspects = [
+        AspectName::ACTION_REQUEST_PENDING,
+        AspectName::ACTION_REQUEST_RESULT,
+    ];
+    if key.urn.entity_type() != ENTITY || !aspects.contains(&key.aspect) {
+        return Vec::new();
+    }
+    let summary: Option<Summary> = serde_json::from_str(text).ok();
+    summary.map_or_else(Vec::new, |summary| summary.urns)
+}
+
 /// What the one who decides needs: one of the named privileges on the entity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct SummaryDemand {

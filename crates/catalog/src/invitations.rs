@@ -146,6 +146,15 @@ impl Catalog {
                 user.key()
             )));
         }
+        if self.has_password(&user).await? {
+            return Err(Error::conflict(
+                ConflictReason::AlreadyExists,
+                format!(
+                    "{} has an account: sign in, or ask an administrator for a reset link if the password is lost",
+                    user.key()
+                ),
+            ));
+        }
         // Owners, actors of policies and others may be named before they have an account.
         let is_named = self.users_in_policies().await?.contains(user.as_str());
         if is_named || self.is_referred_to(&user, &[]).await? {

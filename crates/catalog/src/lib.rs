@@ -66,6 +66,7 @@ mod stored;
 pub mod structured_properties;
 mod target;
 pub mod timeline;
+mod times;
 pub mod timeseries;
 pub mod tokens;
 pub mod usage;

@@ -491,11 +491,15 @@ pub(crate) fn is_protected(user: &Urn) -> bool {
         || (user.entity_type() == "corpuser" && user.key() == ADMINISTRATOR)
 }
 
-/// Whether nobody may get an account with the name: by an invite link, or from a provider.
+/// Whether nobody may get an account with the name: by an invite link, or from a provider. Capital
+/// letters make no other name, because people would take one for the other.
 pub(crate) fn is_reserved(user: &Urn) -> bool {
     // DataHub's actor of metadata without one.
-    const UNKNOWN: &str = "UNKNOWN";
-    is_protected(user) || user.key() == UNKNOWN || user.key().starts_with(SERVICE_PREFIX)
+    const UNKNOWN: &str = "unknown";
+    let name = user.key().to_lowercase();
+    user.as_str().eq_ignore_ascii_case(SYSTEM_ACTOR)
+        || [ADMINISTRATOR, UNKNOWN].contains(&name.as_str())
+        || name.starts_with(SERVICE_PREFIX)
 }
 
 pub(crate) fn check_user(user: &Urn) -> Result<&Urn, Error> {

@@ -4,6 +4,7 @@ use docent_model::{EpochMillis, Urn};
 use docent_store::{AuditEvent, AuditKey, AuditOutcome, AuditRange, AuditRecord};
 
 use crate::privilege::{GET_ANALYTICS_PRIVILEGE, MANAGE_SYSTEM_OPERATIONS, Privilege};
+use crate::times::iso;
 use crate::{Caller, Catalog, Error};
 
 /// One of these allows to read the log. DataHub's audit API accepts them too.
@@ -64,7 +65,9 @@ impl AuditQuery {
             && since_ms > until_ms
         {
             return Err(Error::invalid(format!(
-                "the period starts at {since_ms} and ends before that, at {until_ms}: swap the times"
+                "the period starts at {} and ends before that, at {}: swap the times",
+                iso(since_ms),
+                iso(until_ms)
             )));
         }
         for actor in &self.actors {

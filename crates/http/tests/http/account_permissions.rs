@@ -101,7 +101,7 @@ async fn only_the_administrator_changes_suspensions_through_ingestion() {
         assert_eq!(status, StatusCode::FORBIDDEN, "{what}: {reply}");
         let message = reply["message"].as_str().unwrap();
         assert!(
-            message.contains("MANAGE_USERS_AND_GROUPS suspends"),
+            message.contains("UPDATE_USERS suspends"),
             "{what}: {message}"
         );
         let named = message.starts_with("item 1 (urn:li:corpuser:ada corpUserStatus)");
@@ -111,9 +111,7 @@ async fn only_the_administrator_changes_suspensions_through_ingestion() {
         .send(by(&graces, Method::POST, "/api/graphql", &patched))
         .await;
     assert!(
-        reply
-            .to_string()
-            .contains("MANAGE_USERS_AND_GROUPS suspends"),
+        reply.to_string().contains("UPDATE_USERS suspends"),
         "{reply}"
     );
     assert_eq!(app.aspect(ADA, "corpUserStatus").await, stored);
@@ -187,10 +185,7 @@ async fn only_the_administrator_removes_or_restores_accounts_through_ingestion()
         let (_, reply) = app.send(by(&graces, method.clone(), &path, &body)).await;
         let text = reply.to_string();
         assert!(text.contains("403"), "{method} {path} {body}: {text}");
-        assert!(
-            text.contains("MANAGE_USERS_AND_GROUPS suspends, removes"),
-            "{text}"
-        );
+        assert!(text.contains("UPDATE_USERS suspends, removes"), "{text}");
     }
     assert!(is_let_in(&app, &app.token).await);
     assert!(is_let_in(&app, &programs).await);

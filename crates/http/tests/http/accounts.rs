@@ -153,6 +153,12 @@ async fn sign_up_needs_a_valid_link_and_a_new_name() {
             StatusCode::BAD_REQUEST,
             "reserved",
         ),
+        (
+            "Service_X@example.com",
+            &token,
+            StatusCode::BAD_REQUEST,
+            "reserved",
+        ),
     ] {
         let (got, body) = app.send(sign_up(name, invite)).await;
         assert_eq!(got, status, "{name}: {body}");

@@ -24,7 +24,7 @@ pub(crate) async fn events(app: &App, input: Value) -> Vec<Value> {
 }
 
 /// The newest event.
-async fn newest(app: &App) -> Value {
+pub(crate) async fn newest(app: &App) -> Value {
     events(app, json!({"count": 1})).await.remove(0)
 }
 
@@ -40,7 +40,7 @@ async fn reader(app: &App, user: &str) -> String {
     token
 }
 
-fn describe(text: &str) -> String {
+pub(crate) fn describe(text: &str) -> String {
     format!(
         r#"mutation {{ updateDescription(input: {{ resourceUrn: "{DATASET}", description: "{text}" }}) }}"#
     )
@@ -361,7 +361,7 @@ async fn filters_that_can_match_nothing_are_rejected() {
         (json!({"entity": "orders"}), "'orders' is not a URN"),
         (
             json!({"since": 2_000, "until": 1_000}),
-            "starts at 2000 and ends before that, at 1000",
+            "starts at 1970-01-01T00:00:02Z and ends before that",
         ),
     ] {
         let query = "query ($input: AuditLogInput!) { auditLog(input: $input) { nextScroll } }";
@@ -380,7 +380,7 @@ async fn filters_that_can_match_nothing_are_rejected() {
         (
             "?startTime=1&endTime=0",
             json!({}),
-            "starts at 1 and ends before that, at 0",
+            "00.001Z and ends before that, at 1970-01-01T00:00:00Z",
         ),
         ("", json!({"actorUrns": ["ada"]}), "'ada' is not a URN"),
         (

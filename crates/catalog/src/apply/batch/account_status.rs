@@ -5,7 +5,9 @@ use docent_model::{AspectName, Urn};
 
 use super::{Batch, Prepared};
 use crate::lifecycle::is_removed;
-use crate::people::{ADMINISTRATOR, MEMBERSHIPS, has_member, is_protected, is_suspended};
+use crate::people::{
+    ADMINISTRATOR, MEMBERSHIPS, USER_MANAGERS, has_member, is_protected, is_suspended,
+};
 use crate::proposal::{Change, Proposal};
 use crate::{Error, external_record};
 
@@ -53,9 +55,11 @@ impl Batch<'_> {
             );
             return Err(Error::forbidden(message).naming(urn));
         }
+        let managers: Vec<&str> = USER_MANAGERS.iter().map(|it| it.name()).collect();
         let message = format!(
-            "only somebody with the privilege MANAGE_USERS_AND_GROUPS suspends, removes or restores {urn}, or changes its \
-             groups and roles, or an operator at the server"
+            "only somebody with one of the privileges {} suspends, removes or restores {urn}, or changes its groups and \
+             roles, or an operator at the server",
+            managers.join(", ")
         );
         Err(Error::forbidden(message).naming(urn))
     }

@@ -5,6 +5,7 @@ use docent_store::{LogicalVersion, StoredAspect, version};
 
 use crate::Error;
 use crate::proposal::{MISSING_VERSION, Requirement};
+use crate::times::iso;
 
 /// Fails if the precondition does not hold for the stored aspect. Other requirements always hold
 /// here.
@@ -49,10 +50,4 @@ fn last_written(written_ms: Option<i64>) -> String {
         Some(at) => format!("was last written at {}", iso(at)),
         None => "is missing".to_owned(),
     }
-}
-
-/// The time in ISO 8601.
-fn iso(time_ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(time_ms)
-        .map_or_else(|_| format!("{time_ms} ms"), |time| time.to_string())
 }

@@ -7,6 +7,7 @@ use docent_store::{
     AspectChange, AspectKey, AspectWrite, AuditEvent, AuditItem, AuditRecord, Effect,
 };
 
+use crate::action_requests;
 use crate::caller::add_policy;
 
 /// The changes of a list so far, by entity.
@@ -51,6 +52,11 @@ impl Trail {
             Effect::Touch { .. } => return,
         };
         self.has_changes = true;
+        if let Effect::Put { row, .. } = &write.effect {
+            for subject in action_requests::subjects(&write.key, &row.metadata) {
+                self.steps_of(&subject);
+            }
+        }
         let Some(steps) = self.steps_of(urn) else {
             return;
         };
@@ -84,7 +90,7 @@ impl Trail {
         Some(AuditRecord { event, items })
     }
 
-    /// The changes of an entity; `None` if its type is internal.
+    /// The changes of an entity; `None` if its type is internal, except for proposals.
     fn steps_of(&mut self, urn: &Urn) -> Option<&mut Vec<Step>> {
         // Writes to an entity usually follow each other.
         let is_last = self.entities.last().is_some_and(|(last, _)| last == urn);
@@ -93,7 +99,9 @@ impl Trail {
         } else if let Some(index) = self.known.get(urn) {
             *index
         } else {
-            Registry::get().entity(urn.entity_type())?;
+            if urn.entity_type() != action_requests::ENTITY {
+                Registry::get().entity(urn.entity_type())?;
+            }
             self.known.insert(urn.clone(), self.entities.len());
             self.entities.push((urn.clone(), Vec::new()));
             self.entities.len() - 1
