@@ -23,13 +23,13 @@ async fn proposals_and_decisions_name_the_proposal_and_its_entities() {
         entities.iter().map(urn).collect()
     };
     let is_proposal = |urn: &&String| urn.starts_with("urn:li:actionRequest:");
-    let proposed = newest(&app).await;
-    assert_eq!(proposed["operation"], "updateDescription");
-    let named = urns(&proposed);
-    assert!(named.contains(&DATASET.to_owned()), "{proposed}");
+    let event = newest(&app).await;
+    assert_eq!(event["operation"], "updateDescription");
+    let named = urns(&event);
+    assert!(named.contains(&DATASET.to_owned()), "{event}");
     let proposal = named.iter().find(is_proposal).unwrap();
     // The dataset itself has not changed.
-    let entities = proposed["entities"].as_array().unwrap();
+    let entities = event["entities"].as_array().unwrap();
     let dataset = entities.iter().find(|it| it["urn"] == DATASET).unwrap();
     assert_eq!(dataset["changes"], json!([]));
 
