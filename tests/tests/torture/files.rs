@@ -1,6 +1,7 @@
 //! Files that are deleted or damaged while a server uses them.
 
 use std::fs::{self, File, OpenOptions, Permissions};
+use std::io;
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -90,11 +91,12 @@ fn an_index_that_is_garbled_in_place_while_serving_is_built_again_at_the_next_st
     let mut tags = Tags::new(&server)?;
     tags.verify_search(&server)?;
     for path in index_files(&server)? {
-        // Only their owner can, after a change of their mode.
-        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
-        let length = usize::try_from(fs::metadata(&path)?.len())?;
-        let file = OpenOptions::new().write(true).open(&path)?;
-        file.write_all_at(&vec![0xa5; length], 0)?;
+        // A merge may have deleted it meanwhile.
+        if let Err(error) = garble(&path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error.into());
+        }
     }
     // What it finds does not matter, but it must not end the server.
     let request = server.anonymous_request(Method::POST, "/api/graphql");
@@ -107,6 +109,15 @@ fn an_index_that_is_garbled_in_place_while_serving_is_built_again_at_the_next_st
     server.kill()?;
     server.restart()?;
     tags.verify_search(&server)
+}
+
+/// Overwrites a file in place.
+fn garble(path: &Path) -> io::Result<()> {
+    // Only their owner can, after a change of their mode.
+    fs::set_permissions(path, Permissions::from_mode(0o600))?;
+    let length = fs::metadata(path)?.len();
+    let file = OpenOptions::new().write(true).open(path)?;
+    file.write_all_at(&vec![0xa5; usize::try_from(length).unwrap_or(0)], 0)
 }
 
 /// Writes so many words that the server maps a file of the index; it has small ones in memory.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use axum::response::Response;
-use docent_catalog::{Catalog, EntityAspects, ReadRequest};
+use docent_catalog::{AspectKey, Catalog, EntityAspects, ReadRequest};
 use docent_model::{AspectName, Urn};
 use serde::{Deserialize, Serialize};
 
@@ -104,10 +104,16 @@ async fn read_chunk(
             .map(|rows| Some(rows).filter(|rows| !rows.is_empty()))
             .collect());
     }
-    let exists = catalog.exists(urns).await?;
     let keys = aspect_keys(urns, names);
-    let rows = budget.read(catalog, ReadRequest::rows(&keys)).await?.rows;
-    let entities = by_entity(rows, names).into_iter().zip(exists);
+    let own: Vec<AspectKey> = urns.iter().filter_map(AspectKey::of_entity).collect();
+    // In one read: an entity may be deleted meanwhile.
+    let request = ReadRequest {
+        rows: &keys,
+        exists: &own,
+        entities: &[],
+    };
+    let reply = budget.read(catalog, request).await?;
+    let entities = by_entity(reply.rows, names).into_iter().zip(reply.exists);
     Ok(entities
         .map(|(rows, exists)| exists.then_some(rows))
         .collect())

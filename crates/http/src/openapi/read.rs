@@ -95,18 +95,22 @@ async fn entity(
     let catalog = state.catalog();
     let mut budget = ReplyBudget::new(state.reply_memory());
     let rows = if requested.is_empty() {
-        let rows = budget.read_entity(catalog, urn).await?;
-        if rows.is_empty() {
-            return Ok(None);
-        }
-        rows
+        budget.read_entity(catalog, urn).await?
     } else {
-        if catalog.exists(std::slice::from_ref(urn)).await? != [true] {
+        // The key tells whether the entity exists, in the same read: it may be deleted meanwhile.
+        let key = AspectKey::of_entity(urn).map(|key| key.aspect);
+        let names = requested.iter().copied().chain(key).collect();
+        // Time series are included only on request, with their latest point.
+        let mut rows = budget.read_aspects(catalog, urn, names).await?;
+        if !rows.iter().any(|(name, _)| Some(*name) == key) {
             return Ok(None);
         }
-        // Time series are included only on request, with their latest point.
-        budget.read_aspects(catalog, urn, requested).await?
+        rows.retain(|(name, _)| requested.contains(name));
+        rows
     };
+    if requested.is_empty() && rows.is_empty() {
+        return Ok(None);
+    }
     let with_system_metadata = parameters.flag("systemMetadata")?;
     let build = |budget: &mut ReplyBudget<'_>| {
         let aspects = rows
