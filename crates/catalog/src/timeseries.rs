@@ -140,11 +140,7 @@ fn fitting(sizes: &[u64]) -> (usize, u64) {
 
 impl LoadedPoints {
     fn bytes(&self) -> u64 {
-        let texts = self.rows.iter().flat_map(|point| {
-            let system_metadata = point.system_metadata.as_ref();
-            [Some(&point.metadata), system_metadata]
-        });
-        texts.flatten().map(|text| text.len() as u64).sum()
+        self.rows.iter().map(TimeseriesRow::value_bytes).sum()
     }
 
     /// Removes the points after the limit. They come in the order of time, and equal ones stay in

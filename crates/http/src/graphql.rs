@@ -47,16 +47,6 @@ enum Variables<'a> {
     Text(&'a RawValue),
 }
 
-impl<'a, V> Body<'a, V> {
-    fn with_variables(self, variables: impl FnOnce(V) -> Variables<'a>) -> Body<'a, Variables<'a>> {
-        Body {
-            query: self.query,
-            operation_name: self.operation_name,
-            variables: self.variables.map(variables),
-        }
-    }
-}
-
 /// Whether [`answer`] answers a request, whatever it contains.
 pub(crate) fn is_request(request: &Request) -> bool {
     request.method() == Method::POST && request.uri().path() == GRAPHQL_PATH
@@ -164,17 +154,21 @@ fn parse(bytes: &[u8]) -> Result<Body<'_, Variables<'_>>, ErrorResponse> {
         Some(b'[') => Err(ErrorResponse::bad_request(
             "Several operations in one array are not supported. Send one JSON object per request.",
         )),
-        Some(_) if bytes.len() <= SHORT_BODY_BYTES => {
-            let body: Result<Body<'_, Map<_, _>>, _> = serde_json::from_slice(bytes);
-            body.map(|body| body.with_variables(Variables::Parsed))
-                .map_err(|error| unfit(&error))
-        }
-        Some(_) => {
-            let body: Result<Body<'_, &RawValue>, _> = serde_json::from_slice(bytes);
-            body.map(|body| body.with_variables(Variables::Text))
-                .map_err(|error| unfit(&error))
-        }
+        Some(_) if bytes.len() <= SHORT_BODY_BYTES => parse_with(bytes, Variables::Parsed),
+        Some(_) => parse_with(bytes, Variables::Text),
     }
+}
+
+fn parse_with<'a, V: Deserialize<'a>>(
+    bytes: &'a [u8],
+    variables: impl FnOnce(V) -> Variables<'a>,
+) -> Result<Body<'a, Variables<'a>>, ErrorResponse> {
+    let body: Body<'a, V> = serde_json::from_slice(bytes).map_err(|error| unfit(&error))?;
+    Ok(Body {
+        query: body.query,
+        operation_name: body.operation_name,
+        variables: body.variables.map(variables),
+    })
 }
 
 fn unfit(error: &serde_json::Error) -> ErrorResponse {

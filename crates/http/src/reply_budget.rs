@@ -10,7 +10,7 @@
 //! of a reply shows only when it is complete. It would take memory while it waits, so there is no
 //! wait: a reply that does not fit is dropped, and the client gets 503.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -241,6 +241,17 @@ impl<'m> ReplyBudget<'m> {
             value: self.raw(row.metadata)?,
             system_metadata: system_metadata.map(|text| self.raw(text)).transpose()?,
         })
+    }
+
+    /// The aspects of an entity, by name.
+    pub(crate) fn aspects(
+        &mut self,
+        rows: impl IntoIterator<Item = (AspectName, StoredAspect)>,
+        with_system_metadata: bool,
+    ) -> Result<BTreeMap<&'static str, AspectReply>, ErrorResponse> {
+        rows.into_iter()
+            .map(|(name, row)| Ok((name.as_str(), self.aspect(row, with_system_metadata)?)))
+            .collect()
     }
 
     /// Writes the reply. A buffer that grows would take more memory than is reserved.

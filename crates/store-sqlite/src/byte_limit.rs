@@ -1,13 +1,12 @@
 //! How much a read may copy on a thread that serves requests.
 
-/// Reading this much takes about a millisecond.
-const SHORT_BYTES: usize = 1024 * 1024;
+use docent_store::SHORT_READ_BYTES;
 
 /// What a read may still copy. Statements get it as a parameter, and return null instead of a value
 /// that is longer, without reading it.
 #[derive(Debug)]
 pub(crate) struct ByteLimit {
-    left: usize,
+    left: u64,
     is_short: bool,
     is_exceeded: bool,
 }
@@ -16,7 +15,8 @@ impl ByteLimit {
     /// For a read on the calling thread.
     pub(crate) fn short() -> Self {
         Self {
-            left: SHORT_BYTES,
+            // Takes about a millisecond.
+            left: SHORT_READ_BYTES,
             is_short: true,
             is_exceeded: false,
         }
@@ -25,7 +25,7 @@ impl ByteLimit {
     /// For a read on a blocking thread, or in a transaction.
     pub(crate) fn unlimited() -> Self {
         Self {
-            left: usize::MAX,
+            left: u64::MAX,
             is_short: false,
             is_exceeded: false,
         }
@@ -41,7 +41,7 @@ impl ByteLimit {
     }
 
     /// Counts a value that was read.
-    pub(crate) fn count(&mut self, bytes: usize) {
+    pub(crate) fn count(&mut self, bytes: u64) {
         match self.left.checked_sub(bytes) {
             Some(left) => self.left = left,
             None => self.exceed(),

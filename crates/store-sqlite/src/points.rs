@@ -74,8 +74,7 @@ pub(crate) fn list(
             metadata: text_at(row, 2, TABLE, "metadata", urn)?.to_owned(),
             system_metadata: row.get(3)?,
         };
-        let system_metadata = point.system_metadata.as_ref().map_or(0, String::len);
-        bytes.count(point.metadata.len() + system_metadata);
+        bytes.count(point.value_bytes());
         points.push(point);
     }
     Ok(points)

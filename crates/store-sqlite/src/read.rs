@@ -433,17 +433,16 @@ fn stored_aspect(
         limit.exceed();
         return Ok(None);
     }
-    let metadata = text_at(row, 1, ASPECTS, "metadata", urn)?.to_owned();
-    let system_metadata = optional_text_at(row, 2, "systemmetadata", urn)?;
-    limit.count(metadata.len() + system_metadata.as_ref().map_or(0, String::len));
-    Ok(Some(StoredAspect {
+    let aspect = StoredAspect {
         version: RowVersion::new(row.get(0)?),
-        metadata,
-        system_metadata,
+        metadata: text_at(row, 1, ASPECTS, "metadata", urn)?.to_owned(),
+        system_metadata: optional_text_at(row, 2, "systemmetadata", urn)?,
         created_on_ms: row.get(3)?,
         created_by: text_at(row, 4, ASPECTS, "createdby", urn)?.to_owned(),
         created_for: optional_text_at(row, 5, "createdfor", urn)?,
-    }))
+    };
+    limit.count(aspect.value_bytes());
+    Ok(Some(aspect))
 }
 
 pub(crate) fn aspect_name(

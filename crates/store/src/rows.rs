@@ -44,9 +44,12 @@ pub struct StoredAspect {
 impl StoredAspect {
     /// How many bytes the value has, with its system metadata.
     pub fn value_bytes(&self) -> u64 {
-        let system_metadata = self.system_metadata.as_ref().map_or(0, String::len);
-        (self.metadata.len() + system_metadata) as u64
+        value_bytes(&self.metadata, self.system_metadata.as_deref())
     }
+}
+
+fn value_bytes(metadata: &str, system_metadata: Option<&str>) -> u64 {
+    (metadata.len() + system_metadata.map_or(0, str::len)) as u64
 }
 
 /// An entity with the texts of its latest aspects.
@@ -113,6 +116,13 @@ pub struct TimeseriesRow {
     pub id: String,
     pub metadata: String,
     pub system_metadata: Option<String>,
+}
+
+impl TimeseriesRow {
+    /// How many bytes the value has, with its system metadata.
+    pub fn value_bytes(&self) -> u64 {
+        value_bytes(&self.metadata, self.system_metadata.as_deref())
+    }
 }
 
 /// A filter for points of a time series; `None` does not filter.

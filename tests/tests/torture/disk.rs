@@ -22,19 +22,24 @@ fn faulty_disk(directory: &Path) -> anyhow::Result<PathBuf> {
     preload_library(directory, "faulty_disk", include_str!("faulty_disk.c"))
 }
 
+/// A server whose named files fail as the control file says.
+fn server_with_faults(directory: &Path, control: &Path, files: &str) -> anyhow::Result<Server> {
+    Server::start(
+        Options::default()
+            .store("sqlite:docent.db")
+            .without_authentication()
+            .variable("LD_PRELOAD", faulty_disk(directory)?)
+            .variable("FAULTY_DISK_CONTROL", control)
+            .variable("FAULTY_DISK_FILES", files),
+    )
+}
+
 #[test]
 fn a_failing_disk_loses_no_acknowledged_write_and_is_used_again_without_a_restart()
 -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let control = directory.path().join("fault");
-    let mut server = Server::start(
-        Options::default()
-            .store("sqlite:docent.db")
-            .without_authentication()
-            .variable("LD_PRELOAD", faulty_disk(directory.path())?)
-            .variable("FAULTY_DISK_CONTROL", &control)
-            .variable("FAULTY_DISK_FILES", "docent.db"),
-    )?;
+    let mut server = server_with_faults(directory.path(), &control, "docent.db")?;
     let mut tags = Tags::new(&server)?;
     tags.verify_search(&server)?;
     for (fault, message) in FAULTS {
@@ -90,14 +95,7 @@ fn reads_of_a_disk_that_fails_say_so_and_others_go_on() -> anyhow::Result<()> {
     const TAGS: usize = 1000;
     let directory = temporary_directory()?;
     let control = directory.path().join("fault");
-    let mut server = Server::start(
-        Options::default()
-            .store("sqlite:docent.db")
-            .without_authentication()
-            .variable("LD_PRELOAD", faulty_disk(directory.path())?)
-            .variable("FAULTY_DISK_CONTROL", &control)
-            .variable("FAULTY_DISK_FILES", "docent.db-wal"),
-    )?;
+    let mut server = server_with_faults(directory.path(), &control, "docent.db-wal")?;
     write_numbered_tags(&server, 0..TAGS, |_| "in the database".to_owned())?;
     // The log is empty then.
     ensure!(server.stop()?.success());

@@ -3,8 +3,8 @@
  *
  * FAULTY_DISK_CONTROL names a file that says what fails at the moment: "full", "broken" (writing fails with EIO),
  * "unsynced" (syncing fails with EIO), "read-only", "short" (only half of the bytes of a write are written, and the
- * next write fails because the disk is full) or "unreadable" (reading fails with EIO). Without the file, nothing fails. Only files whose paths contain
- * FAULTY_DISK_FILES are affected.
+ * next write fails because the disk is full) or "unreadable" (reading fails with EIO). Without the file, nothing fails.
+ * Only files whose paths contain FAULTY_DISK_FILES are affected.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -267,7 +267,7 @@ fn alters_rights(entry: &LogEntry) -> bool {
     }
 }
 
-/// All active policies. One that cannot be read grants nothing.
+/// All policies. One that cannot be read grants nothing.
 pub(crate) async fn read_policies(store: &dyn Store) -> Result<ReadPolicies, Error> {
     let mut policies = ReadPolicies::default();
     let mut after: Option<Urn> = None;

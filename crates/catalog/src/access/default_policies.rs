@@ -6,11 +6,12 @@
 //! for the locks of others, and so for transactions of a server that was killed.
 
 use docent_model::{AspectName, Urn};
-use docent_store::{AspectKey, AspectRow, ReadRequest};
+use docent_store::{AspectKey, ReadRequest};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::proposal::Proposal;
+use crate::stored::aspect_value;
 use crate::{Caller, Catalog, Error};
 
 const DEFAULTS: &str = include_str!("default_policies.json");
@@ -82,15 +83,9 @@ impl Catalog {
     async fn changed(&self, expected: Vec<(AspectKey, Value)>) -> Result<Vec<Proposal>, Error> {
         let keys: Vec<AspectKey> = expected.iter().map(|(key, _)| key.clone()).collect();
         let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
-        let is_stored = |row: &AspectRow, value: &Value| {
-            let text = row.as_ref().map(|row| row.metadata.as_str());
-            text.and_then(|text| serde_json::from_str(text).ok())
-                .as_ref()
-                == Some(value)
-        };
         let expected = expected.into_iter().zip(rows);
         Ok(expected
-            .filter(|((_, value), row)| !is_stored(row, value))
+            .filter(|((_, value), row)| aspect_value(row).as_ref() != Some(value))
             .map(|((key, value), _)| Proposal::upsert(key.urn, key.aspect, value.to_string()))
             .collect())
     }

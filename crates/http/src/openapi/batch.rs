@@ -74,12 +74,7 @@ pub(crate) async fn read(
         let build = |budget: &mut ReplyBudget<'_>| {
             for (urn, rows) in urns.iter().zip(rows) {
                 let Some(rows) = rows else { continue };
-                let aspects = rows
-                    .into_iter()
-                    .map(|(aspect, row)| {
-                        Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?))
-                    })
-                    .collect::<Result<_, ErrorResponse>>()?;
+                let aspects = budget.aspects(rows, with_system_metadata)?;
                 entities.push(EntityReply { urn, aspects });
             }
             Ok::<_, ErrorResponse>(())

@@ -177,12 +177,7 @@ async fn page(
         let rows = read(state, urns, aspects, &mut budget).await?;
         let build = |budget: &mut ReplyBudget<'_>| {
             for (urn, rows) in urns.iter().zip(rows) {
-                let aspects = rows
-                    .into_iter()
-                    .map(|(aspect, row)| {
-                        Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?))
-                    })
-                    .collect::<Result<_, ErrorResponse>>()?;
+                let aspects = budget.aspects(rows, with_system_metadata)?;
                 entities.push(EntityReply { urn, aspects });
             }
             Ok::<_, ErrorResponse>(())

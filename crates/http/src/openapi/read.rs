@@ -95,7 +95,11 @@ async fn entity(
     let catalog = state.catalog();
     let mut budget = ReplyBudget::new(state.reply_memory());
     let rows = if requested.is_empty() {
-        budget.read_entity(catalog, urn).await?
+        let rows = budget.read_entity(catalog, urn).await?;
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        rows
     } else {
         // The key tells whether the entity exists, in the same read: it may be deleted meanwhile.
         let key = AspectKey::of_entity(urn).map(|key| key.aspect);
@@ -108,15 +112,9 @@ async fn entity(
         rows.retain(|(name, _)| requested.contains(name));
         rows
     };
-    if requested.is_empty() && rows.is_empty() {
-        return Ok(None);
-    }
     let with_system_metadata = parameters.flag("systemMetadata")?;
     let build = |budget: &mut ReplyBudget<'_>| {
-        let aspects = rows
-            .into_iter()
-            .map(|(aspect, row)| Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?)))
-            .collect::<Result<_, ErrorResponse>>()?;
+        let aspects = budget.aspects(rows, with_system_metadata)?;
         budget.reply(&EntityReply { urn, aspects })
     };
     budget.build(build).await.map(Some)
@@ -178,11 +176,10 @@ pub(crate) async fn batch(
                 if rows.is_empty() {
                     continue;
                 }
-                let aspects = rows.into_iter().map(|(aspect, row)| {
-                    let row = Arc::unwrap_or_clone(row);
-                    Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?))
-                });
-                let aspects = aspects.collect::<Result<BTreeMap<_, _>, ErrorResponse>>()?;
+                let rows = rows
+                    .into_iter()
+                    .map(|(aspect, row)| (aspect, Arc::unwrap_or_clone(row)));
+                let aspects = budget.aspects(rows, with_system_metadata)?;
                 found.push(EntityReply { urn, aspects });
             }
             Ok::<_, ErrorResponse>(())
