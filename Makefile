@@ -38,8 +38,8 @@ test: ## Run all tests
 	@scripts/test
 
 .PHONY: torture
-torture: ## Kill, starve and overload the release build for an hour and a half (see docs/RELIABILITY.md)
-	@scripts/torture
+torture: ## Kill, starve and overload the release build for an hour and a half (PARTS='load soak' for some)
+	@scripts/torture $(PARTS)
 
 .PHONY: check
 check: ## Check format, lints, documentation, unused dependencies and licenses
