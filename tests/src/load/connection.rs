@@ -1,6 +1,7 @@
 //! Sends a writer's requests and reports whether they were acknowledged.
 
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use reqwest::blocking::{Client, RequestBuilder};
@@ -15,6 +16,7 @@ pub struct Connection {
     client: Client,
     address: String,
     token: String,
+    patience: Duration,
 }
 
 impl Connection {
@@ -24,7 +26,17 @@ impl Connection {
             client,
             address: address.to_owned(),
             token: token.to_owned(),
+            patience: Duration::ZERO,
         })
+    }
+
+    /// The same client, which repeats reads for so long while the store is unavailable.
+    #[must_use]
+    pub fn patient(&self, patience: Duration) -> Self {
+        Self {
+            patience,
+            ..self.clone()
+        }
     }
 
     /// The same client at another address.
@@ -66,9 +78,8 @@ impl Connection {
     /// Executes a query and returns its data. The only errors allowed are those for missing
     /// entities.
     pub fn query(&self, document: &str, variables: &Value) -> anyhow::Result<Value> {
-        let mut reply = self
-            .graphql(document, variables)?
-            .context("the connection broke, or the store is unavailable")?;
+        let reply = self.patiently(|| self.graphql(document, variables))?;
+        let mut reply = reply.context("the connection broke, or the store is unavailable")?;
         let errors = reply["errors"].as_array();
         if let Some(error) = errors
             .into_iter()
@@ -87,10 +98,26 @@ impl Connection {
         let path = format!("/openapi/v3/entity/{entity}/{urn}/{aspect}");
         let query = format!("?systemMetadata=true&version={version}");
         let url = format!("{}{path}{query}", self.address);
-        match exchange(self.client.get(url).bearer_auth(&self.token))? {
+        let read = || exchange(self.client.get(&url).bearer_auth(&self.token));
+        match self.patiently(read)? {
             Some((200, text)) => Ok(Some(serde_json::from_str(&text)?)),
             Some((404, _)) => Ok(None),
             other => bail!("{aspect} of {urn} cannot be read: {other:?}"),
+        }
+    }
+
+    /// Repeats a read that gets no response.
+    fn patiently<T>(
+        &self,
+        read: impl Fn() -> anyhow::Result<Option<T>>,
+    ) -> anyhow::Result<Option<T>> {
+        let begin = Instant::now();
+        loop {
+            let response = read()?;
+            if response.is_some() || begin.elapsed() >= self.patience {
+                return Ok(response);
+            }
+            thread::sleep(Duration::from_millis(10));
         }
     }
 

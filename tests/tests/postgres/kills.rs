@@ -68,10 +68,12 @@ fn crash_kills_of_the_database_lose_no_acknowledged_write_and_leave_no_partial_b
         wait_for(&connections)?;
         recoveries.push(restarted.elapsed());
         let thorough = kill.is_multiple_of(THOROUGH_EVERY) || kill == kills;
-        // On another server than the one that a writer writes to.
+        // On another server than the one that a writer writes to. A server that has not got its
+        // lock on the database back within two seconds rejects requests until it has.
         let others = connections.iter().cycle().skip(1);
         for (writer, connection) in writers.iter_mut().zip(others) {
-            writer.verify(connection, thorough).with_context(context)?;
+            let connection = connection.patient(TIMEOUT);
+            writer.verify(&connection, thorough).with_context(context)?;
         }
         if thorough {
             expect_sound(&database.url()).with_context(context)?;
