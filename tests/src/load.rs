@@ -121,7 +121,8 @@ impl Writer {
         Arc::clone(&self.last_acknowledged)
     }
 
-    /// Writes until the connection breaks, which is an error unless `killed` is set.
+    /// Writes until a write is not acknowledged, which is an error unless `killed` is set or the
+    /// store may be unavailable.
     pub fn run_until_killed(
         &mut self,
         server: &Connection,
@@ -129,7 +130,7 @@ impl Writer {
     ) -> anyhow::Result<()> {
         while self.step(server)? {}
         ensure!(
-            killed.load(Ordering::SeqCst),
+            killed.load(Ordering::SeqCst) || server.is_patient(),
             "writer {}: the connection broke although the server was not killed",
             self.number
         );

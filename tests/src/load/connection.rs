@@ -30,7 +30,7 @@ impl Connection {
         })
     }
 
-    /// The same client, which repeats reads for so long while the store is unavailable.
+    /// The same client, of a store that may be unavailable for so long: reads are repeated meanwhile.
     #[must_use]
     pub fn patient(&self, patience: Duration) -> Self {
         Self {
@@ -46,6 +46,11 @@ impl Connection {
             address: address.to_owned(),
             ..self.clone()
         }
+    }
+
+    /// Whether the store may be unavailable now and then.
+    pub fn is_patient(&self) -> bool {
+        !self.patience.is_zero()
     }
 
     /// Sends change proposals as one batch. Returns false if there is no acknowledgement: the

@@ -39,9 +39,11 @@ fn crash_kills_of_the_database_lose_no_acknowledged_write_and_leave_no_partial_b
     let options = Options::default().store(database.url());
     let mut servers = [Server::start(options.clone())?, Server::start(options)?];
     let token = servers[0].token("load")?;
+    // A server that has not got its lock on the database back within two seconds rejects requests
+    // until it has, also when it has answered others already.
     let connections = [
-        Connection::new(servers[0].address(), &token)?,
-        Connection::new(servers[1].address(), &token)?,
+        Connection::new(servers[0].address(), &token)?.patient(TIMEOUT),
+        Connection::new(servers[1].address(), &token)?.patient(TIMEOUT),
     ];
     let mut writers = (0..WRITERS)
         .map(|number| {
@@ -68,12 +70,10 @@ fn crash_kills_of_the_database_lose_no_acknowledged_write_and_leave_no_partial_b
         wait_for(&connections)?;
         recoveries.push(restarted.elapsed());
         let thorough = kill.is_multiple_of(THOROUGH_EVERY) || kill == kills;
-        // On another server than the one that a writer writes to. A server that has not got its
-        // lock on the database back within two seconds rejects requests until it has.
+        // On another server than the one that a writer writes to.
         let others = connections.iter().cycle().skip(1);
         for (writer, connection) in writers.iter_mut().zip(others) {
-            let connection = connection.patient(TIMEOUT);
-            writer.verify(&connection, thorough).with_context(context)?;
+            writer.verify(connection, thorough).with_context(context)?;
         }
         if thorough {
             expect_sound(&database.url()).with_context(context)?;
@@ -107,7 +107,8 @@ fn wait_for(connections: &[Connection]) -> anyhow::Result<()> {
     const DOCUMENT: &str = "{ searchAcrossEntities(input: {query: \"*\", count: 0}) { total } }";
     let started = Instant::now();
     for connection in connections {
-        while let Err(error) = connection.query(DOCUMENT, &json!({})) {
+        let impatient = connection.patient(Duration::ZERO);
+        while let Err(error) = impatient.query(DOCUMENT, &json!({})) {
             ensure!(started.elapsed() < TIMEOUT, "no recovery: {error:#}");
             thread::sleep(Duration::from_millis(1));
         }
