@@ -147,11 +147,18 @@ impl Server {
     pub fn kill(&self) -> Result<()> {
         self.signal_all(Signal::KILL)?;
         let started = Instant::now();
-        // A process that was created meanwhile notices, and exits.
-        while self.sql("SELECT 1").is_ok() {
+        // Those that were created meanwhile would keep the shared memory for a while.
+        loop {
+            let processes = self.processes()?;
+            if processes.is_empty() {
+                return Ok(());
+            }
             ensure!(started.elapsed() < TIMEOUT, "the server still runs");
+            for process in processes {
+                let _ = kill_process(process, Signal::KILL);
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
-        Ok(())
     }
 
     /// Restarts the server after [`Server::kill`], and kills it again while it recovers.
@@ -189,28 +196,31 @@ impl Server {
 
     /// Sends a signal to all processes, for example to pause them.
     pub fn signal_all(&self, signal: Signal) -> Result<()> {
-        let main = self.main_process()?;
-        let mut processes = vec![main];
-        for entry in fs::read_dir("/proc")? {
-            let name = entry?.file_name();
-            let Some(id) = name.to_str().and_then(|name| name.parse::<i32>().ok()) else {
-                continue;
-            };
-            let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-            let parent = stat
-                .rsplit(')')
-                .next()
-                .and_then(|rest| rest.split(' ').nth(2)?.parse().ok());
-            if parent == Some(main.as_raw_nonzero().get()) {
-                processes.extend(Pid::from_raw(id));
-            }
-        }
         // The main process first: it would replace the others.
-        for process in processes {
+        let main = self.main_process()?;
+        let others = self.processes()?.into_iter().filter(|it| *it != main);
+        for process in [main].into_iter().chain(others) {
             // The process may have exited meanwhile.
             let _ = kill_process(process, signal);
         }
         Ok(())
+    }
+
+    /// All processes of the server, also those whose main process is gone. They run in its data
+    /// directory.
+    fn processes(&self) -> Result<Vec<Pid>> {
+        let data = self.directory.path().join("data").canonicalize()?;
+        let mut processes = Vec::new();
+        for entry in fs::read_dir("/proc")? {
+            let entry = entry?;
+            let directory = fs::read_link(entry.path().join("cwd"));
+            if directory.is_ok_and(|directory| directory == data) {
+                let name = entry.file_name();
+                let id = name.to_str().and_then(|name| name.parse().ok());
+                processes.extend(id.and_then(Pid::from_raw));
+            }
+        }
+        Ok(processes)
     }
 
     fn main_process(&self) -> Result<Pid> {

@@ -30,7 +30,8 @@ impl Connection {
         })
     }
 
-    /// The same client, of a store that may be unavailable for so long: reads are repeated meanwhile.
+    /// The same client, of a store that may be unavailable for so long: reads are repeated
+    /// meanwhile.
     #[must_use]
     pub fn patient(&self, patience: Duration) -> Self {
         Self {
