@@ -13,7 +13,7 @@ use docent_e2e::{
 };
 use reqwest::Method;
 use reqwest::blocking::Client;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const PASSWORD: &str = "needle in the haystack";
 const ME: &str = "{ me { corpUser { urn } } }";
@@ -316,6 +316,16 @@ fn invalid_arguments_are_rejected_with_a_message() -> anyhow::Result<()> {
         (&["add", " grace"], PASSWORD, "white space"),
         (&["add", ""], PASSWORD, "user name is empty"),
         (&["add", "urn:li:domain:x"], PASSWORD, "corpuser"),
+        (
+            &["add", "grace", "--role", "Owner"],
+            PASSWORD,
+            "there is no role Owner: use Admin, Editor, Proposer, Reader",
+        ),
+        (
+            &["add", "grace", "--role", "urn:li:domain:x"],
+            PASSWORD,
+            "dataHubRole",
+        ),
         (&["passwd", "grace"], PASSWORD, "there is no user grace"),
         (&["passwd", "grace"], "short", "there is no user grace"),
         (
@@ -340,6 +350,39 @@ fn invalid_arguments_are_rejected_with_a_message() -> anyhow::Result<()> {
     }
     let list = user(here, &["list", "--all"], "")?.succeeded()?;
     ensure!(list.lines().count() == 2, "a heading and ada: {list}");
+    Ok(())
+}
+
+#[test]
+fn a_user_is_added_with_a_role_before_the_first_start() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let add = |name: &str, role: &str| {
+        user(directory.path(), &["add", name, "--role", role], PASSWORD)?.succeeded()
+    };
+    add("rita", "Reader")?;
+    add("ada", "Admin")?;
+    let store = directory.path().join("docent.db");
+    let store = format!("sqlite:{}", store.display());
+    let server = Server::start(Options::default().store(store))?;
+    let privileges_of = |name: &str| -> anyhow::Result<Value> {
+        let request = server
+            .anonymous_request(Method::POST, "/api/v2/graphql")
+            .header("Cookie", session(server.address(), name, PASSWORD)?)
+            .json(
+                &json!({ "query": "{ me { platformPrivileges { managePolicies createTags } } }" }),
+            );
+        Ok(server.send(request)?.json()?["data"]["me"]["platformPrivileges"].clone())
+    };
+    let privileges = privileges_of("rita")?;
+    ensure!(
+        privileges == json!({"managePolicies": false, "createTags": false}),
+        "{privileges}"
+    );
+    let privileges = privileges_of("ada")?;
+    ensure!(
+        privileges == json!({"managePolicies": true, "createTags": true}),
+        "{privileges}"
+    );
     Ok(())
 }
 

@@ -26,12 +26,14 @@ pub(crate) mod scope;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use docent_model::Urn;
 use docent_model::aspects::TokenScope;
+use docent_store::AuditItem;
 
+use crate::audit::MAX_ITEMS;
 use crate::privilege::{self, Privilege};
 use crate::{Caller, Catalog, Error};
 pub(crate) use cache::read_policies;
@@ -78,15 +80,53 @@ impl Catalog {
         privileges: &[Privilege],
         urn: Option<&Urn>,
     ) -> Result<(), Error> {
+        let denied = self.denial(caller, privileges, urn).await?;
+        self.audited(caller, denied.map_or(Ok(()), Err)).await
+    }
+
+    /// Fails unless the caller has one of the privileges on the platform. The audit log then names
+    /// the entities that the request is about.
+    pub(crate) async fn authorize_about(
+        &self,
+        caller: &Caller,
+        privileges: &[Privilege],
+        entities: &[Urn],
+    ) -> Result<(), Error> {
+        let Some(denied) = self.denial(caller, privileges, None).await? else {
+            return Ok(());
+        };
+        let item = |urn: &Urn| AuditItem {
+            urn: urn.to_string(),
+            changes: Vec::new(),
+        };
+        let distinct: BTreeSet<&Urn> = entities.iter().collect();
+        let items = distinct.into_iter().take(MAX_ITEMS).map(item).collect();
+        self.record_denial(
+            Some(caller.actor()),
+            caller.origin(),
+            denied.message(),
+            items,
+        )
+        .await;
+        Err(denied)
+    }
+
+    /// Why the caller may not do it; `None` if a policy grants it, which the audit log then names.
+    async fn denial(
+        &self,
+        caller: &Caller,
+        privileges: &[Privilege],
+        urn: Option<&Urn>,
+    ) -> Result<Option<Error>, Error> {
         match self.grant(caller, privileges, urn).await? {
-            Grant::Unrestricted => Ok(()),
+            Grant::Unrestricted => Ok(None),
             Grant::Policy(policy) => {
                 caller.origin().allowed_by(&policy);
-                Ok(())
+                Ok(None)
             }
             Grant::Missing(scope) => {
-                let denied = Err(denied(caller.actor(), scope.as_deref(), privileges, urn));
-                self.audited(caller, denied).await
+                let scope = scope.as_deref();
+                Ok(Some(denied(caller.actor(), scope, privileges, urn)))
             }
         }
     }

@@ -4,6 +4,7 @@
 //! with the password that it replaces, and works once.
 
 use std::net::IpAddr;
+use std::slice::from_ref;
 
 use docent_model::aspects::{AuditStamp, CorpUserCredentials, Other};
 use docent_model::{AspectName, EpochMillis, Urn, hex};
@@ -78,7 +79,7 @@ impl Catalog {
 
     /// Creates the secret of a reset link for a user, which replaces an earlier one.
     pub async fn create_reset_token(&self, caller: &Caller, user: &Urn) -> Result<String, Error> {
-        self.authorize(caller, &[p::MANAGE_USER_CREDENTIALS], None)
+        self.authorize_about(caller, &[p::MANAGE_USER_CREDENTIALS], from_ref(user))
             .await?;
         self.check_authentication(
             caller,
@@ -208,10 +209,12 @@ impl Catalog {
         if user == caller.actor() {
             self.audited(caller, scope::check_unscoped(caller)).await?;
         } else {
-            self.authorize(caller, USER_MANAGERS, None).await?;
+            self.authorize_about(caller, USER_MANAGERS, from_ref(user))
+                .await?;
             if tokens {
                 let managers = self.token_managers(user).await?;
-                self.authorize(caller, managers, None).await?;
+                self.authorize_about(caller, managers, from_ref(user))
+                    .await?;
             }
         }
         self.check_user_exists(user).await?;

@@ -10,13 +10,13 @@ use std::net::IpAddr;
 use docent_model::aspects::{AuditStamp, CorpUserCredentials, CorpUserInfo, InviteToken};
 use docent_model::{AspectName, EpochMillis, Urn, hex};
 use docent_store::{AspectKey, ReadRequest};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::access::scope;
 use crate::caller::Origin;
 use crate::external_record::reset;
 use crate::people::{
-    NewUser, USER_CREATORS, active_user, check_new_user, is_reserved, with_active_status,
+    NewUser, USER_CREATORS, active_user, check_new_user, is_reserved, with_active_status, with_role,
 };
 use crate::privilege::{self as p, Privilege};
 use crate::proposal::{Change, Proposal, Requirement};
@@ -111,7 +111,7 @@ impl Catalog {
         };
         self.audited(caller, scope::check_unscoped(caller)).await?;
         let user = caller.actor();
-        let accept = with_role(user, role)
+        let accept = with_role(user, Some(role))
             .requires_existing(user, format!("the user {user} does not exist"));
         let accept = requires_invitation(accept, &invitation);
         self.apply_authorized(caller, vec![accept]).await?;
@@ -277,7 +277,12 @@ fn new_account(
         with_active_status(&user),
         reset(&user)?,
     ];
-    proposals.extend(invitation.role.as_ref().map(|role| with_role(&user, role)));
+    proposals.extend(
+        invitation
+            .role
+            .as_ref()
+            .map(|role| with_role(&user, Some(role))),
+    );
     Ok(proposals)
 }
 
@@ -285,11 +290,6 @@ fn new_account(
 fn requires_invitation(proposal: Proposal, invitation: &Invitation) -> Proposal {
     let is_stored = |stored: Option<Value>| stored.map(|_| ()).ok_or_else(invalid_link);
     proposal.requires_value(&invitation.urn, AspectName::INVITE_TOKEN, is_stored)
-}
-
-fn with_role(user: &Urn, role: &Urn) -> Proposal {
-    let value = json!({"roles": [role]}).to_string();
-    Proposal::upsert(user.clone(), AspectName::ROLE_MEMBERSHIP, value)
 }
 
 fn urn_of(secret: &str) -> Result<Urn, Error> {

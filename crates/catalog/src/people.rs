@@ -13,25 +13,28 @@ mod details;
 pub(crate) mod device;
 mod memberships;
 pub(crate) mod password;
+mod roles;
 pub(crate) mod throttle;
+
+use std::slice::from_ref;
 
 use docent_model::aspects::{
     AuditStamp, CorpUserCredentials, CorpUserInfo, CorpUserStatus, Other, Status,
 };
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, AspectRow, ReadRequest};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::external_record::{link, removal, reset, restoration};
 use crate::lifecycle::is_removed;
 use crate::privilege::{self as p, Privilege};
-use crate::proposal::{Change, Proposal, Requirement, require_all};
+use crate::proposal::{Change, Proposal};
 use crate::stored::aspect_value;
-use crate::target::Target;
 use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind, SYSTEM_ACTOR};
 pub(crate) use details::check_display_name;
 pub(crate) use memberships::{MEMBERSHIPS, has_member};
 use password::is_ours;
+pub(crate) use roles::with_role;
 
 pub use password::Password;
 
@@ -123,14 +126,24 @@ impl Catalog {
         self.audited(caller, Err(error.naming(user))).await
     }
 
-    /// Gives a user without a password one, and creates a missing user. A removed user starts over:
-    /// the old password and tokens are deleted.
-    pub async fn add_user(&self, caller: &Caller, new: NewUser) -> Result<(), Error> {
-        self.authorize(caller, USER_CREATORS, None).await?;
+    /// Gives a user without a password one, and creates a missing user, with a role if there is
+    /// one. A removed user starts over: the old password and tokens are deleted.
+    pub async fn add_user(
+        &self,
+        caller: &Caller,
+        new: NewUser,
+        role: Option<&Urn>,
+    ) -> Result<(), Error> {
+        self.authorize_about(caller, USER_CREATORS, from_ref(&new.user))
+            .await?;
         check_new_user(&new)?;
         let user = &new.user;
         self.check_may_act_as(caller, user, "a password").await?;
         self.expect_person(user).await?;
+        let role = match role {
+            Some(role) => Some(self.first_role(caller, user, role).await?),
+            None => None,
+        };
         let (display_name, email) = (new.display_name, new.email);
         let info = move |current: Option<CorpUserInfo>| {
             let mut info = current.unwrap_or_else(active_user);
@@ -138,7 +151,8 @@ impl Catalog {
             info.email = email.clone().or(info.email);
             info
         };
-        self.store_user(caller, user, &new.password, info).await
+        self.store_user(caller, user, &new.password, info, role)
+            .await
     }
 
     /// Makes sure that the user [`ADMINISTRATOR`] has a password: the given one or a random one. A
@@ -165,7 +179,7 @@ impl Catalog {
                 ..active_user()
             })
         };
-        match self.store_user(caller, &user, &password, info).await {
+        match self.store_user(caller, &user, &password, info, None).await {
             Ok(()) => Ok(Administrator::Created(password)),
             // Another server on the same store was faster.
             Err(error) if error.kind() == ErrorKind::Conflict(ConflictReason::PasswordExists) => {
@@ -181,6 +195,7 @@ impl Catalog {
         user: &Urn,
         password: &Password,
         info: impl Fn(Option<CorpUserInfo>) -> CorpUserInfo + Send + Sync + 'static,
+        role: Option<Proposal>,
     ) -> Result<(), Error> {
         let credentials = self.inner.hashing.credentials(password).await?;
         let name = user.key().to_owned();
@@ -223,6 +238,7 @@ impl Catalog {
             Proposal::edit(user.clone(), AspectName::STATUS, status),
             with_status(user, ACTIVE),
         ]);
+        proposals.extend(role);
         self.apply_authorized(caller, proposals).await?;
         Ok(())
     }
@@ -234,7 +250,7 @@ impl Catalog {
         user: &Urn,
         password: &Password,
     ) -> Result<(), Error> {
-        self.authorize(caller, &[p::MANAGE_USER_CREDENTIALS], None)
+        self.authorize_about(caller, &[p::MANAGE_USER_CREDENTIALS], from_ref(user))
             .await?;
         check_user(user)?;
         self.check_may_act_as(caller, user, "a password").await?;
@@ -257,7 +273,8 @@ impl Catalog {
     /// Ends a user's sessions and stops the tokens at once. The tokens work again after
     /// [`Catalog::resume_user`].
     pub async fn suspend_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
-        self.authorize(caller, USER_MANAGERS, None).await?;
+        self.authorize_about(caller, USER_MANAGERS, from_ref(user))
+            .await?;
         check_user(user)?;
         if !caller.is_system() {
             self.check_dispensable(caller, user, "suspended").await?;
@@ -271,7 +288,8 @@ impl Catalog {
     /// Lifts a suspension, and lets a user back in whom [`Catalog::remove_user`] keeps out. One who
     /// is still deleted exists again after the next sign-in at an identity provider.
     pub async fn resume_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
-        self.authorize(caller, USER_MANAGERS, None).await?;
+        self.authorize_about(caller, USER_MANAGERS, from_ref(user))
+            .await?;
         check_user(user)?;
         let mut proposals = vec![restoration(user)?];
         match self.account_status(user).await? {
@@ -293,7 +311,8 @@ impl Catalog {
 
     /// Lets identity providers sign in a user who has a password.
     pub async fn link_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
-        self.authorize(caller, USER_MANAGERS, None).await?;
+        self.authorize_about(caller, USER_MANAGERS, from_ref(user))
+            .await?;
         check_user(user)?;
         if is_reserved(user) {
             return Err(Error::forbidden(format!(
@@ -310,7 +329,8 @@ impl Catalog {
     /// Deletes a user with sessions and tokens. Identity providers do not bring the user back until
     /// somebody adds or resumes the user.
     pub async fn remove_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
-        self.authorize(caller, USER_MANAGERS, None).await?;
+        self.authorize_about(caller, USER_MANAGERS, from_ref(user))
+            .await?;
         check_user(user)?;
         self.check_dispensable(caller, user, "deleted").await?;
         let mark = removal(user)?.requires_existing(user, unknown(user));
@@ -333,37 +353,6 @@ impl Catalog {
             "{user} cannot be {what} over the network: it can always sign in and repair things"
         ));
         self.audited(caller, Err(error.naming(user))).await
-    }
-
-    /// Sets the role of existing users and groups, or removes it; of all of them or of none.
-    pub async fn assign_role(
-        &self,
-        caller: &Caller,
-        actors: &[Urn],
-        role: Option<&Urn>,
-    ) -> Result<(), Error> {
-        self.authorize(caller, &[p::MANAGE_POLICIES], None).await?;
-        if let Some(role) = role {
-            role.expect_type("dataHubRole")?;
-        }
-        let value = json!({"roles": role.as_slice()}).to_string();
-        let mut proposals = actors
-            .iter()
-            .map(|actor| {
-                let target = Target::entity(actor.clone());
-                target.expect_aspect(AspectName::ROLE_MEMBERSHIP, "a role")?;
-                let aspect = AspectName::ROLE_MEMBERSHIP;
-                let proposal = Proposal::upsert(actor.clone(), aspect, value.clone());
-                let missing = format!("Failed to assign a role to {actor}. It does not exist.");
-                Ok(target.required_by(proposal, missing))
-            })
-            .collect::<Result<Vec<_>, Error>>()?;
-        if let Some(role) = role {
-            let missing = format!("Failed to assign the role {role}. It does not exist.");
-            require_all(&mut proposals, [Requirement::exists(role, missing)]);
-        }
-        self.apply_authorized(caller, proposals).await?;
-        Ok(())
     }
 
     /// Users by name, behind `after`: all of them, or those with a password.

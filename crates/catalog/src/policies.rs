@@ -5,6 +5,8 @@
 
 mod check;
 
+use std::slice::from_ref;
+
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::AspectKey;
@@ -65,7 +67,8 @@ impl Catalog {
     /// Deletes a policy, except one of the root user.
     pub async fn delete_policy(&self, caller: &Caller, urn: &Urn) -> Result<(), Error> {
         urn.expect_type("dataHubPolicy")?;
-        self.authorize(caller, &[MANAGE_POLICIES], None).await?;
+        self.authorize_about(caller, &[MANAGE_POLICIES], from_ref(urn))
+            .await?;
         let missing = format!("Failed to delete {urn}. It does not exist.");
         let proposal = Proposal::new(urn.clone(), Change::DeleteEntity)
             .requires_existing(urn, missing)
@@ -81,7 +84,9 @@ impl Catalog {
         new: NewPolicy,
         must_exist: bool,
     ) -> Result<(), Error> {
-        self.authorize(caller, &[MANAGE_POLICIES], None).await?;
+        let existing = if must_exist { from_ref(urn) } else { &[] };
+        self.authorize_about(caller, &[MANAGE_POLICIES], existing)
+            .await?;
         let named = check::check(&new)?;
         let edit = move |current: Option<Value>, stamp: &AuditStamp| {
             check::check_widening(current.as_ref(), &new)?;

@@ -4,6 +4,8 @@
 //! DataHub. It has no password and cannot get one, and no identity provider signs it in. Its tokens
 //! are created by those who manage service accounts.
 
+use std::slice::from_ref;
+
 use docent_model::aspects::{AuditStamp, CorpUserInfo};
 use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{AspectKey, ListPage, ReadRequest};
@@ -89,7 +91,7 @@ impl Catalog {
 
     /// Deletes a service account with its tokens.
     pub async fn delete_service_account(&self, caller: &Caller, urn: &Urn) -> Result<(), Error> {
-        self.authorize(caller, &[MANAGE_SERVICE_ACCOUNTS], None)
+        self.authorize_about(caller, &[MANAGE_SERVICE_ACCOUNTS], from_ref(urn))
             .await?;
         urn.expect_type("corpuser")?;
         let is_service = |sub_types: Option<Value>| {
@@ -142,7 +144,7 @@ impl Catalog {
         caller: &Caller,
         urn: &Urn,
     ) -> Result<Option<ServiceAccount>, Error> {
-        self.authorize(caller, &[MANAGE_SERVICE_ACCOUNTS], None)
+        self.authorize_about(caller, &[MANAGE_SERVICE_ACCOUNTS], from_ref(urn))
             .await?;
         urn.expect_type("corpuser")?;
         let urns = std::slice::from_ref(urn);

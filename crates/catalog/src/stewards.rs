@@ -58,7 +58,9 @@ impl Catalog {
                 "{actor} cannot be a steward: send the URN of a user or a group"
             )));
         }
-        self.authorize(caller, &[MANAGE_POLICIES], None).await?;
+        let entities = [domain.clone(), actor.clone()];
+        self.authorize_about(caller, &[MANAGE_POLICIES], &entities)
+            .await?;
         let proposals = match change {
             MemberChange::Add => vec![self.addition(domain, actor).await?],
             // A domain that the caller may not see has no stewards, like a missing one.

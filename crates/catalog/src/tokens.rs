@@ -9,6 +9,7 @@
 mod list;
 mod uses;
 
+use std::slice::from_ref;
 use std::sync::Arc;
 
 pub use docent_model::aspects::TokenScope;
@@ -289,7 +290,8 @@ impl Catalog {
         } else {
             self.token_managers(&new.actor).await?
         };
-        self.authorize(caller, privileges, None).await?;
+        self.authorize_about(caller, privileges, from_ref(&new.actor))
+            .await?;
         self.check_may_act_as(caller, &new.actor, "a token").await?;
         self.store_token(caller, new, !caller.is_system()).await
     }
@@ -433,7 +435,8 @@ impl Catalog {
                 );
                 return self.audited(caller, Err(error)).await;
             }
-            self.authorize(caller, privileges, None).await?;
+            self.authorize_about(caller, privileges, from_ref(&urn))
+                .await?;
         }
         self.apply_authorized(caller, vec![Proposal::new(urn, Change::DeleteEntity)])
             .await?;

@@ -71,7 +71,7 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
         &["token", "create"],
         &["--user", "--name", "--ttl", "--scope"],
     )?;
-    let add = ["--display-name", "--email", "--password-file"];
+    let add = ["--display-name", "--email", "--role", "--password-file"];
     expect(&["user", "add"], &add)?;
     expect(&["user", "passwd"], &["--password-file"])?;
     expect(&["user", "list"], &["--all"])?;

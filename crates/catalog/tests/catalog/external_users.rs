@@ -371,7 +371,10 @@ async fn nobody_signs_up_with_a_name_that_the_catalog_refers_to() {
     let taken = ErrorKind::Conflict(ConflictReason::AlreadyExists);
     assert_eq!(error.kind(), taken, "{error}");
     // An administrator knows who ada is.
-    let added = fixture.catalog.add_user(&Caller::system(), new_ada()).await;
+    let added = fixture
+        .catalog
+        .add_user(&Caller::system(), new_ada(), None)
+        .await;
     added.unwrap();
 }
 
@@ -410,7 +413,7 @@ async fn a_removed_user_stays_out_until_somebody_lets_the_user_back_in() {
     remove().await;
 
     let new = new_ada();
-    catalog.add_user(&system, new.clone()).await.unwrap();
+    catalog.add_user(&system, new.clone(), None).await.unwrap();
     catalog.link_user(&system, &urn).await.unwrap();
     assert!(is_in().await);
     remove().await;

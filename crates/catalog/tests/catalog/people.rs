@@ -60,7 +60,10 @@ async fn one_of_two_starting_servers_creates_the_first_user() {
         email: None,
         password: Password::new("something else").unwrap(),
     };
-    let rejected = fixture.catalog.add_user(&Caller::system(), again).await;
+    let rejected = fixture
+        .catalog
+        .add_user(&Caller::system(), again, None)
+        .await;
     let kind = rejected.unwrap_err().kind();
     assert_eq!(kind, ErrorKind::Conflict(ConflictReason::PasswordExists));
 }
@@ -101,7 +104,7 @@ async fn add(fixture: &Fixture, name: &str) -> Urn {
     };
     fixture
         .catalog
-        .add_user(&fixture.caller, new)
+        .add_user(&fixture.caller, new, None)
         .await
         .unwrap();
     user

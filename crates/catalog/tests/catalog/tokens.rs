@@ -216,7 +216,10 @@ async fn the_administrator_sets_how_long_tokens_of_sessions_live() {
         password: Password::new(password).unwrap(),
     };
     let catalog = &fixture.catalog;
-    catalog.add_user(&Caller::system(), new).await.unwrap();
+    catalog
+        .add_user(&Caller::system(), new, None)
+        .await
+        .unwrap();
     catalog.ensure_policies().await.unwrap();
     catalog.enforce_policies(Some(&Urn::new("dataHubRole", "Editor").unwrap()));
     let signed_in = catalog.sign_in("ada", password, SignInClient::default());

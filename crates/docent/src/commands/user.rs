@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 use comfy_table::{Table, presets};
 use docent_catalog::people::{ADMINISTRATOR, NewUser, Password, User};
 use docent_catalog::{Catalog, ConflictReason, ErrorKind};
+use docent_model::Urn;
 use tokio::runtime::Runtime;
 
 use super::{catalog, operator, printable, runtime, say, user_urn};
@@ -33,6 +34,10 @@ pub(crate) enum UserCommand {
         /// The email address
         #[arg(long, value_name = "ADDRESS")]
         email: Option<String>,
+        /// The role: Admin, Editor, Proposer or Reader [default: what 'docent serve' has as
+        /// --default-role]
+        #[arg(long)]
+        role: Option<String>,
         #[command(flatten)]
         password: PasswordFlags,
     },
@@ -83,26 +88,18 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
             user,
             display_name,
             email,
+            role,
             password,
         } => {
             let user = user_urn(&user)?;
+            let role = role.map(|id| role_urn(&id)).transpose()?;
             let new = NewUser {
                 password: password.read()?,
                 user,
                 display_name,
                 email,
             };
-            let name = new.user.key().to_owned();
-            let runtime = runtime()?;
-            let catalog = runtime.block_on(catalog(store, OpenMode::SharedCreate))?;
-            let added = runtime.block_on(catalog.add_user(&operator("docent user add"), new));
-            added.map_err(|error| match error.kind() {
-                ErrorKind::Conflict(ConflictReason::PasswordExists) => {
-                    anyhow!("{error} ('docent user passwd {name}')")
-                }
-                _ => error.into(),
-            })?;
-            say(format!("{name} can sign in"));
+            add(store, new, role.as_ref())?;
         }
         UserCommand::List { all } => list(store, all)?,
         UserCommand::Passwd { user, password } => {
@@ -141,6 +138,35 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
         UserCommand::Link { user, .. } => link(store, user.as_deref())?,
     }
     Ok(())
+}
+
+fn add(store: &StoreFlags, new: NewUser, role: Option<&Urn>) -> Result<()> {
+    let name = new.user.key().to_owned();
+    let runtime = runtime()?;
+    let catalog = runtime.block_on(catalog(store, OpenMode::SharedCreate))?;
+    if role.is_some() {
+        // The roles are missing until the server has started once.
+        runtime.block_on(catalog.ensure_policies())?;
+    }
+    let added = runtime.block_on(catalog.add_user(&operator("docent user add"), new, role));
+    added.map_err(|error| match error.kind() {
+        ErrorKind::Conflict(ConflictReason::PasswordExists) => {
+            anyhow!("{error} ('docent user passwd {name}')")
+        }
+        _ => error.into(),
+    })?;
+    say(format!("{name} can sign in"));
+    Ok(())
+}
+
+/// The role with an id such as Reader, or with a URN.
+fn role_urn(role: &str) -> Result<Urn> {
+    let urn = if role.starts_with("urn:") {
+        Urn::parse(role)
+    } else {
+        Urn::new("dataHubRole", role)
+    };
+    urn.with_context(|| format!("'{role}' is not the name of a role: use for example Reader"))
 }
 
 /// Links one user, or all with a password.

@@ -446,7 +446,7 @@ async fn a_removed_user_who_is_added_again_has_a_clean_account() {
         email: None,
         password: Password::new("another horse").unwrap(),
     };
-    app.catalog.add_user(&system(), new).await.unwrap();
+    app.catalog.add_user(&system(), new, None).await.unwrap();
     assert!(!is_let_in(&app, &token).await);
     let (status, _) = app.send(crate::sign_in::log_in("ada", PASSWORD)).await;
     assert_eq!(status, StatusCode::UNAUTHORIZED, "the old password is gone");

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::sign_in::{ADA, PASSWORD, add, log_in, session, with_header};
 use crate::support::{App, DATASET, NOW_MS, USER, encoded, role, token_of};
 
-const RITA: &str = "urn:li:corpuser:rita";
+pub(crate) const RITA: &str = "urn:li:corpuser:rita";
 const EVENTS: &str = "query ($input: AuditLogInput!) { auditLog(input: $input) { nextScroll events {
     id time actorUrn actor { ... on CorpUser { username } } address credential operation outcome policies reason dropped entityCount
     entities { urn changes { aspectName before after } } } } }";
@@ -29,7 +29,7 @@ pub(crate) async fn newest(app: &App) -> Value {
 }
 
 /// A reader's token.
-async fn reader(app: &App, user: &str) -> String {
+pub(crate) async fn reader(app: &App, user: &str) -> String {
     let token = token_of(&app.catalog, user, None).await;
     let urn = Urn::parse(user).unwrap();
     let assigned = app
@@ -154,39 +154,6 @@ async fn the_entities_of_a_request_are_one_event_and_each_finds_it() {
     let entities = of_last[1]["entities"].as_array().unwrap();
     assert_eq!(entities.len(), 1);
     assert_eq!(entities[0]["urn"], urn(149));
-}
-
-#[tokio::test]
-async fn denials_name_the_privilege_and_the_entity() {
-    let app = App::with_dataset().await;
-    let rita = reader(&app, RITA).await;
-    let before = events(&app, json!({"outcome": "DENIED"})).await;
-    assert_eq!(before, Vec::<Value>::new());
-    app.graphql_as(&rita, &describe("x")).await;
-    app.graphql_as(&rita, "{ auditLog(input: {}) { nextScroll } }")
-        .await;
-    let denied = events(&app, json!({"outcome": "DENIED", "actor": RITA})).await;
-    let operations: Vec<&Value> = denied.iter().map(|it| &it["operation"]).collect();
-    assert_eq!(operations, ["auditLog", "updateDescription"]);
-    let reason = denied[1]["reason"].as_str().unwrap();
-    assert!(reason.contains("EDIT_ENTITY_DOCS"), "{reason}");
-    assert_eq!(denied[1]["entities"][0]["urn"], DATASET);
-    assert_eq!(denied[1]["policies"], json!([]));
-    assert!(
-        denied[0]["reason"]
-            .as_str()
-            .unwrap()
-            .contains("MANAGE_SYSTEM_OPERATIONS")
-    );
-    // A reserved aspect, over REST.
-    let secret = json!({"salt": "s", "hashedPassword": "hunter2"});
-    app.propose("UPSERT", USER, "corpUserCredentials", &secret)
-        .await;
-    let event = newest(&app).await;
-    assert_eq!(event["outcome"], "DENIED");
-    assert!(!event.to_string().contains("hunter2"), "{event}");
-    let of_entity = events(&app, json!({"entity": USER, "outcome": "DENIED"})).await;
-    assert_eq!(of_entity.len(), 1);
 }
 
 #[tokio::test]

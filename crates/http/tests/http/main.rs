@@ -16,6 +16,7 @@ mod accounts;
 mod action_requests;
 mod assertions;
 mod audit;
+mod audit_denials;
 mod audit_of_proposals;
 mod batches;
 mod clients;

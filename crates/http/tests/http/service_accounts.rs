@@ -51,7 +51,7 @@ async fn service_accounts_authenticate_with_tokens_and_cannot_sign_in() {
         email: None,
         password,
     };
-    let added = app.catalog.add_user(&system(), new).await;
+    let added = app.catalog.add_user(&system(), new, None).await;
     assert!(added.unwrap_err().to_string().contains("service account"));
     let link = format!(
         "mutation {{ createNativeUserResetToken(input: {{userUrn: \"{service}\"}}) {{ resetToken }} }}"

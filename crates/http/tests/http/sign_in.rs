@@ -40,7 +40,7 @@ pub(crate) async fn add(app: &App, user: &str) {
         email: None,
         password: Password::new(PASSWORD).unwrap(),
     };
-    app.catalog.add_user(&system(), new).await.unwrap();
+    app.catalog.add_user(&system(), new, None).await.unwrap();
 }
 
 pub(crate) fn log_in(username: &str, password: &str) -> Request<Body> {
@@ -272,7 +272,10 @@ async fn adding_an_ingested_user_keeps_its_details_and_fails_a_second_time() {
         email: Some("grace@example.com".to_owned()),
         password: Password::new(PASSWORD).unwrap(),
     };
-    app.catalog.add_user(&system(), new(grace)).await.unwrap();
+    app.catalog
+        .add_user(&system(), new(grace), None)
+        .await
+        .unwrap();
     let stored = app.aspect(grace, "corpUserInfo").await.unwrap();
     assert_eq!(
         stored,
@@ -282,7 +285,11 @@ async fn adding_an_ingested_user_keeps_its_details_and_fails_a_second_time() {
         })
     );
     assert!(whoami(&app, &session(&app, "grace").await).await.is_some());
-    let again = app.catalog.add_user(&system(), new(ADA)).await.unwrap_err();
+    let again = app
+        .catalog
+        .add_user(&system(), new(ADA), None)
+        .await
+        .unwrap_err();
     let exists = ErrorKind::Conflict(ConflictReason::PasswordExists);
     assert_eq!(again.kind(), exists);
     assert!(
@@ -291,7 +298,7 @@ async fn adding_an_ingested_user_keeps_its_details_and_fails_a_second_time() {
     );
     let wrong = app
         .catalog
-        .add_user(&system(), new("urn:li:domain:x"))
+        .add_user(&system(), new("urn:li:domain:x"), None)
         .await;
     assert_eq!(wrong.unwrap_err().kind(), ErrorKind::Invalid);
     let nobody = urn("urn:li:corpuser:nobody");
