@@ -1,7 +1,8 @@
 //! Keeps long computations from delaying other requests.
 //!
 //! A thread of the runtime serves many connections, so what it computes between two awaits must be
-//! short. Longer computations run beside the runtime, as many at a time as there are cores.
+//! short. Longer computations run beside the runtime. One core is left for short ones, if there are
+//! several.
 //!
 //! A transaction of PostgreSQL runs on such a thread, too; one of SQLite has a thread of its own,
 //! where nothing may wait. Their computations ([`poll`]) wait for no others, because they hold
@@ -18,7 +19,7 @@ pub const LONG_TEXT_BYTES: usize = 256 * 1024;
 
 static SLOTS: LazyLock<Semaphore> = LazyLock::new(|| {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Semaphore::new(cores)
+    Semaphore::new(cores.saturating_sub(1).max(1))
 });
 
 /// Runs a computation, beside the runtime if it is long. A runtime with a single thread has nothing
