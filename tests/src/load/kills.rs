@@ -17,6 +17,9 @@ use crate::server::Server;
 /// A server that acknowledges no write for this long is stuck.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long an index is built on a busy machine.
+const BUILT_WITHIN: Duration = Duration::from_mins(5);
+
 /// Runs all writers, and kills what they need `delay` after the given number of acknowledged
 /// writes. The writers share the connections.
 pub fn write_and_kill(
@@ -123,7 +126,8 @@ pub fn index_equals_store(server: &mut Server, connection: &Connection) -> anyho
     server.kill()?;
     remove_index(server)?;
     server.restart()?;
-    let connection = connection.at(server.address());
+    // Searches wait for the index a while, and then get 503.
+    let connection = connection.at(server.address()).patient(BUILT_WITHIN);
     let rebuilt = scroll(&connection)?;
     ensure!(
         after_kills == rebuilt,
