@@ -9,10 +9,11 @@
 use std::cmp::Ordering;
 
 use docent_model::searchable::strip_keyword_suffix;
-use docent_model::{Registry, SystemMetadata};
+use docent_model::{EpochMillis, Registry, SystemMetadata};
 use docent_store::{AspectKey, PointRange};
 use serde_json::Value;
 
+use crate::long_work::{self, LONG_TEXT_BYTES};
 use crate::search::{Criterion, Filter, Operator, Sort};
 use crate::{Catalog, Error, LoadedBytes};
 
@@ -26,6 +27,9 @@ const MAX_READ: usize = 100_000;
 const CHUNK: usize = 1000;
 /// The bytes that one call reads, unless a single point has more.
 const CHUNK_BYTES: u64 = 8 * 1024 * 1024;
+/// How many times the memory of its text a parsed point takes: short strings in a list take the
+/// most.
+const PARSED_FACTOR: u64 = 8;
 /// The member that orders points.
 const TIME: &str = "timestampMillis";
 
@@ -47,7 +51,94 @@ pub struct LoadedPoints {
     pub(crate) loaded: LoadedBytes,
 }
 
+/// Points with parsed values, and the memory for them.
+#[derive(Debug)]
+pub struct ParsedPoints {
+    pub points: Vec<ParsedPoint>,
+    /// How many bytes they have as text.
+    pub text_bytes: u64,
+    _loaded: LoadedBytes,
+}
+
+/// A point with its parsed value.
+#[derive(Debug)]
+pub struct ParsedPoint {
+    pub value: Value,
+    /// When the point was reported.
+    pub observed_ms: Option<EpochMillis>,
+}
+
 impl Catalog {
+    /// Points of a time series, parsed. Fails if those of the result have more than `max_bytes`
+    /// together.
+    pub async fn parsed_timeseries(
+        &self,
+        query: &TimeseriesQuery,
+        max_bytes: u64,
+    ) -> Result<ParsedPoints, Error> {
+        let LoadedPoints { rows, mut loaded } = self.timeseries(query, max_bytes).await?;
+        let bytes = loaded.bytes();
+        self.loaded_memory()
+            .resize(&mut loaded, PARSED_FACTOR * bytes)
+            .await?;
+        let parse = || rows.iter().map(ParsedPoint::of).collect();
+        Ok(ParsedPoints {
+            points: long_work::run(bytes > LONG_TEXT_BYTES as u64, parse).await,
+            text_bytes: bytes,
+            _loaded: loaded,
+        })
+    }
+
+    /// The time of the first point of a time series, if it has one.
+    pub async fn timeseries_start(&self, key: &AspectKey) -> Result<Option<EpochMillis>, Error> {
+        let all = PointRange::default();
+        let first = self
+            .reader()
+            .timeseries_list(key, &all, false, 0, 1)
+            .await?;
+        Ok(first.first().map(|point| point.time_ms))
+    }
+
+    /// Calls `visit` with all points of a range, newest first, without keeping them.
+    pub(crate) async fn visit_points(
+        &self,
+        key: &AspectKey,
+        range: &PointRange,
+        mut visit: impl FnMut(&Value),
+    ) -> Result<(), Error> {
+        let mut loaded = LoadedBytes::default();
+        let mut start = 0;
+        loop {
+            let sizes = self
+                .reader()
+                .timeseries_bytes(key, range, true, start, CHUNK)
+                .await?;
+            if sizes.is_empty() {
+                return Ok(());
+            }
+            if start >= MAX_READ {
+                return Err(Error::too_large(format!(
+                    "there are more than {MAX_READ} points: choose a shorter range"
+                )));
+            }
+            let (count, bytes) = fitting(&sizes);
+            self.loaded_memory()
+                .resize(&mut loaded, PARSED_FACTOR * bytes)
+                .await?;
+            let points = self
+                .reader()
+                .timeseries_list(key, range, true, start, count)
+                .await?;
+            start += count;
+            let visit_all = || {
+                for point in &points {
+                    visit(&ParsedPoint::of(point).value);
+                }
+            };
+            long_work::run(bytes > LONG_TEXT_BYTES as u64, visit_all).await;
+        }
+    }
+
     /// Points of a time series. Fails if those of the result have more than `max_bytes` together.
     pub async fn timeseries(
         &self,
@@ -151,6 +242,16 @@ impl LoadedPoints {
                 .sort_by_cached_key(|point| SortKey::of(point, sort));
         }
         self.rows.truncate(limit);
+    }
+}
+
+impl ParsedPoint {
+    /// A value that is not JSON, which only damage explains, is null.
+    fn of(point: &TimeseriesRow) -> Self {
+        Self {
+            value: serde_json::from_str(&point.metadata).unwrap_or_default(),
+            observed_ms: system_metadata(point).map(|metadata| metadata.last_observed),
+        }
     }
 }
 

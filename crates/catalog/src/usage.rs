@@ -4,19 +4,20 @@ use std::collections::BTreeMap;
 
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::{AspectKey, PointRange};
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::search::Filter;
-use crate::timeseries::TimeseriesQuery;
+use crate::times::start_of_day;
+use crate::timeseries::{ParsedPoints, TimeseriesQuery};
 use crate::{Caller, Catalog, Error, ErrorSubject, Proposal};
 
-const ASPECT: &str = "datasetUsageStatistics";
+const ASPECT: AspectName = AspectName::DATASET_USAGE_STATISTICS;
 const MAX_BUCKETS: usize = 10_000;
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
-/// How many times the memory of its text a bucket takes: short strings in a list take the most.
-const BUCKET_FACTOR: u64 = 8;
 const DAY_MS: EpochMillis = 24 * 60 * 60 * 1000;
+const DAY: &str = "DAY";
 
 /// The usage of a dataset in one time bucket.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -72,6 +73,31 @@ pub struct Usage {
     pub aggregations: Metrics,
 }
 
+/// What was reported about one day, newest first.
+#[derive(Debug, Default)]
+struct Day {
+    whole: Option<Metrics>,
+    parts: Vec<Bucket>,
+}
+
+impl Day {
+    fn metrics(self) -> Metrics {
+        self.whole.unwrap_or_else(|| {
+            let parts = || self.parts.iter().map(|part| &part.metrics);
+            let sum = together(&self.parts);
+            Metrics {
+                // Not every source lists the users.
+                unique_user_count: parts()
+                    .filter_map(|part| part.unique_user_count)
+                    .chain(sum.unique_user_count)
+                    .max(),
+                top_sql_queries: parts().find_map(|part| part.top_sql_queries.clone()),
+                ..sum
+            }
+        })
+    }
+}
+
 /// Which buckets to read.
 #[derive(Debug)]
 pub struct Period {
@@ -84,13 +110,12 @@ pub struct Period {
 impl Catalog {
     /// Writes buckets, all or none.
     pub async fn ingest_usage(&self, caller: &Caller, buckets: Vec<Bucket>) -> Result<(), Error> {
-        let aspect = aspect()?;
         let proposals = buckets
             .into_iter()
             .enumerate()
             .map(|(position, bucket)| {
                 let item = ErrorSubject::item(position).with_urn(bucket.resource.as_str());
-                let proposal = proposal(bucket, aspect).map_err(|error| error.about(item))?;
+                let proposal = proposal(bucket).map_err(|error| error.about(item))?;
                 Ok(Proposal {
                     position: Some(position),
                     ..proposal
@@ -102,34 +127,11 @@ impl Catalog {
 
     /// The buckets of a period, newest first.
     pub async fn usage(&self, resource: &Urn, period: &Period) -> Result<Usage, Error> {
-        let query = TimeseriesQuery {
-            key: AspectKey::new(resource, aspect()?),
-            range: PointRange {
-                from_ms: period.from_ms,
-                through_ms: period.through_ms,
-                run: None,
-            },
-            filter: Filter::default(),
-            sort: None,
-            limit: MAX_BUCKETS,
-        };
-        let mut points = self.timeseries(&query, MAX_BYTES).await?;
-        let bytes = BUCKET_FACTOR * points.loaded.bytes();
-        self.loaded_memory()
-            .resize(&mut points.loaded, bytes)
-            .await?;
-        let values = points
-            .rows
-            .iter()
-            .filter_map(|point| serde_json::from_str::<Value>(&point.metadata).ok());
+        let points = self.usage_points(resource, period).await?;
+        let values = points.points.iter().map(|point| &point.value);
         let buckets: Vec<Bucket> = values
-            .filter(|value| {
-                let unit = value
-                    .pointer("/eventGranularity/unit")
-                    .and_then(Value::as_str);
-                unit.is_none_or(|unit| unit == period.duration)
-            })
-            .map(|value| bucket(resource, &period.duration, &value))
+            .filter(|value| unit(value).is_none_or(|unit| unit == period.duration))
+            .map(|value| bucket(resource, &period.duration, value))
             .take(period.max_buckets.unwrap_or(MAX_BUCKETS))
             .collect();
         let aggregations = together(&buckets);
@@ -139,18 +141,69 @@ impl Catalog {
         })
     }
 
-    /// The period from some time ago until now: DAY, WEEK, MONTH, QUARTER, YEAR or ALL.
+    /// The usage of a period by day, oldest first. A day that was reported as a whole counts as it
+    /// was reported; otherwise its shorter buckets are added up.
+    pub async fn daily_usage(
+        &self,
+        resource: &Urn,
+        period: &Period,
+        zone: &TimeZone,
+    ) -> Result<Usage, Error> {
+        let points = self.usage_points(resource, period).await?;
+        let mut days: BTreeMap<EpochMillis, Day> = BTreeMap::new();
+        for point in &points.points {
+            let bucket = bucket(resource, DAY, &point.value);
+            let day = days.entry(start_of_day(bucket.bucket, zone)).or_default();
+            match unit(&point.value) {
+                None | Some(DAY) => day.whole = day.whole.take().or(Some(bucket.metrics)),
+                Some(_) => day.parts.push(bucket),
+            }
+        }
+        let buckets: Vec<Bucket> = days
+            .into_iter()
+            .map(|(start, day)| Bucket {
+                bucket: start,
+                duration: DAY.to_owned(),
+                resource: resource.to_string(),
+                metrics: day.metrics(),
+            })
+            .collect();
+        let aggregations = together(&buckets);
+        Ok(Usage {
+            buckets,
+            aggregations,
+        })
+    }
+
+    async fn usage_points(&self, resource: &Urn, period: &Period) -> Result<ParsedPoints, Error> {
+        let query = TimeseriesQuery {
+            key: AspectKey::new(resource, ASPECT),
+            range: PointRange {
+                from_ms: period.from_ms,
+                through_ms: period.through_ms,
+                run: None,
+            },
+            filter: Filter::default(),
+            sort: None,
+            limit: MAX_BUCKETS,
+        };
+        self.parsed_timeseries(&query, MAX_BYTES).await
+    }
+
+    /// The period from some time ago until now: `DAY`, `WEEK`, `MONTH`, `QUARTER`, `HALF_YEAR`,
+    /// `YEAR` or `ALL`.
     pub fn period_until_now(&self, duration: String, range: &str) -> Result<Period, Error> {
         let days = match range {
             "DAY" => Some(1),
             "WEEK" => Some(7),
             "MONTH" => Some(31),
             "QUARTER" => Some(92),
+            "HALF_YEAR" => Some(184),
             "YEAR" => Some(366),
             "ALL" => None,
             other => {
                 return Err(Error::invalid(format!(
-                    "range is '{other}': use DAY, WEEK, MONTH, QUARTER, YEAR or ALL"
+                    "range is '{other}': use DAY, WEEK, MONTH, QUARTER, HALF_YEAR, YEAR or ALL"
                 )));
             }
         };
@@ -163,16 +216,11 @@ impl Catalog {
     }
 }
 
-fn aspect() -> Result<AspectName, Error> {
-    let aspect = Registry::get().aspect(ASPECT);
-    aspect.ok_or_else(|| Error::invalid(format!("the registry has no {ASPECT}")))
-}
-
-fn proposal(bucket: Bucket, aspect: AspectName) -> Result<Proposal, Error> {
+fn proposal(bucket: Bucket) -> Result<Proposal, Error> {
     let resource = Registry::get().parse_urn(&bucket.resource);
     let resource = resource.map_err(|error| Error::invalid(format!("resource: {error}")))?;
     let text = point(bucket)?.to_string();
-    Ok(Proposal::upsert(resource, aspect, text))
+    Ok(Proposal::upsert(resource, ASPECT, text))
 }
 
 /// The point of a bucket. Unknown members are left out.
@@ -216,6 +264,11 @@ fn user(it: UserCount) -> Result<Value, Error> {
         Error::invalid("an entry of metrics.users has neither a user nor a userEmail")
     })?;
     Ok(json!({"user": user, "count": it.count, "userEmail": it.user_email}))
+}
+
+/// The width of a bucket, if it says so.
+fn unit(value: &Value) -> Option<&str> {
+    value.pointer("/eventGranularity/unit")?.as_str()
 }
 
 fn bucket(resource: &Urn, duration: &str, value: &Value) -> Bucket {

@@ -14,10 +14,13 @@ mod metadata;
 mod ownership;
 mod privileges;
 mod proposals;
+mod quality;
 mod queries;
 mod relationships;
 mod search;
+mod timeseries;
 mod tokens;
+mod usage;
 
 use crate::Resolvers;
 
@@ -94,10 +97,24 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .computed("ownershipType", ownership::ownership_type)
         .entity_field("relationships", relationships::relationships)
         .entity_field("assertions", relationships::assertions)
+        .entity_field("datasetProfiles", timeseries::dataset_profiles)
+        .entity_field("operations", timeseries::operations)
+        .entity_field("assertionRuns", timeseries::assertion_runs)
+        .entity_field("runStates", timeseries::run_states)
+        .entity_field("timeseriesCapabilities", timeseries::capabilities)
+        .computed("windowMillis", timeseries::window_millis)
+        .entity_field("usageStats", usage::usage_stats)
+        .entity_field("statsSummary", usage::stats_summary)
+        .entity_field("operationsStats", usage::operations_stats)
         .entity_field("lineage", lineage::neighbors)
         .query("searchAcrossLineage", lineage::search_across_lineage)
         .query("scrollAcrossLineage", lineage::scroll_across_lineage)
         .entity_field("domainEntities", search::members::domain_entities)
         .entity_field("executions", search::members::executions)
+        .entity_field("datasetRuns", search::members::dataset_runs)
+        .entity_field("jobRuns", search::members::job_runs)
+        .entity_field("health", quality::health)
+        .entity_field("incidents", quality::incidents)
+        .entity_field("contract", quality::contract)
         .entity_field("containerEntities", search::members::container_entities)
 }

@@ -23,9 +23,12 @@ impl AspectName {
     pub const CORP_USER_CREDENTIALS: Self = Self("corpUserCredentials");
     pub const CORP_USER_INFO: Self = Self("corpUserInfo");
     pub const CORP_USER_STATUS: Self = Self("corpUserStatus");
+    pub const DATA_PROCESS_INSTANCE_RUN_EVENT: Self = Self("dataProcessInstanceRunEvent");
     pub const DATA_PLATFORM_INFO: Self = Self("dataPlatformInfo");
     pub const DATA_PLATFORM_INSTANCE: Self = Self("dataPlatformInstance");
     pub const DATASET_DEPRECATION: Self = Self("datasetDeprecation");
+    pub const DATASET_PROFILE: Self = Self("datasetProfile");
+    pub const DATASET_USAGE_STATISTICS: Self = Self("datasetUsageStatistics");
     pub const DEPRECATION: Self = Self("deprecation");
     pub const DISPLAY_PROPERTIES: Self = Self("displayProperties");
     pub const DOMAIN_PROPERTIES: Self = Self("domainProperties");
@@ -41,10 +44,12 @@ impl AspectName {
     pub const GLOSSARY_TERM_INFO: Self = Self("glossaryTermInfo");
     pub const GLOSSARY_TERMS: Self = Self("glossaryTerms");
     pub const GROUP_MEMBERSHIP: Self = Self("groupMembership");
+    pub const INCIDENT_INFO: Self = Self("incidentInfo");
     pub const INGESTION_SOURCE_INFO: Self = Self("dataHubIngestionSourceInfo");
     pub const INSTITUTIONAL_MEMORY: Self = Self("institutionalMemory");
     pub const INVITE_TOKEN: Self = Self("inviteToken");
     pub const NATIVE_GROUP_MEMBERSHIP: Self = Self("nativeGroupMembership");
+    pub const OPERATION: Self = Self("operation");
     pub const ORIGIN: Self = Self("origin");
     pub const OWNERSHIP: Self = Self("ownership");
     pub const OWNERSHIP_TYPE_INFO: Self = Self("ownershipTypeInfo");
@@ -59,6 +64,7 @@ impl AspectName {
     pub const STATUS: Self = Self("status");
     pub const STRUCTURED_PROPERTIES: Self = Self("structuredProperties");
     pub const SUB_TYPES: Self = Self("subTypes");
+    pub const TEST_RESULTS: Self = Self("testResults");
     pub const TAG_PROPERTIES: Self = Self("tagProperties");
 
     pub(crate) const fn from_static(name: &'static str) -> Self {

@@ -105,9 +105,12 @@ fn any(out: &mut Vec<u8>, view: View<'_>) -> bool {
     true
 }
 
-/// Writes the enum value of a stored text or union member; returns false if there is none.
+/// Writes the enum value of a stored text, number or union member; returns false if there is none.
 pub(super) fn write_enum(out: &mut Vec<u8>, ty: &EnumType, view: View<'_>) -> bool {
-    let stored = view.text().or_else(|| view.first_name());
+    let stored = view
+        .text()
+        .or_else(|| view.number_text())
+        .or_else(|| view.first_name());
     let Some(value) = stored.as_deref().and_then(|stored| ty.read(stored)) else {
         return false;
     };

@@ -225,6 +225,17 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The text of a JSON number.
+    pub(crate) fn number_text(self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Value(Value::Number(number)) => Some(Cow::Owned(number.to_string())),
+            Self::Raw(raw) if raw.starts_with(|it: char| it == '-' || it.is_ascii_digit()) => {
+                Some(Cow::Borrowed(raw))
+            }
+            _ => None,
+        }
+    }
+
     /// The JSON text of a stored value.
     #[cfg(test)]
     pub(crate) fn raw(self) -> Option<&'a str> {

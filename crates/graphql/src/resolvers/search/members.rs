@@ -1,4 +1,4 @@
-//! The members of domains, the contents of containers and the runs of ingestion sources.
+//! The members of domains, the contents of containers, and the runs of ingestion sources and jobs.
 
 use std::collections::HashMap;
 
@@ -39,31 +39,87 @@ pub(in super::super) async fn executions(
     sources: &[EntityView<'_>],
     arguments: Args<'_>,
 ) -> BatchResult {
-    let page = page(
-        arguments.member("start")?,
-        arguments.member("count")?,
-        DEFAULT_COUNT,
-    )?;
-    let mut replies = Vec::with_capacity(sources.len());
-    for source in sources {
-        let request = SearchRequest {
-            types: vec!["dataHubExecutionRequest".to_owned()],
-            query: "*".to_owned(),
-            filter: Filter::all(vec![Criterion::equal(
-                "ingestionSource",
-                source.urn().as_str(),
-            )]),
-            sort: vec![Sort {
-                field: "requestTimeMs".to_owned(),
-                descending: true,
-            }],
-            page: page.clone(),
-            ..SearchRequest::default()
-        };
-        let found = context.catalog.search(&request).await?;
-        replies.push(Ok(lists::urn_page(&page, &found, "executionRequests")));
+    let list = Newest {
+        entity_type: "dataHubExecutionRequest",
+        field: "ingestionSource",
+        time: "requestTimeMs",
+        name: "executionRequests",
+    };
+    list.of(context, sources, &arguments).await
+}
+
+/// The runs that read datasets (`INCOMING`) or write them, newest first.
+pub(in super::super) async fn dataset_runs(
+    context: &Context,
+    datasets: &[EntityView<'_>],
+    arguments: Args<'_>,
+) -> BatchResult {
+    let direction: String = arguments.member("direction")?;
+    let field = match direction.as_str() {
+        "INCOMING" => "inputs",
+        _ => "outputs",
+    };
+    Newest::runs(field).of(context, datasets, &arguments).await
+}
+
+/// The runs of jobs, newest first.
+pub(in super::super) async fn job_runs(
+    context: &Context,
+    jobs: &[EntityView<'_>],
+    arguments: Args<'_>,
+) -> BatchResult {
+    let list = Newest::runs("parentTemplate");
+    list.of(context, jobs, &arguments).await
+}
+
+/// A list of the entities that refer to another one in a field, newest first.
+struct Newest {
+    entity_type: &'static str,
+    field: &'static str,
+    time: &'static str,
+    /// The name of the list in the reply.
+    name: &'static str,
+}
+
+impl Newest {
+    fn runs(field: &'static str) -> Self {
+        Self {
+            entity_type: "dataProcessInstance",
+            field,
+            time: "created",
+            name: "runs",
+        }
     }
-    Ok(replies)
+
+    async fn of(
+        self,
+        context: &Context,
+        entities: &[EntityView<'_>],
+        arguments: &Args<'_>,
+    ) -> BatchResult {
+        let page = page(
+            arguments.member("start")?,
+            arguments.member("count")?,
+            DEFAULT_COUNT,
+        )?;
+        let mut replies = Vec::with_capacity(entities.len());
+        for entity in entities {
+            let request = SearchRequest {
+                types: vec![self.entity_type.to_owned()],
+                query: "*".to_owned(),
+                filter: Filter::all(vec![Criterion::equal(self.field, entity.urn().as_str())]),
+                sort: vec![Sort {
+                    field: self.time.to_owned(),
+                    descending: true,
+                }],
+                page: page.clone(),
+                ..SearchRequest::default()
+            };
+            let found = context.catalog.search(&request).await?;
+            replies.push(Ok(lists::urn_page(&page, &found, self.name)));
+        }
+        Ok(replies)
+    }
 }
 
 /// The entities that refer to each group in a field.

@@ -152,6 +152,50 @@ async fn lineage_of_columns_does_not_name_it() {
 }
 
 #[tokio::test]
+async fn what_is_wrong_with_something_seen_is_seen_without_naming_it() {
+    let (app, token) = app(true).await;
+    let stamp = json!({"time": 1, "actor": "urn:li:corpuser:datahub"});
+    let incident = json!({
+        "type": "OPERATIONAL", "title": "late", "entities": [DATASET],
+        "status": {"state": "ACTIVE", "lastUpdated": stamp}, "created": stamp,
+    });
+    app.ingest("urn:li:incident:i", "incidentInfo", &incident)
+        .await;
+    let operation = json!({
+        "timestampMillis": 1, "lastUpdatedTimestamp": 1, "operationType": "INSERT",
+        "affectedDatasets": [TABLE, DATASET],
+    });
+    app.ingest(DATASET, "operation", &operation).await;
+    let policy = json!({
+        "type": "METADATA", "state": "ACTIVE", "name": "Operations", "privileges": ["VIEW_DATASET_OPERATIONS"],
+        "actors": {"resourceOwners": false, "allUsers": true, "allGroups": false},
+    });
+    app.mutate("createPolicy", "PolicyUpdateInput", policy)
+        .await;
+    let query = format!(
+        r#"{{ dataset(urn: "{DATASET}") {{
+            incidents {{ total incidents {{ title }} }} health {{ message }} operations {{ affectedDatasets }}
+        }} }}"#
+    );
+    let reply = app.graphql_as(&token, &query).await;
+    let found = &reply["data"]["dataset"];
+    // No policy covers the incident itself.
+    assert_eq!(
+        found["incidents"],
+        json!({"total": 1, "incidents": [{"title": "late"}]}),
+        "{reply}"
+    );
+    assert_eq!(found["health"][0]["message"], "1 active incident");
+    let affected = &found["operations"][0]["affectedDatasets"];
+    assert!(
+        affected[0].as_str().unwrap().starts_with(STAND_IN),
+        "{reply}"
+    );
+    assert_eq!(affected[1], DATASET);
+    assert!(!reply.to_string().contains(WORD), "{reply}");
+}
+
+#[tokio::test]
 async fn values_of_properties_do_not_name_it() {
     let (app, token) = app(true).await;
     let values = json!({"properties": [{
