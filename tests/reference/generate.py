@@ -25,8 +25,22 @@ from catalog import entity_type
 MAX_DEPTH = 6
 # The reference has no callers.
 EXCLUDED_FIELDS = {"privileges", "me", "listAccessTokens", "getAccessTokenMetadata"}
-# The reference has no search index and no lineage graph.
-EXCLUDED_TYPES = {"SearchResults", "EntityLineageResult"}
+# The reference has no search index, no lineage graph and no time series.
+EXCLUDED_TYPES = {
+    "AssertionRunEventsResult",
+    "DataProcessInstanceResult",
+    "DataProcessRunEvent",
+    "DatasetProfile",
+    "DatasetStatsSummary",
+    "EntityIncidentsResult",
+    "EntityLineageResult",
+    "Health",
+    "Operation",
+    "OperationsQueryResult",
+    "SearchResults",
+    "TimeseriesCapabilitiesResult",
+    "UsageQueryResult",
+}
 RELATIONSHIPS = ["OwnedBy", "IsPartOf", "DownstreamOf", "AssociatedWith", "TaggedWith", "IsMemberOfGroup", "TermedWith"]
 # Root fields and the registry names of their entity types.
 BY_URN = {

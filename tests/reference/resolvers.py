@@ -134,6 +134,12 @@ def assertions(catalog: Catalog, parent, arguments):
     return page | {"assertions": [edge["entity"] for edge in found]}
 
 
+def contract(catalog: Catalog, parent, arguments):
+    input = {"types": ["ContractFor"], "direction": "INCOMING", "includeSoftDelete": False}
+    found = relationships(catalog, parent, {"input": input})["relationships"]
+    return found[0]["entity"] if found else None
+
+
 def domain_stewards(catalog: Catalog, parent, arguments):
     stewards = []
     for urn in sorted(catalog.entities):
@@ -160,6 +166,9 @@ RESOLVERS = {
     "valueEntities": value_entities,
     "relationships": relationships,
     "assertions": assertions,
+    "contract": contract,
+    # No profiles are stored.
+    "datasetProfiles": lambda catalog, parent, arguments: [],
     "domainStewards": domain_stewards,
 }
 

@@ -261,8 +261,14 @@ fn fill(server: &Server) -> anyhow::Result<BTreeSet<String>> {
         )?;
         ensure!(reply.status == 200, "{urn}: {}", reply.body);
     }
+    // Policies refer to roles.
+    let listed = "{ listPolicies(input: {count: 100}) { policies { urn } } }";
+    let listed = server.graphql(listed, json!({}))?;
+    let policies = listed["data"]["listPolicies"]["policies"].as_array();
+    let policies = policies.context("no policies")?;
     demo.iter()
         .chain(&additions)
+        .chain(policies)
         .map(|entity| {
             let urn = entity["urn"].as_str().context("an entity has no URN")?;
             Ok(urn.to_owned())

@@ -17,10 +17,13 @@ use tokio::sync::Semaphore;
 /// Parsing this much JSON takes about a millisecond.
 pub const LONG_TEXT_BYTES: usize = 256 * 1024;
 
-static SLOTS: LazyLock<Semaphore> = LazyLock::new(|| {
+static SLOTS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(max_at_once()));
+
+/// How many long computations run at a time.
+pub fn max_at_once() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Semaphore::new(cores.saturating_sub(1).max(1))
-});
+    cores.saturating_sub(1).max(1)
+}
 
 /// Runs a computation, beside the runtime if it is long. A runtime with a single thread has nothing
 /// to move its other tasks to, so there it runs in place.

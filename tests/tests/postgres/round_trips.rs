@@ -197,7 +197,7 @@ fn round_trips_of_deleting_a_domain_do_not_depend_on_its_members() -> anyhow::Re
     let delete = |members: usize| {
         // The index maintenance adds queries to some of the rounds.
         let mut fewest: Option<Vec<Trip>> = None;
-        for round in 0..4 {
+        for round in 0..12 {
             let domain = format!("urn:li:domain:{members}-{round}");
             write(&domain, "domainProperties", &json!({ "name": domain }))?;
             for member in 0..members {
