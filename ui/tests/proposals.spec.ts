@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext } from "@playwright/test";
+import type { Browser, BrowserContext, Request } from "@playwright/test";
 
 import { newUser } from "./accounts.ts";
 import { expectAccessible } from "./axe.ts";
@@ -16,6 +16,9 @@ async function propose(context: BrowserContext, mutation: string, input: object)
   const body = (await reply.json()) as { extensions?: { proposals?: string[] } };
   expect(body.extensions?.proposals, JSON.stringify(body)).toHaveLength(1);
 }
+
+const isAcceptance = (request: Request) =>
+  (request.postData() ?? "").includes("mutation AcceptProposal(");
 
 const UPDATE = `mutation ($input: DescriptionUpdateInput!) { updateDescription(input: $input) }`;
 const ADD_TAG = `mutation ($input: TagAssociationInput!) { addTag(input: $input) }`;
@@ -45,6 +48,39 @@ test(
     expect(await storedDescription(docent, urn)).toBe("All customers we have billed.");
     await page.getByRole("link", { name: "Decided" }).click();
     await expect(item).toContainText(/Accepted .* by/);
+    await proposer.close();
+  },
+);
+
+test(
+  "a list that was requested before a decision does not show the proposal again",
+  WRITES,
+  async ({ page, browser, docent }) => {
+    const urn = await createDataset(docent, "proposal_overtaken");
+    const proposer = await newProposer(browser, docent, "Emmy");
+    await propose(proposer, UPDATE, { resourceUrn: urn, description: "All rings." });
+    await page.goto(`/proposals?entity=${encodeURIComponent(urn)}`);
+    const item = page.getByRole("listitem").filter({ hasText: "proposal_overtaken" });
+    await expect(item).toBeVisible();
+    // The first request of the whole list is answered with the state of before the decision.
+    let release = () => {};
+    const decided = new Promise<void>((resolve) => (release = resolve));
+    let isFirst = true;
+    await page.route("**/api/graphql", async (route) => {
+      const body = route.request().postData() ?? "";
+      if (!isFirst || !body.includes("query Proposals(")) return route.continue();
+      isFirst = false;
+      const response = await route.fetch();
+      await decided;
+      // The page may have cancelled the request.
+      return route.fulfill({ response }).catch(() => undefined);
+    });
+    await page.getByRole("link", { name: "Show all proposals" }).click();
+    await page.getByRole("button", { name: "Accept the proposal for proposal_overtaken" }).click();
+    await page.waitForResponse((response) => isAcceptance(response.request()));
+    release();
+    await expect(page.getByRole("status").filter({ hasText: "was accepted" })).toBeVisible();
+    await expect(item).toBeHidden();
     await proposer.close();
   },
 );

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use docent_model::{AspectName, EpochMillis, Urn};
-use docent_store::{AspectKey, PointRange};
+use docent_store::AspectKey;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 use serde_json::Value;
@@ -44,11 +44,6 @@ impl Catalog {
         zone: &TimeZone,
     ) -> Result<DailyOperations, Error> {
         let key = AspectKey::new(dataset, AspectName::OPERATION);
-        let range = PointRange {
-            from_ms: period.from_ms,
-            through_ms: period.through_ms,
-            run: None,
-        };
         let mut counted = DailyOperations::default();
         let count = |operation: &Value| {
             let time_ms = operation["timestampMillis"].as_i64().unwrap_or_default();
@@ -56,7 +51,7 @@ impl Catalog {
             counted.all.count(operation);
             counted.days.entry(day).or_default().count(operation);
         };
-        self.visit_points(&key, &range, count).await?;
+        self.visit_points(&key, &period.points(), count).await?;
         Ok(counted)
     }
 }

@@ -1,7 +1,7 @@
 //! What is wrong with assets: their incidents, and the latest results of their assertions.
 
 use docent_model::{AspectName, EpochMillis, Urn};
-use docent_store::AspectKey;
+use docent_store::{AspectKey, ListPage, RelatedEntity};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -101,12 +101,14 @@ impl Catalog {
     pub async fn incidents_of(&self, assets: &[Urn]) -> Result<Vec<Vec<Incident>>, Error> {
         let mut lists = Vec::with_capacity(assets.len());
         for assets in assets.chunks(ASSETS_AT_ONCE) {
-            for urns in self.referring(assets, "IncidentOn", MAX_INCIDENTS).await? {
-                let infos = self
-                    .current_values(&urns, AspectName::INCIDENT_INFO)
-                    .await?;
-                let incidents = urns.into_iter().zip(infos);
-                let mut incidents: Vec<Incident> = incidents
+            let referring = self.referring(assets, "IncidentOn", MAX_INCIDENTS).await?;
+            let all = referring.concat();
+            let infos = self.current_values(&all, AspectName::INCIDENT_INFO);
+            let mut infos = infos.await?.into_iter();
+            for urns in referring {
+                let mut incidents: Vec<Incident> = urns
+                    .into_iter()
+                    .zip(infos.by_ref())
                     .filter_map(|(urn, info)| Some(incident(urn, info?)))
                     .collect();
                 incidents.sort_by_key(|incident| std::cmp::Reverse(incident.created_ms));
@@ -120,13 +122,16 @@ impl Catalog {
     pub async fn assertions_of(&self, assets: &[Urn]) -> Result<Vec<Vec<CheckedAssertion>>, Error> {
         let mut lists = Vec::with_capacity(assets.len());
         for assets in assets.chunks(ASSETS_AT_ONCE) {
-            for urns in self.referring(assets, "Asserts", MAX_ASSERTIONS).await? {
-                let kinds = self.current_values(&urns, AspectName::ASSERTION_INFO);
-                let kinds: Vec<Option<AssertionKind>> = kinds.await?;
-                let runs = self.current_values(&urns, AspectName::ASSERTION_RUN_EVENT);
-                let runs: Vec<Option<RunEvent>> = runs.await?;
-                let assertions = urns.into_iter().zip(kinds).zip(runs);
-                let checked = assertions.map(|((urn, kind), run)| CheckedAssertion {
+            let referring = self.referring(assets, "Asserts", MAX_ASSERTIONS).await?;
+            let all = referring.concat();
+            let kinds = self.current_values(&all, AspectName::ASSERTION_INFO);
+            let kinds: Vec<Option<AssertionKind>> = kinds.await?;
+            let runs = self.current_values(&all, AspectName::ASSERTION_RUN_EVENT);
+            let runs: Vec<Option<RunEvent>> = runs.await?;
+            let mut states = kinds.into_iter().zip(runs);
+            for urns in referring {
+                let assertions = urns.into_iter().zip(states.by_ref());
+                let checked = assertions.map(|(urn, (kind, run))| CheckedAssertion {
                     urn,
                     kind: kind.map(|kind| kind.r#type),
                     result: run.and_then(result_of),
@@ -153,15 +158,15 @@ impl Catalog {
         let pages = self
             .relationships(urns, false, &[relationship], 0, max)
             .await?;
-        let mut lists = Vec::with_capacity(pages.len());
-        for page in pages {
-            let mut found: Vec<Urn> = page.items.into_iter().map(|item| item.urn).collect();
-            found.dedup();
-            let removed = self.soft_deleted(&found).await?;
-            found.retain(|urn| !removed.contains(urn));
-            lists.push(found);
-        }
-        Ok(lists)
+        let related = pages.iter().flat_map(|page| &page.items);
+        let removed = self.soft_deleted(related.map(|item| &item.urn)).await?;
+        let remaining = |page: ListPage<RelatedEntity>| {
+            let mut urns: Vec<Urn> = page.items.into_iter().map(|item| item.urn).collect();
+            urns.dedup();
+            urns.retain(|urn| !removed.contains(urn));
+            urns
+        };
+        Ok(pages.into_iter().map(remaining).collect())
     }
 
     /// The current value of an aspect of each entity, parsed a few at a time.

@@ -91,12 +91,18 @@ impl Catalog {
 
     /// The time of the first point of a time series, if it has one.
     pub async fn timeseries_start(&self, key: &AspectKey) -> Result<Option<EpochMillis>, Error> {
-        let all = PointRange::default();
-        let first = self
-            .reader()
-            .timeseries_list(key, &all, false, 0, 1)
-            .await?;
-        Ok(first.first().map(|point| point.time_ms))
+        let oldest = TimeseriesQuery {
+            key: key.clone(),
+            range: PointRange::default(),
+            filter: Filter::default(),
+            sort: Some(Sort {
+                field: TIME.to_owned(),
+                descending: false,
+            }),
+            limit: 1,
+        };
+        let first = self.timeseries(&oldest, u64::MAX).await?;
+        Ok(first.rows.first().map(|point| point.time_ms))
     }
 
     /// Calls `visit` with all points of a range, newest first, without keeping them.

@@ -107,6 +107,17 @@ pub struct Period {
     pub max_buckets: Option<usize>,
 }
 
+impl Period {
+    /// The points of the period.
+    pub(crate) fn points(&self) -> PointRange {
+        PointRange {
+            from_ms: self.from_ms,
+            through_ms: self.through_ms,
+            run: None,
+        }
+    }
+}
+
 impl Catalog {
     /// Writes buckets, all or none.
     pub async fn ingest_usage(&self, caller: &Caller, buckets: Vec<Bucket>) -> Result<(), Error> {
@@ -178,11 +189,7 @@ impl Catalog {
     async fn usage_points(&self, resource: &Urn, period: &Period) -> Result<ParsedPoints, Error> {
         let query = TimeseriesQuery {
             key: AspectKey::new(resource, ASPECT),
-            range: PointRange {
-                from_ms: period.from_ms,
-                through_ms: period.through_ms,
-                run: None,
-            },
+            range: period.points(),
             filter: Filter::default(),
             sort: None,
             limit: MAX_BUCKETS,

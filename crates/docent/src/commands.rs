@@ -16,7 +16,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand};
 use docent_catalog::{Caller, Catalog};
-use docent_model::{SystemClock, Urn};
+use docent_model::{SystemClock, Urn, UrnError};
 use std::sync::Arc;
 
 use crate::engine::{self, OpenMode};
@@ -199,13 +199,18 @@ fn user_urn(user: &str) -> Result<Urn> {
     if user.trim().is_empty() {
         bail!("the user name is empty: give one, for example ada");
     }
-    let urn = if user.starts_with("urn:") {
-        Urn::parse(user)?
-    } else {
-        Urn::new("corpuser", user)?
-    };
+    let urn = urn_of("corpuser", user)?;
     urn.expect_type("corpuser")?;
     Ok(urn)
+}
+
+/// The entity with an id, or with a URN.
+fn urn_of(entity_type: &str, text: &str) -> Result<Urn, UrnError> {
+    if text.starts_with("urn:") {
+        Urn::parse(text)
+    } else {
+        Urn::new(entity_type, text)
+    }
 }
 
 #[cfg(test)]

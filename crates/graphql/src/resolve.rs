@@ -135,6 +135,11 @@ impl<'a> EntityView<'a> {
         Self { urn, value, rows }
     }
 
+    /// The URNs of entities.
+    pub(crate) fn urns(entities: &[Self]) -> Vec<Urn> {
+        entities.iter().map(|entity| entity.urn.clone()).collect()
+    }
+
     /// The URN of the entity; for a field of a plain type, of the entity that owns the object.
     pub fn urn(&self) -> &'a Urn {
         self.urn

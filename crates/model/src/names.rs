@@ -23,9 +23,9 @@ impl AspectName {
     pub const CORP_USER_CREDENTIALS: Self = Self("corpUserCredentials");
     pub const CORP_USER_INFO: Self = Self("corpUserInfo");
     pub const CORP_USER_STATUS: Self = Self("corpUserStatus");
-    pub const DATA_PROCESS_INSTANCE_RUN_EVENT: Self = Self("dataProcessInstanceRunEvent");
     pub const DATA_PLATFORM_INFO: Self = Self("dataPlatformInfo");
     pub const DATA_PLATFORM_INSTANCE: Self = Self("dataPlatformInstance");
+    pub const DATA_PROCESS_INSTANCE_RUN_EVENT: Self = Self("dataProcessInstanceRunEvent");
     pub const DATASET_DEPRECATION: Self = Self("datasetDeprecation");
     pub const DATASET_PROFILE: Self = Self("datasetProfile");
     pub const DATASET_USAGE_STATISTICS: Self = Self("datasetUsageStatistics");
@@ -64,8 +64,8 @@ impl AspectName {
     pub const STATUS: Self = Self("status");
     pub const STRUCTURED_PROPERTIES: Self = Self("structuredProperties");
     pub const SUB_TYPES: Self = Self("subTypes");
-    pub const TEST_RESULTS: Self = Self("testResults");
     pub const TAG_PROPERTIES: Self = Self("tagProperties");
+    pub const TEST_RESULTS: Self = Self("testResults");
 
     pub(crate) const fn from_static(name: &'static str) -> Self {
         Self(name)

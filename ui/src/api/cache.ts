@@ -66,8 +66,15 @@ export function useMe() {
 export function useApiMutation<Result, Variables>(operation: Operation<Result, Variables>) {
   return useMutation({
     mutationFn: (variables: Variables) => run(operation, variables),
-    onSuccess: () => cache.invalidateQueries(),
+    onSuccess: refreshAll,
   });
+}
+
+/** Reads everything on the page again. Requests under way may hold the state of before, so they are
+ *  cancelled: invalidating alone lets the first request of a query finish. */
+export async function refreshAll(): Promise<void> {
+  await cache.cancelQueries();
+  await cache.invalidateQueries();
 }
 
 /** Clears the cache after a sign-in or sign-out. */
@@ -79,5 +86,5 @@ export async function resetCache(): Promise<void> {
 /** Refreshes everything after the same user has signed in again. */
 export async function resumeSession(): Promise<void> {
   setSessionExpired(false);
-  await cache.invalidateQueries();
+  await refreshAll();
 }

@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 
-import { cache } from "../api/cache.ts";
+import { refreshAll } from "../api/cache.ts";
 import { ApiError, runOrPropose } from "../api/client.ts";
 import { TextDiff } from "../components/text_diff.tsx";
 import { deleteDraft, saveDraft, readDraft } from "../components/drafts.ts";
@@ -77,7 +77,7 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
     const stored = isProposed ? previous : sent;
     setBase(stored);
     initial.current = sent;
-    await cache.invalidateQueries();
+    await refreshAll();
     if (latest.current === sent) finish();
     if (isClosed.current) return;
     // The user has typed more during the save.
@@ -114,7 +114,7 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
             rebaseOn(theirs);
             save(theirs.text);
           }}
-          onTheirs={() => void cache.invalidateQueries().then(finish)}
+          onTheirs={() => void refreshAll().then(finish)}
           onKeepEditing={() => rebaseOn(theirs)}
         />
       )}

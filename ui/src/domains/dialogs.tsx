@@ -4,7 +4,7 @@ import { useState, type FormEvent } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { cache, useApiMutation, useMe, useApiQuery } from "../api/cache.ts";
+import { refreshAll, useApiMutation, useMe, useApiQuery } from "../api/cache.ts";
 import { run } from "../api/client.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { focusOnMount } from "../components/focus.ts";
@@ -274,7 +274,7 @@ function DeleteDialog({
     // Leave the page of the domain before refreshing, or it would request the deleted domain.
     onClose();
     onDeleted?.();
-    await cache.invalidateQueries();
+    await refreshAll();
   };
   return (
     <Dialog title={texts.domains.deleteTitle(node.name)} isOpen onClose={onClose}>

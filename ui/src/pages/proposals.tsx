@@ -2,7 +2,7 @@ import { useRef, useState } from "react";
 import { Link, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { cache, useApiMutation, useApiQuery, useMe } from "../api/cache.ts";
+import { refreshAll, useApiMutation, useApiQuery, useMe } from "../api/cache.ts";
 import { ApiError } from "../api/client.ts";
 import { EntityLink } from "../components/common.tsx";
 import { useFocusFallback } from "../components/focus.ts";
@@ -147,7 +147,7 @@ function ProposalList({
       if (!isConflict(error)) return;
       const gone = words.decidedByOthers(subjectOf(proposal));
       setLast({ urn: proposal.urn, message: gone, ifGone: true });
-      void cache.invalidateQueries();
+      void refreshAll();
     },
   });
   const acceptProposal = (proposal: Proposal) => {

@@ -5,9 +5,9 @@ use clap::Subcommand;
 use comfy_table::{Table, presets};
 use docent_catalog::tokens::{MAX_LISTED, NewToken, TokenFilter, TokenScope};
 use docent_catalog::{ConflictReason, ErrorKind};
-use docent_model::{Clock as _, EpochMillis, SystemClock, Urn, parse_duration_ms};
+use docent_model::{Clock as _, EpochMillis, SystemClock, parse_duration_ms};
 
-use super::{catalog, note, operator, printable, runtime, say, user_urn};
+use super::{catalog, note, operator, printable, runtime, say, urn_of, user_urn};
 use crate::engine::OpenMode;
 use crate::settings::StoreFlags;
 
@@ -153,11 +153,7 @@ fn parse_scope(items: &[String]) -> Result<Option<TokenScope>> {
                 names.push(name.to_owned());
             }
             Some(("domain", domain)) if scope.domain.is_none() => {
-                scope.domain = Some(if domain.starts_with("urn:") {
-                    Urn::parse(domain)?
-                } else {
-                    Urn::new("domain", domain)?
-                });
+                scope.domain = Some(urn_of("domain", domain)?);
             }
             Some(("domain", _)) => bail!("a token can be limited to one domain only"),
             _ => bail!(

@@ -13,7 +13,7 @@ use docent_catalog::{Catalog, ConflictReason, ErrorKind};
 use docent_model::Urn;
 use tokio::runtime::Runtime;
 
-use super::{catalog, operator, printable, runtime, say, user_urn};
+use super::{catalog, operator, printable, runtime, say, urn_of, user_urn};
 use crate::engine::OpenMode;
 use crate::settings::StoreFlags;
 
@@ -92,7 +92,12 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
             password,
         } => {
             let user = user_urn(&user)?;
-            let role = role.map(|id| role_urn(&id)).transpose()?;
+            let role = role.map(|role| {
+                urn_of("dataHubRole", &role).with_context(|| {
+                    format!("'{role}' is not the name of a role: use for example Reader")
+                })
+            });
+            let role = role.transpose()?;
             let new = NewUser {
                 password: password.read()?,
                 user,
@@ -157,16 +162,6 @@ fn add(store: &StoreFlags, new: NewUser, role: Option<&Urn>) -> Result<()> {
     })?;
     say(format!("{name} can sign in"));
     Ok(())
-}
-
-/// The role with an id such as Reader, or with a URN.
-fn role_urn(role: &str) -> Result<Urn> {
-    let urn = if role.starts_with("urn:") {
-        Urn::parse(role)
-    } else {
-        Urn::new("dataHubRole", role)
-    };
-    urn.with_context(|| format!("'{role}' is not the name of a role: use for example Reader"))
 }
 
 /// Links one user, or all with a password.

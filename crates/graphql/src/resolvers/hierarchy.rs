@@ -14,7 +14,7 @@ pub(super) async fn parent_domains(
     entities: &[EntityView<'_>],
     _: Args<'_>,
 ) -> BatchResult {
-    let urns: Vec<Urn> = entities.iter().map(|entity| entity.urn().clone()).collect();
+    let urns = EntityView::urns(entities);
     let chains = context.catalog.domain_ancestors(&urns).await?;
     Ok(chains
         .into_iter()

@@ -64,7 +64,7 @@ pub(super) async fn neighbors(
             entities.len()
         )));
     }
-    let urns: Vec<Urn> = entities.iter().map(|entity| entity.urn().clone()).collect();
+    let urns = EntityView::urns(entities);
     let pages = context.catalog.lineage(&urns, query).await?;
     let reply = |page: Neighbors| {
         let relationships: Vec<Value> = page

@@ -216,7 +216,7 @@ pub(super) async fn of_entities(
     entities: &[EntityView<'_>],
     _: Args<'_>,
 ) -> BatchResult {
-    let urns: Vec<Urn> = entities.iter().map(|entity| entity.urn().clone()).collect();
+    let urns = EntityView::urns(entities);
     let mut privileges: Vec<Privilege> =
         vec![p::EDIT_ENTITY, p::EDIT_USER_PROFILE, p::PROPOSE_CHANGES];
     privileges.extend(ENTITY.iter().flat_map(|field| field.privileges));

@@ -11,17 +11,13 @@ use crate::{Args, BatchResult, Context, EntityView};
 
 const DEFAULT_COUNT: usize = 20;
 
-fn urns_of(entities: &[EntityView<'_>]) -> Vec<Urn> {
-    entities.iter().map(|entity| entity.urn().clone()).collect()
-}
-
 /// Whether there are active incidents, failing assertions and failing tests.
 pub(super) async fn health(
     context: &Context,
     assets: &[EntityView<'_>],
     _: Args<'_>,
 ) -> BatchResult {
-    let urns = urns_of(assets);
+    let urns = EntityView::urns(assets);
     let incidents = context.catalog.incidents_of(&urns).await?;
     let assertions = context.catalog.assertions_of(&urns).await?;
     let results = assets.iter().zip(incidents).zip(assertions);
@@ -148,7 +144,10 @@ pub(super) async fn incidents(
             && priority.is_none_or(|priority| incident.priority == priority)
             && assignees.as_ref().is_none_or(is_assigned)
     };
-    let lists = context.catalog.incidents_of(&urns_of(assets)).await?;
+    let lists = context
+        .catalog
+        .incidents_of(&EntityView::urns(assets))
+        .await?;
     let reply = |incidents: Vec<Incident>| {
         let found: Vec<&Urn> = incidents
             .iter()
@@ -174,7 +173,10 @@ pub(super) async fn contract(
     datasets: &[EntityView<'_>],
     _: Args<'_>,
 ) -> BatchResult {
-    let contracts = context.catalog.contracts_of(&urns_of(datasets)).await?;
+    let contracts = context
+        .catalog
+        .contracts_of(&EntityView::urns(datasets))
+        .await?;
     Ok(contracts.into_iter().map(|urn| Ok(json!(urn))).collect())
 }
 

@@ -101,7 +101,7 @@ async fn pages(
             entities.len()
         )));
     }
-    let urns: Vec<Urn> = entities.iter().map(|entity| entity.urn().clone()).collect();
+    let urns = EntityView::urns(entities);
     if input.is_filtered() {
         filtered(context, &urns, input).await
     } else {

@@ -1,7 +1,6 @@
 //! Fields whose aspects are secret, so that only the catalog reads them: access tokens, and whether
 //! a user has a password.
 
-use docent_model::Urn;
 use serde_json::{Value, json};
 
 use crate::{Args, BatchResult, Context, EntityView};
@@ -13,7 +12,9 @@ pub(super) async fn access_token(
     _: Args<'_>,
 ) -> BatchResult {
     let catalog = &context.catalog;
-    let tokens = catalog.read_tokens(&context.caller, &urns(tokens)).await?;
+    let tokens = catalog
+        .read_tokens(&context.caller, &EntityView::urns(tokens))
+        .await?;
     let values = tokens.into_iter().map(|token| {
         Ok(token.map_or(Value::Null, |token| {
             json!({
@@ -41,10 +42,9 @@ pub(super) async fn is_native_user(
     users: &[EntityView<'_>],
     _: Args<'_>,
 ) -> BatchResult {
-    let native = context.catalog.have_credentials(&urns(users)).await?;
+    let native = context
+        .catalog
+        .have_credentials(&EntityView::urns(users))
+        .await?;
     Ok(native.into_iter().map(|native| Ok(json!(native))).collect())
-}
-
-fn urns(entities: &[EntityView<'_>]) -> Vec<Urn> {
-    entities.iter().map(|entity| entity.urn().clone()).collect()
 }

@@ -7,13 +7,6 @@ use crate::support::{App, DATASET};
 const ADA: &str = "urn:li:corpuser:ada";
 const JOB: &str = "urn:li:dataJob:(urn:li:dataFlow:(airflow,nightly,PROD),load)";
 
-async fn read(app: &App, fields: &str) -> Value {
-    let query = format!(r#"{{ dataset(urn: "{DATASET}") {{ {fields} }} }}"#);
-    let reply = app.graphql(&query).await;
-    assert!(reply.get("errors").is_none(), "{reply}");
-    reply["data"]["dataset"].clone()
-}
-
 fn incident(title: &str, state: &str, time_ms: i64, priority: i64) -> Value {
     let stamp = |time_ms: i64| json!({"time": time_ms, "actor": ADA});
     json!({
@@ -41,9 +34,7 @@ async fn with_incidents() -> App {
 #[tokio::test]
 async fn incidents_of_a_dataset_are_listed_newest_first_and_filtered() {
     let app = with_incidents().await;
-    let found = read(
-        &app,
-        "incidents { start count total incidents { urn title priority incidentStatus { state stage } } }",
+    let found = app.read_dataset("incidents { start count total incidents { urn title priority incidentStatus { state stage } } }",
     )
     .await;
     assert_eq!(found["incidents"]["total"], 3);
@@ -68,7 +59,7 @@ async fn incidents_of_a_dataset_are_listed_newest_first_and_filtered() {
         (r#"(assigneeUrns: ["urn:li:corpuser:bob"])"#, 0, json!([])),
     ] {
         let fields = format!("incidents{arguments} {{ total incidents {{ title }} }}");
-        let found = read(&app, &fields).await["incidents"].clone();
+        let found = app.read_dataset(&fields).await["incidents"].clone();
         let listed = found["incidents"].as_array().unwrap();
         let titles: Vec<&Value> = listed.iter().map(|it| &it["title"]).collect();
         assert_eq!(json!(titles), expected, "{arguments}");
@@ -81,7 +72,7 @@ async fn health(app: &App, kind: &str) -> Value {
     let fields = "health { type status message reportedAt causes
         activeIncidentHealthDetails { latestIncidentUrn latestIncidentTitle lastActivityAt count }
         latestAssertionStatusByType { type status total statusCount lastStatusResultAt } }";
-    let found = read(app, fields).await;
+    let found = app.read_dataset(fields).await;
     let parts = found["health"].as_array().unwrap();
     let part = parts.iter().find(|part| part["type"] == kind);
     part.cloned().unwrap_or_default()
@@ -180,7 +171,7 @@ async fn failing_tests_are_failures() {
 async fn a_dataset_has_the_contract_that_names_it() {
     let app = App::with_dataset().await;
     assert_eq!(
-        read(&app, "contract { urn }").await["contract"],
+        app.read_dataset("contract { urn }").await["contract"],
         Value::Null
     );
     let contract = "urn:li:dataContract:c";
@@ -191,7 +182,7 @@ async fn a_dataset_has_the_contract_that_names_it() {
         .await;
     let fields = "contract { urn properties { entityUrn freshness { assertion { urn } } } status { state } }";
     assert_eq!(
-        read(&app, fields).await["contract"],
+        app.read_dataset(fields).await["contract"],
         json!({
             "urn": contract, "status": {"state": "ACTIVE"},
             "properties": {"entityUrn": DATASET, "freshness": [{"assertion": {"urn": "urn:li:assertion:a"}}]},
@@ -200,7 +191,7 @@ async fn a_dataset_has_the_contract_that_names_it() {
     app.ingest(contract, "status", &json!({"removed": true}))
         .await;
     assert_eq!(
-        read(&app, "contract { urn }").await["contract"],
+        app.read_dataset("contract { urn }").await["contract"],
         Value::Null
     );
 }
@@ -236,7 +227,7 @@ async fn runs_are_listed_with_their_job_and_their_datasets() {
         ),
     ] {
         let fields = format!("runs{arguments} {{ total runs {{ name }} }}");
-        let found = read(&app, &fields).await;
+        let found = app.read_dataset(&fields).await;
         assert_eq!(names(&found["runs"]), expected, "{arguments}");
     }
     let query = format!(

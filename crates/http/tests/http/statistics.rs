@@ -12,14 +12,6 @@ const TODAY: i64 = NOW_MS - NOW_MS % DAY_MS;
 const ADA: &str = "urn:li:corpuser:ada";
 const BOB: &str = "urn:li:corpuser:bob";
 
-/// The fields of the dataset.
-async fn read(app: &App, fields: &str) -> Value {
-    let query = format!(r#"{{ dataset(urn: "{DATASET}") {{ {fields} }} }}"#);
-    let reply = app.graphql(&query).await;
-    assert!(reply.get("errors").is_none(), "{reply}");
-    reply["data"]["dataset"].clone()
-}
-
 fn usage(time_ms: i64, unit: &str, queries: i64, users: &[(&str, i64)]) -> Value {
     let count = |(user, count): &(&str, i64)| json!({"user": user, "count": count});
     json!({
@@ -52,16 +44,16 @@ async fn profiles_come_newest_first_within_limits_and_filters() {
         });
         app.ingest(DATASET, "datasetProfile", &profile).await;
     }
-    let all = read(
-        &app,
-        "datasetProfiles(limit: 1) {
+    let all = app
+        .read_dataset(
+            "datasetProfiles(limit: 1) {
             timestampMillis rowCount columnCount sizeInBytes
             partitionSpec { type partition timePartition { startTimeMillis durationMillis } }
             fieldProfiles { fieldPath uniqueCount uniqueProportion nullCount min max sampleValues
                 quantiles { quantile value } distinctValueFrequencies { value frequency } }
         }",
-    )
-    .await;
+        )
+        .await;
     assert_eq!(
         all["datasetProfiles"],
         json!([{
@@ -91,7 +83,9 @@ async fn profiles_come_newest_first_within_limits_and_filters() {
             json!([7]),
         ),
     ] {
-        let found = read(&app, &format!("datasetProfiles{arguments} {{ rowCount }}")).await;
+        let found = app
+            .read_dataset(&format!("datasetProfiles{arguments} {{ rowCount }}"))
+            .await;
         let profiles = found["datasetProfiles"].as_array().unwrap();
         let rows: Vec<&Value> = profiles.iter().map(|it| &it["rowCount"]).collect();
         assert_eq!(json!(rows), expected, "{arguments}");
@@ -127,7 +121,9 @@ async fn usage_is_added_up_by_day_unless_a_day_was_reported_as_a_whole() {
         } }
         aggregations { uniqueUserCount totalSqlQueries users { user { urn } count } fields { fieldName count } }
     }";
-    let found = read(&app, &format!("usageStats(range: WEEK) {fields}")).await;
+    let found = app
+        .read_dataset(&format!("usageStats(range: WEEK) {fields}"))
+        .await;
     assert_eq!(
         found["usageStats"],
         json!({
@@ -152,7 +148,7 @@ async fn usage_is_added_up_by_day_unless_a_day_was_reported_as_a_whole() {
     );
     let queries = async |arguments: &str| {
         let fields = format!("usageStats{arguments} {{ aggregations {{ totalSqlQueries }} }}");
-        read(&app, &fields).await["usageStats"]["aggregations"]["totalSqlQueries"].clone()
+        app.read_dataset(&fields).await["usageStats"]["aggregations"]["totalSqlQueries"].clone()
     };
     assert_eq!(queries("").await, 10, "a month");
     assert_eq!(queries("(range: HALF_YEAR)").await, 60);
@@ -161,7 +157,7 @@ async fn usage_is_added_up_by_day_unless_a_day_was_reported_as_a_whole() {
     assert_eq!(queries(&since).await, 10, "instead of the range");
     let summary = "statsSummary { queryCountLast30Days uniqueUserCountLast30Days topUsersLast30Days { urn } }";
     assert_eq!(
-        read(&app, summary).await["statsSummary"],
+        app.read_dataset(summary).await["statsSummary"],
         json!({
             "queryCountLast30Days": 10,
             "uniqueUserCountLast30Days": 2,
@@ -173,9 +169,7 @@ async fn usage_is_added_up_by_day_unless_a_day_was_reported_as_a_whole() {
 #[tokio::test]
 async fn a_dataset_without_statistics_has_empty_ones() {
     let app = App::with_dataset().await;
-    let found = read(
-        &app,
-        "datasetProfiles { rowCount } operations { operationType }
+    let found = app.read_dataset("datasetProfiles { rowCount } operations { operationType }
          usageStats(range: MONTH) { buckets { bucket } aggregations { uniqueUserCount } }
          statsSummary { queryCountLast30Days uniqueUserCountLast30Days topUsersLast30Days { urn } }
          operationsStats(input: {}) { buckets { bucket } aggregations { totalOperations } }
@@ -225,7 +219,7 @@ async fn operations_are_listed_latest_first_and_counted_by_day_and_type() {
     let fields = "operations(limit: 2) { timestampMillis lastUpdatedTimestamp operationType customOperationType actor
         numAffectedRows sourceType affectedDatasets partition customProperties { key value } }";
     assert_eq!(
-        read(&app, fields).await["operations"],
+        app.read_dataset(fields).await["operations"],
         json!([
             {"timestampMillis": TODAY - 2 * DAY_MS, "lastUpdatedTimestamp": NOW_MS, "operationType": "UPDATE",
              "customOperationType": null, "actor": ADA, "numAffectedRows": 9, "sourceType": "DATA_PLATFORM",
@@ -240,7 +234,7 @@ async fn operations_are_listed_latest_first_and_counted_by_day_and_type() {
         aggregations { totalOperations totalInserts totalUpdates totalDeletes customOperationsMap { key value } }
     }";
     assert_eq!(
-        read(&app, fields).await["operationsStats"],
+        app.read_dataset(fields).await["operationsStats"],
         json!({
             "buckets": [
                 {"bucket": TODAY - 2 * DAY_MS, "duration": "DAY", "aggregations":
@@ -258,7 +252,7 @@ async fn operations_are_listed_latest_first_and_counted_by_day_and_type() {
     );
     let fields =
         r#"operationsStats(input: {range: WEEK, timeZone: "Asia/Tokyo"}) { buckets { bucket } }"#;
-    let found = read(&app, fields).await;
+    let found = app.read_dataset(fields).await;
     let first = &found["operationsStats"]["buckets"][0]["bucket"];
     assert_eq!(
         *first,
@@ -278,7 +272,7 @@ async fn operations_are_listed_latest_first_and_counted_by_day_and_type() {
     let fields =
         "timeseriesCapabilities { assetStats { oldestOperationTime oldestDatasetProfileTime } }";
     assert_eq!(
-        read(&app, fields).await["timeseriesCapabilities"]["assetStats"],
+        app.read_dataset(fields).await["timeseriesCapabilities"]["assetStats"],
         json!({"oldestOperationTime": TODAY - 2 * DAY_MS, "oldestDatasetProfileTime": null})
     );
 }

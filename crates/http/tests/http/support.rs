@@ -203,6 +203,14 @@ impl App {
         reply
     }
 
+    /// The fields of [`DATASET`], which must be without errors.
+    pub(crate) async fn read_dataset(&self, fields: &str) -> Value {
+        let query = format!(r#"{{ dataset(urn: "{DATASET}") {{ {fields} }} }}"#);
+        let reply = self.graphql(&query).await;
+        assert!(reply.get("errors").is_none(), "{reply}");
+        reply["data"]["dataset"].clone()
+    }
+
     /// Sends a query with the token of another user.
     pub(crate) async fn graphql_as(&self, token: &str, query: &str) -> Value {
         let body = json!({"query": query});

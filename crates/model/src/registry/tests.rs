@@ -71,7 +71,10 @@ fn aspect_constants_are_in_the_registry() {
         AspectName::CORP_USER_STATUS,
         AspectName::DATA_PLATFORM_INFO,
         AspectName::DATA_PLATFORM_INSTANCE,
+        AspectName::DATA_PROCESS_INSTANCE_RUN_EVENT,
         AspectName::DATASET_DEPRECATION,
+        AspectName::DATASET_PROFILE,
+        AspectName::DATASET_USAGE_STATISTICS,
         AspectName::DISPLAY_PROPERTIES,
         AspectName::DOMAIN_PROPERTIES,
         AspectName::DOMAINS,
@@ -79,11 +82,14 @@ fn aspect_constants_are_in_the_registry() {
         AspectName::EDITABLE_DATASET_PROPERTIES,
         AspectName::EDITABLE_SCHEMA_METADATA,
         AspectName::GLOBAL_TAGS,
+        AspectName::INCIDENT_INFO,
         AspectName::INSTITUTIONAL_MEMORY,
+        AspectName::OPERATION,
         AspectName::OWNERSHIP,
         AspectName::SCHEMA_METADATA,
         AspectName::SIBLINGS,
         AspectName::STATUS,
+        AspectName::TEST_RESULTS,
     ] {
         assert_eq!(Registry::get().aspect(name.as_str()), Some(name));
     }
