@@ -223,7 +223,8 @@ fn idle_connections_do_not_delay_the_shutdown() -> anyhow::Result<()> {
     let status = server.stop()?;
     ensure!(status.code() == Some(0), "{status}");
     let took = begin.elapsed();
-    ensure!(took < Duration::from_secs(5), "the shutdown took {took:?}");
+    // The server closes connections in use after ten seconds. A busy disk may take a few.
+    ensure!(took < Duration::from_secs(9), "the shutdown took {took:?}");
     drop(idle);
     Ok(())
 }
