@@ -222,12 +222,12 @@ impl Catalog {
                 .placements_list("domain", parent, start, count)
                 .await;
         };
-        let placed = match parent {
-            Some(parent) => search::Filter::all(vec![search::Criterion::equal(
-                "parentDomain",
-                parent.as_str(),
-            )]),
-            None => self.is_root().await?,
+        let placed = if let Some(parent) = parent {
+            let is_below = search::Criterion::equal("parentDomain", parent.as_str());
+            search::Filter::all(vec![is_below])
+        } else {
+            let below_hidden = self.reader().below_hidden_parents("domain").await?;
+            search::roots("parentDomain", &below_hidden)
         };
         let request = search::SearchRequest {
             types: vec!["domain".to_owned()],
@@ -240,32 +240,7 @@ impl Catalog {
             page: search::SearchPage::Offset { start, count },
             ..search::SearchRequest::default()
         };
-        let found = self.search(&request).await?;
-        Ok(ListPage {
-            total: found.total,
-            items: found.hits.into_iter().map(|hit| hit.urn).collect(),
-        })
-    }
-
-    /// The filter for root domains, which those below a hidden parent are, too.
-    async fn is_root(&self) -> Result<search::Filter, Error> {
-        let mut root = search::Filter::all(vec![search::Criterion {
-            field: "parentDomain".to_owned(),
-            values: Vec::new(),
-            operator: search::Operator::Exists,
-            negated: true,
-        }]);
-        let below_hidden = self.reader().below_hidden_parents("domain").await?;
-        if !below_hidden.is_empty() {
-            let urns = below_hidden.iter().map(|urn| urn.as_str().to_owned());
-            root.any.push(vec![search::Criterion {
-                field: "urn".to_owned(),
-                values: urns.collect(),
-                operator: search::Operator::Equal,
-                negated: false,
-            }]);
-        }
-        Ok(root)
+        self.search_urns(&request).await
     }
 
     /// The ancestors of each domain, nearest first.

@@ -4,9 +4,9 @@
 //! [`history`], [`activity`]); searches use the index ([`search`]). Every change becomes a list of
 //! [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the
 //! input of one use case into proposals: [`action_requests`], [`credentials`], [`descriptions`],
-//! [`datasets`], [`domains`], [`external_users`], [`groups`], [`invitations`], [`labels`],
-//! [`lifecycle`], [`links`], [`names`], [`owners`], [`people`], [`policies`], [`service_accounts`],
-//! [`sessions`], [`structured_properties`], [`tokens`], [`vocabulary`].
+//! [`datasets`], [`domains`], [`external_users`], [`glossary`], [`groups`], [`invitations`],
+//! [`labels`], [`lifecycle`], [`links`], [`names`], [`owners`], [`people`], [`policies`],
+//! [`service_accounts`], [`sessions`], [`structured_properties`], [`tokens`], [`vocabulary`].
 //!
 //! Every use case that writes takes the [`Caller`], [`access`] decides whether the caller may, and
 //! [`audit`] records it.
@@ -32,6 +32,7 @@ pub mod domains;
 mod error;
 mod external_record;
 pub mod external_users;
+pub mod glossary;
 pub mod groups;
 pub mod history;
 mod hooks;

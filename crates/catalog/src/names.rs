@@ -2,11 +2,12 @@
 
 use docent_model::aspects::EditableDatasetProperties;
 use docent_model::{AspectName, Registry, Urn};
-use serde_json::{Map, Value};
+use serde_json::json;
 
 use crate::domains::{edit_properties, name_taken};
 use crate::limits::check_name;
 use crate::proposal::{Proposal, Requirement};
+use crate::target::edit_members;
 use crate::{Caller, Catalog, Error};
 
 impl Catalog {
@@ -40,7 +41,7 @@ fn rename(urn: &Urn, name: String) -> Result<Proposal, Error> {
         )),
         entity_type => named_in(entity_type)
             .and_then(|(aspect, member)| Some((Registry::get().aspect(aspect)?, member)))
-            .map(|(aspect, member)| rename_member(urn, aspect, member, name))
+            .map(|(aspect, member)| edit_members(urn, aspect, vec![(member, Some(json!(name)))]))
             .ok_or_else(|| {
                 Error::invalid(format!(
                     "Failed to update name. Unsupported resource type {urn} provided."
@@ -59,16 +60,6 @@ fn named_in(entity_type: &str) -> Option<(&'static str, &'static str)> {
         "businessAttribute" => Some(("businessAttributeInfo", "name")),
         _ => None,
     }
-}
-
-fn rename_member(urn: &Urn, aspect: AspectName, member: &'static str, name: String) -> Proposal {
-    let missing =
-        format!("Failed to update {urn}. It has no {aspect} aspect yet: ingest that first.");
-    Proposal::edit::<Map<String, Value>, _>(urn.clone(), aspect, move |current, _| {
-        let mut value = current.ok_or_else(|| Error::invalid(missing.clone()))?;
-        value.insert(member.to_owned(), Value::from(name.as_str()));
-        Ok(value)
-    })
 }
 
 #[cfg(test)]

@@ -222,6 +222,14 @@ pub enum Requirement {
     ModifiedSince { time_ms: EpochMillis },
     /// The aspect was not written after this time; a missing one was not.
     UnmodifiedSince { time_ms: EpochMillis },
+    /// The new parent is neither the entity nor inside it, by the member of the aspect that names
+    /// parents; `otherwise` is the error message.
+    NotInside {
+        parent: Urn,
+        aspect: AspectName,
+        member: &'static str,
+        otherwise: &'static str,
+    },
     /// The dataset has a schema with these columns.
     HasColumns {
         dataset: Urn,

@@ -11,12 +11,13 @@
 pub mod browse;
 mod filter;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use docent_model::{Registry, Urn};
 use docent_search::{Search, SearchError};
 
-use crate::{Catalog, Error};
+use crate::{Catalog, Error, ListPage};
 
 pub use docent_search::{
     Completions, Coverage, Criterion, DEFAULT_TYPES, DescriptionCounts, ENTITY_TYPE, Facet,
@@ -24,6 +25,7 @@ pub use docent_search::{
     MAX_RESULT_WINDOW, MAX_SCROLL_COUNT, Operator, PAIR_SEPARATOR, SearchPage, SearchRequest,
     SearchResults, Sort,
 };
+pub(crate) use filter::roots;
 pub use filter::{criterion, joined};
 
 /// The most suggestions of one call.
@@ -48,6 +50,57 @@ impl Catalog {
         self.remove_hidden_values(&mut found.facets).await?;
         self.remove_hidden_matches(&mut found.hits).await?;
         Ok(found)
+    }
+
+    /// The URNs of the entities that a search finds.
+    pub(crate) async fn search_urns(
+        &self,
+        request: &SearchRequest,
+    ) -> Result<ListPage<Urn>, Error> {
+        let found = self.search(request).await?;
+        Ok(ListPage {
+            total: found.total,
+            items: found.hits.into_iter().map(|hit| hit.urn).collect(),
+        })
+    }
+
+    /// How many matches refer to each of the groups in a field, by one search for all of them.
+    pub async fn count_members(
+        &self,
+        request: &SearchRequest,
+        field: &str,
+        groups: &[&Urn],
+    ) -> Result<Vec<usize>, Error> {
+        let counts = SearchRequest {
+            filter: request.filter.clone().and(Criterion {
+                field: field.to_owned(),
+                values: groups.iter().map(ToString::to_string).collect(),
+                operator: Operator::Equal,
+                negated: false,
+            }),
+            page: SearchPage::Offset { start: 0, count: 0 },
+            facets: Facets::Named {
+                fields: vec![field.to_owned()],
+                values: MAX_FACET_VALUES,
+            },
+            explain_matches: false,
+            ..request.clone()
+        };
+        let found = self.search(&counts).await?;
+        let values = found.facets.into_iter().flat_map(|facet| facet.values);
+        let counts: HashMap<String, u64> = values
+            .map(|counted| (counted.value, counted.count))
+            .collect();
+        if counts.len() >= MAX_FACET_VALUES {
+            return Err(Error::invalid(
+                "too many groups to count members of: request fewer entities",
+            ));
+        }
+        let count = |urn: &&Urn| counts.get(urn.as_str()).copied().unwrap_or(0);
+        let counts = groups.iter().map(count);
+        Ok(counts
+            .map(|count| usize::try_from(count).unwrap_or(usize::MAX))
+            .collect())
     }
 
     /// Removes matches in references to hidden entities.

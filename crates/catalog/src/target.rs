@@ -2,6 +2,7 @@
 
 use docent_model::aspects::{AuditStamp, EditableSchemaFieldInfo, EditableSchemaMetadata, Stamped};
 use docent_model::{AspectName, Registry, Urn, UrnError};
+use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorSubject};
 use crate::proposal::{Proposal, Requirement};
@@ -120,6 +121,27 @@ where
             Ok(Some(columns))
         },
     )
+}
+
+/// An edit of members of an aspect that must exist: each gets its value, or is removed if it has
+/// none.
+pub(crate) fn edit_members(
+    urn: &Urn,
+    aspect: AspectName,
+    members: Vec<(&'static str, Option<Value>)>,
+) -> Proposal {
+    let missing =
+        format!("Failed to update {urn}. It has no {aspect} aspect yet: ingest that first.");
+    Proposal::edit::<Map<String, Value>, _>(urn.clone(), aspect, move |current, _| {
+        let mut value = current.ok_or_else(|| Error::invalid(missing.clone()))?;
+        for (member, new) in &members {
+            match new {
+                Some(new) => drop(value.insert((*member).to_owned(), new.clone())),
+                None => drop(value.remove(*member)),
+            }
+        }
+        Ok(value)
+    })
 }
 
 /// A column as an entity of its own.

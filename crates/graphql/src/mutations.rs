@@ -8,6 +8,7 @@ mod accounts;
 mod assertions;
 mod datasets;
 mod domains;
+mod glossary;
 mod groups;
 mod labels;
 mod lifecycle;
@@ -71,6 +72,10 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .mutation("deleteTag", vocabulary::delete_tag)
         .mutation("createGlossaryTerm", vocabulary::create_glossary_term)
         .mutation("createGlossaryNode", vocabulary::create_glossary_node)
+        .mutation("updateParentNode", glossary::update_parent_node)
+        .mutation("deleteGlossaryEntity", glossary::delete_glossary_entity)
+        .mutation("addRelatedTerms", glossary::add_related_terms)
+        .mutation("removeRelatedTerms", glossary::remove_related_terms)
         .mutation("updateDeprecation", lifecycle::update_deprecation)
         .mutation(
             "batchUpdateDeprecation",

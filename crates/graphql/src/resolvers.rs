@@ -7,6 +7,7 @@
 mod accounts;
 mod audit;
 mod entities;
+mod glossary;
 mod hierarchy;
 mod history;
 mod lineage;
@@ -117,4 +118,8 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .entity_field("incidents", quality::incidents)
         .entity_field("contract", quality::contract)
         .entity_field("containerEntities", search::members::container_entities)
+        .query("getRootGlossaryTerms", glossary::root_terms)
+        .query("getRootGlossaryNodes", glossary::root_nodes)
+        .entity_field("glossaryChildrenCount", glossary::children_count)
+        .entity_field("glossaryChildren", search::members::glossary_children)
 }

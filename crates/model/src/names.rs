@@ -41,6 +41,7 @@ impl AspectName {
     pub const GLOBAL_SETTINGS_INFO: Self = Self("globalSettingsInfo");
     pub const GLOBAL_TAGS: Self = Self("globalTags");
     pub const GLOSSARY_NODE_INFO: Self = Self("glossaryNodeInfo");
+    pub const GLOSSARY_RELATED_TERMS: Self = Self("glossaryRelatedTerms");
     pub const GLOSSARY_TERM_INFO: Self = Self("glossaryTermInfo");
     pub const GLOSSARY_TERMS: Self = Self("glossaryTerms");
     pub const GROUP_MEMBERSHIP: Self = Self("groupMembership");

@@ -3,6 +3,7 @@
 //! - A field may be a pair, `_entityType␞typeNames`, with pairs as values: both must match.
 //! - An entity without a status is not removed, so `removed` is compared with true only.
 
+use docent_model::Urn;
 use docent_model::searchable::strip_keyword_suffix;
 use docent_search::REMOVED;
 
@@ -67,6 +68,26 @@ pub fn joined(any: Vec<Vec<Criterion>>, always: Vec<Criterion>) -> Result<Filter
     }
     let filter = Filter { any };
     Ok(always.into_iter().fold(filter, Filter::and))
+}
+
+/// The filter for entities that name no parent in a field. Those whose parent is hidden count, too.
+pub(crate) fn roots(field: &str, below_hidden: &[Urn]) -> Filter {
+    let mut roots = Filter::all(vec![Criterion {
+        field: field.to_owned(),
+        values: Vec::new(),
+        operator: Operator::Exists,
+        negated: true,
+    }]);
+    if !below_hidden.is_empty() {
+        let urns = below_hidden.iter().map(|urn| urn.as_str().to_owned());
+        roots.any.push(vec![Criterion {
+            field: "urn".to_owned(),
+            values: urns.collect(),
+            operator: Operator::Equal,
+            negated: false,
+        }]);
+    }
+    roots
 }
 
 /// The condition that an entity is removed, or that it is not.

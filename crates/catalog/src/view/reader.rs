@@ -346,6 +346,43 @@ impl<'c> Reader<'c> {
             .collect())
     }
 
+    /// The entities of a type that the caller sees, but not the parents that they are part of.
+    pub(crate) async fn parts_of_hidden(
+        &self,
+        entity_type: &str,
+        parent_type: &str,
+    ) -> Result<Vec<Urn>, Error> {
+        let parents = Registry::get().entity(parent_type);
+        let Some(parents) = parents.filter(|_| self.has_view()) else {
+            return Ok(Vec::new());
+        };
+        let mut parts = Vec::new();
+        let mut last = None;
+        let mut read = 0;
+        loop {
+            let chunk = self.next_chunk(read, "entities of this type")?;
+            let urns = self
+                .store
+                .urns_list(parents.name, parents.key_aspect, last.as_ref(), chunk);
+            let urns = urns.await?;
+            read += urns.len();
+            let hidden: Vec<Urn> = self.hidden(&urns).await?.into_iter().collect();
+            let pages = self
+                .store
+                .edges_list(&hidden, false, &["IsPartOf"], &[], 0, self.max_read);
+            let edges = pages.await?.into_iter().flat_map(|page| page.items);
+            parts.extend(edges.map(|edge| edge.urn));
+            if urns.len() < chunk {
+                break;
+            }
+            last = urns.last().cloned();
+        }
+        parts.retain(|urn| urn.entity_type() == entity_type);
+        let hidden = self.hidden(&parts).await?;
+        parts.retain(|urn| !hidden.contains(urn));
+        Ok(parts)
+    }
+
     /// The ancestors of each URN up to the first that is hidden.
     pub(crate) async fn placement_ancestors(
         &self,

@@ -14,7 +14,7 @@ pub(super) mod members;
 use docent_catalog::Error;
 use docent_catalog::search::{
     DescriptionCounts, Facet, FacetValue, Facets, FieldMatch, Hit, PAIR_SEPARATOR, SearchPage,
-    SearchResults, page, scroll_page,
+    SearchRequest, SearchResults, page, scroll_page,
 };
 use docent_model::Registry;
 use serde_json::{Value, json};
@@ -46,14 +46,20 @@ pub(super) async fn scroll_across_entities(
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
     let mut input = SearchInput::of(&arguments)?;
+    let request = scroll_request(&mut input, &arguments)?;
+    let found = context.catalog.search(&request).await?;
+    Ok(results(&request.page, &found))
+}
+
+/// The request for one page of a scroll.
+fn scroll_request(input: &mut SearchInput, arguments: &Args<'_>) -> Result<SearchRequest, Error> {
     let mut request = input.request()?;
     // Some clients send an empty cursor for the first page.
     let cursor = input.scroll_id.take().filter(|cursor| !cursor.is_empty());
     request.page = scroll_page(cursor, input.count, DEFAULT_COUNT)?;
-    request.facets = facets(&input, &arguments)?;
+    request.facets = facets(input, arguments)?;
     request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
-    let found = context.catalog.search(&request).await?;
-    Ok(results(&request.page, &found))
+    Ok(request)
 }
 
 pub(super) async fn aggregate_across_entities(

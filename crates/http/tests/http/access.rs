@@ -1,5 +1,7 @@
 //! Every mutation, called by every kind of caller. A mutation without a row fails the test.
 
+mod collections;
+
 use std::collections::BTreeSet;
 
 use docent_catalog::Caller;
@@ -8,6 +10,8 @@ use docent_model::Urn;
 use serde_json::{Value, json};
 
 use crate::support::{App, DATASET, role, token_of};
+
+pub(crate) use collections::NODE;
 
 pub(crate) const FINANCE: &str = "urn:li:domain:finance";
 /// A domain below [`FINANCE`].
@@ -45,8 +49,15 @@ const EDITORS: &str = "EA";
 const PROPOSERS: &str = "EAP";
 const ADMINISTRATORS: &str = "A";
 
-/// A mutation, its arguments and selection, and who may call it. What deletes something comes last.
-pub(crate) fn rows() -> Vec<(&'static str, String, &'static str)> {
+/// A mutation, its arguments and selection, and who may call it.
+type Row = (&'static str, String, &'static str);
+
+pub(crate) fn rows() -> Vec<Row> {
+    [collections::rows(), shared_rows()].concat()
+}
+
+/// What deletes something comes last.
+fn shared_rows() -> Vec<Row> {
     let dataset = format!(r#"resourceUrn: "{DATASET}""#);
     let resources = format!(r#"resources: [{{ resourceUrn: "{DATASET}" }}]"#);
     let owner =
@@ -219,16 +230,6 @@ pub(crate) fn rows() -> Vec<(&'static str, String, &'static str)> {
         (
             "setTagColor",
             format!(r##"(urn: "{TAG}", colorHex: "#336699")"##),
-            PROPOSERS,
-        ),
-        (
-            "createGlossaryTerm",
-            input(r#"name: "New""#.to_owned()),
-            PROPOSERS,
-        ),
-        (
-            "createGlossaryNode",
-            input(r#"name: "New""#.to_owned()),
             PROPOSERS,
         ),
         (
@@ -448,7 +449,10 @@ pub(crate) async fn app() -> App {
             "containerProperties",
             json!({"name": "c"}),
         ),
-    ] {
+    ]
+    .into_iter()
+    .chain(collections::entities())
+    {
         app.ingest(urn, aspect, &value).await;
     }
     for (urn, value) in [

@@ -27,6 +27,7 @@ mod domains;
 mod entity_types;
 mod error_responses;
 mod escalation;
+mod glossary;
 mod graphql_protocol;
 mod hidden;
 mod history;

@@ -9,12 +9,11 @@ use docent_catalog::service_accounts::NewServiceAccount;
 use serde_json::{Value, json};
 
 use crate::access::{
-    ASSERTION, FINANCE, GROUP, POLICY, TAG, TERM, app, ended_tokens, fields_of, tokens,
+    ASSERTION, FINANCE, GROUP, NODE, POLICY, TAG, TERM, app, ended_tokens, fields_of, tokens,
 };
 use crate::support::{App, DATASET, token_of};
 
 const RITA: &str = "urn:li:corpuser:rita";
-const NODE: &str = "urn:li:glossaryNode:money";
 const CHART: &str = "urn:li:chart:(looker,c)";
 const DASHBOARD: &str = "urn:li:dashboard:(looker,d)";
 const FLOW: &str = "urn:li:dataFlow:(airflow,f,PROD)";
@@ -47,7 +46,6 @@ type Row = (&'static str, String, &'static str, Denial);
 /// Rita, the URN of this token, and that of a service account.
 async fn extend(app: &App) -> [String; 3] {
     for (urn, aspect, value) in [
-        (NODE, "glossaryNodeInfo", json!({"definition": ""})),
         (CHART, "status", json!({"removed": false})),
         (DASHBOARD, "status", json!({"removed": false})),
         (FLOW, "status", json!({"removed": false})),
@@ -110,6 +108,8 @@ fn reads() -> Vec<(&'static str, String)> {
     let by_urn = by_urn.map(|(field, urn)| (field, format!(r#"(urn: "{urn}") {{ urn }}"#)));
     let lists = [
         ("listDomains", "domains"),
+        ("getRootGlossaryTerms", "terms"),
+        ("getRootGlossaryNodes", "nodes"),
         ("listQueries", "queries"),
         ("listOwnershipTypes", "ownershipTypes"),
         ("listIngestionSources", "ingestionSources"),

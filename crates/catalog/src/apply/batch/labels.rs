@@ -21,6 +21,11 @@ impl Batch<'_> {
                 return Ok(false);
             }
         }
-        Ok(true)
+        // Terms name each other, too.
+        let related = match kind {
+            LabelKind::Tag => [].as_slice(),
+            LabelKind::Term => &[AspectName::GLOSSARY_RELATED_TERMS],
+        };
+        self.release_from(label, related).await
     }
 }

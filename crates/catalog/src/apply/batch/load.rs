@@ -106,6 +106,9 @@ pub(super) fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
             | Requirement::Version { .. }
             | Requirement::ModifiedSince { .. }
             | Requirement::UnmodifiedSince { .. } => {}
+            Requirement::NotInside { parent, aspect, .. } => {
+                keys.push(AspectKey::new(parent, *aspect));
+            }
         }
     }
     keys

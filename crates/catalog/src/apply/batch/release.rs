@@ -74,12 +74,22 @@ impl Batch<'_> {
     /// that does not exist, nor be those of another entity of the same name. Returns whether none
     /// are left.
     pub(super) async fn release_children(&mut self, parent: &Urn) -> Result<bool, Error> {
-        for aspect in child_aspects(parent.entity_type()).iter().copied() {
-            let to_root = |child: &Urn| {
-                let target = parent.clone();
-                Proposal::new(child.clone(), Change::RemoveReferences { aspect, target })
+        self.release_from(parent, child_aspects(parent.entity_type()))
+            .await
+    }
+
+    /// Removes all references to an entity from these aspects; returns whether none are left.
+    pub(super) async fn release_from(
+        &mut self,
+        target: &Urn,
+        aspects: &[AspectName],
+    ) -> Result<bool, Error> {
+        for aspect in aspects.iter().copied() {
+            let edit = |holder: &Urn| {
+                let target = target.clone();
+                Proposal::new(holder.clone(), Change::RemoveReferences { aspect, target })
             };
-            if !self.release(parent, aspect, to_root).await? {
+            if !self.release(target, aspect, edit).await? {
                 return Ok(false);
             }
         }

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::current::Current;
 use super::{Batch, Prepared, already_exists, conditions};
+use crate::domains::MAX_DEPTH;
 use crate::proposal::Requirement;
+use crate::stored::aspect_value;
 use crate::{Error, ErrorSubject};
 
 impl Batch<'_> {
@@ -56,6 +58,17 @@ impl Batch<'_> {
                     return Err(already_exists(otherwise.clone()));
                 }
             }
+            Requirement::NotInside {
+                parent,
+                aspect,
+                member,
+                otherwise,
+            } => {
+                let ancestors = self.ancestors(parent, *aspect, member).await?;
+                if ancestors.contains(urn) {
+                    return Err(Error::invalid(*otherwise));
+                }
+            }
             Requirement::HasColumns {
                 dataset,
                 field_paths,
@@ -71,6 +84,28 @@ impl Batch<'_> {
             Requirement::UniqueSiblingName { .. } | Requirement::AccountStatusUnchanged { .. } => {}
         }
         Ok(())
+    }
+
+    /// An entity and those above it. Fails if there are more than a hierarchy may have.
+    async fn ancestors(
+        &mut self,
+        urn: &Urn,
+        aspect: AspectName,
+        member: &str,
+    ) -> Result<Vec<Urn>, Error> {
+        let mut ancestors = Vec::new();
+        let mut next = Some(urn.clone());
+        while let Some(current) = next {
+            if ancestors.len() == MAX_DEPTH || ancestors.contains(&current) {
+                return Err(Error::invalid(format!(
+                    "{urn} is more than {MAX_DEPTH} levels below the root: choose a parent nearer to it"
+                )));
+            }
+            let value: Option<Value> = aspect_value(&self.get(&current, aspect).await?);
+            ancestors.push(current);
+            next = value.and_then(|value| Urn::parse(value.get(member)?.as_str()?).ok());
+        }
+        Ok(ancestors)
     }
 
     /// Whether an entity exists for the caller.

@@ -1,15 +1,13 @@
-//! The members of domains, the contents of containers, and the runs of ingestion sources and jobs.
+//! The members of domains, the contents of containers, the children of glossary nodes, and the runs
+//! of ingestion sources and jobs.
 
-use std::collections::HashMap;
-
-use docent_catalog::Error;
 use docent_catalog::search::{
-    Criterion, Facets, Filter, MAX_FACET_VALUES, Operator, SearchPage, SearchRequest, Sort, page,
+    Criterion, Facets, Filter, SearchPage, SearchRequest, SearchResults, Sort, page,
 };
 use docent_model::Urn;
 
 use super::input::SearchInput;
-use super::{lists, results};
+use super::{lists, results, scroll_request};
 use crate::{Args, BatchResult, Context, EntityView};
 
 const DEFAULT_COUNT: usize = 20;
@@ -31,6 +29,16 @@ pub(in super::super) async fn container_entities(
     arguments: Args<'_>,
 ) -> BatchResult {
     members(context, entities, &arguments, "container", &CONTAINED_TYPES).await
+}
+
+/// The terms and nodes right below glossary nodes.
+pub(in super::super) async fn glossary_children(
+    context: &Context,
+    nodes: &[EntityView<'_>],
+    arguments: Args<'_>,
+) -> BatchResult {
+    let types = ["glossaryTerm", "glossaryNode"];
+    children(context, nodes, &arguments, "parentNode", &types).await
 }
 
 /// The runs of ingestion sources, newest first.
@@ -162,39 +170,37 @@ async fn member_counts(
     request: &SearchRequest,
     field: &str,
 ) -> BatchResult {
-    let counts = SearchRequest {
-        filter: request.filter.clone().and(Criterion {
-            field: field.to_owned(),
-            values: groups.iter().map(ToString::to_string).collect(),
-            operator: Operator::Equal,
-            negated: false,
-        }),
-        facets: Facets::Named {
-            fields: vec![field.to_owned()],
-            values: MAX_FACET_VALUES,
-        },
-        explain_matches: false,
-        ..request.clone()
+    let counts = context.catalog.count_members(request, field, groups);
+    let reply = |total| {
+        let found = SearchResults {
+            total,
+            ..Default::default()
+        };
+        Ok(results(&request.page, &found))
     };
-    let found = context.catalog.search(&counts).await?;
-    let values = found.facets.into_iter().flat_map(|facet| facet.values);
-    let counts: HashMap<String, u64> = values
-        .map(|counted| (counted.value, counted.count))
-        .collect();
-    if counts.len() >= MAX_FACET_VALUES {
-        return Err(Error::invalid(
-            "too many groups to count members of: request fewer entities",
-        ));
+    Ok(counts.await?.into_iter().map(reply).collect())
+}
+
+/// A page of the entities that refer to each parent in a field, as a scroll.
+async fn children(
+    context: &Context,
+    parents: &[EntityView<'_>],
+    arguments: &Args<'_>,
+    field: &str,
+    types: &[&str],
+) -> BatchResult {
+    let mut input = SearchInput::of(arguments)?;
+    let mut request = scroll_request(&mut input, arguments)?;
+    if request.types.is_empty() {
+        request.types = types.iter().map(|name| (*name).to_owned()).collect();
     }
-    let total = |urn: &&Urn| counts.get(urn.as_str()).copied().unwrap_or(0);
-    Ok(groups
-        .iter()
-        .map(|urn| {
-            let found = docent_catalog::search::SearchResults {
-                total: usize::try_from(total(urn)).unwrap_or(usize::MAX),
-                ..Default::default()
-            };
-            Ok(results(&request.page, &found))
-        })
-        .collect())
+    let mut replies = Vec::with_capacity(parents.len());
+    for parent in parents {
+        let mut request = request.clone();
+        let child = Criterion::equal(field, parent.urn().as_str());
+        request.filter = request.filter.and(child);
+        let found = context.catalog.search(&request).await?;
+        replies.push(Ok(results(&request.page, &found)));
+    }
+    Ok(replies)
 }

@@ -78,6 +78,11 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
             r#"listDomains(input: {{ start: 0, count: 10, parentDomain: "{DOMAIN}" }}) {{ total domains {{ urn }} }}"#
         )),
         more("listDomains", r#"listDomains(input: { query: "hush" }) { total domains { urn } }"#.to_owned()),
+        more("getRootGlossaryTerms", "getRootGlossaryTerms(input: { start: 0, count: 10 }) { total terms { urn } }".to_owned()),
+        more("getRootGlossaryNodes", "getRootGlossaryNodes(input: { start: 0, count: 10 }) { total nodes { urn } }".to_owned()),
+        more("glossaryNode", format!(
+            r#"glossaryNode(urn: "{NODE}") {{ childrenCount {{ termsCount }} glossaryChildrenSearch(input: {{ query: "*" }}) {{ total }} }}"#
+        )),
         more("listQueries", "listQueries(input: { start: 0, count: 10 }) { total }".to_owned()),
         more("listQueries", format!(r#"listQueries(input: {{ datasetUrn: "{TABLE}" }}) {{ total }}"#)),
         more("listOwnershipTypes", "listOwnershipTypes(input: {}) { total }".to_owned()),
