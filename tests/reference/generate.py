@@ -24,7 +24,7 @@ from catalog import entity_type
 
 MAX_DEPTH = 6
 # The reference has no callers.
-EXCLUDED_FIELDS = {"privileges", "me", "listAccessTokens", "getAccessTokenMetadata"}
+EXCLUDED_FIELDS = {"privileges", "me", "listAccessTokens", "getAccessTokenMetadata", "numAssets"}
 # The reference has no search index, no lineage graph and no time series.
 EXCLUDED_TYPES = {
     "AssertionRunEventsResult",

@@ -33,6 +33,11 @@ def member_of_aspect(aspect_of, member):
     return step
 
 
+def parent_data_products(catalog: Catalog, parent, arguments):
+    step = member_of_aspect(lambda urn: "dataProductProperties", "parentDataProduct")
+    return ancestors(step, "products")(catalog, parent, arguments)["products"]
+
+
 def created_on(catalog: Catalog, parent, arguments):
     if parent.value.get("created") is not None:
         return parent.value["created"]
@@ -156,6 +161,7 @@ RESOLVERS = {
     "parentDomains": ancestors(member_of_aspect(lambda urn: "domainProperties", "parentDomain"), "domains"),
     "parentContainers": ancestors(member_of_aspect(lambda urn: "container", "container"), "containers"),
     "parentNodes": ancestors(member_of_aspect(lambda urn: f"{entity_type(urn)}Info", "parentNode"), "nodes"),
+    "parentDataProducts": parent_data_products,
     "createdOn": created_on,
     "ownershipType": ownership_type,
     "rawAspects": raw_aspects,

@@ -84,6 +84,22 @@ impl Catalog {
         self.audited(caller, denied.map_or(Ok(()), Err)).await
     }
 
+    /// Fails unless the caller has one of the privileges on each of the entities.
+    pub(crate) async fn authorize_each(
+        &self,
+        caller: &Caller,
+        privileges: &[Privilege],
+        urns: &[Urn],
+    ) -> Result<(), Error> {
+        let granted = self.granted(caller, privileges, urns).await?;
+        for (urn, granted) in urns.iter().zip(granted) {
+            if granted.is_empty() {
+                self.authorize(caller, privileges, Some(urn)).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Fails unless the caller has one of the privileges on the platform. The audit log then names
     /// the entities that the request is about.
     pub(crate) async fn authorize_about(

@@ -8,12 +8,13 @@ use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::{AspectKey, ReadRequest};
 use serde_json::{Map, Value, json};
 
+use crate::about_assets::AboutAssets;
 use crate::access::denied;
 use crate::privilege::{EDIT_ENTITY, EDIT_ENTITY_ASSERTIONS, Privilege};
 use crate::proposal::Proposal;
 use crate::stored::aspect_value;
 use crate::target::column_urn;
-use crate::{Caller, Catalog, ConflictReason, Error};
+use crate::{Caller, Catalog, Change, ConflictReason, Error};
 
 /// The member of the aspect that names the asset of each kind of assertion.
 const ABOUT: [&str; 8] = [
@@ -130,6 +131,27 @@ impl Catalog {
         Ok(Some(asset))
     }
 
+    /// Deletes an assertion, and removes it from contracts.
+    pub async fn delete_assertion(&self, caller: &Caller, assertion: &Urn) -> Result<(), Error> {
+        assertion.expect_type("assertion")?;
+        let missing = format!("Failed to delete {assertion}. It does not exist.");
+        self.expect_existing(assertion, missing.clone()).await?;
+        let about = AboutAssets {
+            aspect: AspectName::ASSERTION_INFO,
+            assets_in: |info| {
+                asset_text(info)
+                    .and_then(|it| Urn::parse(it).ok())
+                    .into_iter()
+                    .collect()
+            },
+            privileges: ASSERTION_EDITORS,
+        };
+        let proposal = Proposal::new(assertion.clone(), Change::DeleteEntity)
+            .requires_existing(assertion, missing);
+        self.apply_about_assets(caller, about, assertion, &[], vec![proposal])
+            .await
+    }
+
     /// Stores the result of an assertion run, in the form of the aspect's `result`.
     pub async fn report_assertion_result(
         &self,
@@ -179,13 +201,17 @@ impl Catalog {
 
 /// The asset that an assertion checks. Its rights decide, so a text that is no URN is an error.
 fn asset_of(assertion: &Urn, info: &Value) -> Result<Option<Urn>, Error> {
-    let about = ABOUT.iter().find_map(|path| info.pointer(path)?.as_str());
-    about.map(Urn::parse).transpose().map_err(|error| {
+    asset_text(info).map(Urn::parse).transpose().map_err(|error| {
         let message = format!(
             "{assertion} does not name the asset that it checks ({error}): write its assertionInfo again"
         );
         Error::conflict(ConflictReason::UnexpectedValue, message)
     })
+}
+
+/// The text that names the asset of an assertion.
+fn asset_text(info: &Value) -> Option<&str> {
+    ABOUT.iter().find_map(|path| info.pointer(path)?.as_str())
 }
 
 /// Fails if an assertion has another asset than when the rights on it were checked.

@@ -280,7 +280,7 @@ pub(crate) fn without(mut domains: Domains, domain: &Urn) -> Domains {
 }
 
 /// Membership in exactly this domain, or in none.
-fn assignment(target: &Target, domain: Option<&Urn>) -> Result<Proposal, Error> {
+pub(crate) fn assignment(target: &Target, domain: Option<&Urn>) -> Result<Proposal, Error> {
     target.expect_aspect(AspectName::DOMAINS, "a domain")?;
     let requested: Vec<Urn> = domain.cloned().into_iter().collect();
     Ok(Proposal::edit_if::<Domains, _>(

@@ -3,9 +3,10 @@
 //! Reads come from the store ([`read`]), follow lineage ([`lineage`]) or history ([`timeline`],
 //! [`history`], [`activity`]); searches use the index ([`search`]). Every change becomes a list of
 //! [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the
-//! input of one use case into proposals: [`action_requests`], [`credentials`], [`descriptions`],
-//! [`datasets`], [`domains`], [`external_users`], [`glossary`], [`groups`], [`invitations`],
-//! [`labels`], [`lifecycle`], [`links`], [`names`], [`owners`], [`people`], [`policies`],
+//! input of one use case into proposals: [`action_requests`], [`applications`], [`contracts`],
+//! [`credentials`], [`descriptions`], [`datasets`], [`domains`], [`external_users`], [`glossary`],
+//! [`groups`], [`incidents`], [`invitations`], [`labels`], [`lifecycle`], [`links`], [`names`],
+//! [`owners`], [`ownership_types`], [`people`], [`policies`], [`products`], [`saved_queries`],
 //! [`service_accounts`], [`sessions`], [`structured_properties`], [`tokens`], [`vocabulary`].
 //!
 //! Every use case that writes takes the [`Caller`], [`access`] decides whether the caller may, and
@@ -16,15 +17,18 @@
 //! To add a use case: add a module (or a function in the module of its noun) with an `impl Catalog`
 //! block that builds proposals and calls [`Catalog::apply`]. See docs/adding-a-mutation.md.
 
+mod about_assets;
 pub mod access;
 mod accounts;
 pub mod action_requests;
 pub mod activity;
+pub mod applications;
 mod apply;
 pub mod assertions;
 pub mod audit;
 mod caller;
 mod conditions;
+pub mod contracts;
 pub mod credentials;
 pub mod datasets;
 pub mod descriptions;
@@ -37,6 +41,7 @@ pub mod groups;
 pub mod history;
 mod hooks;
 mod ids;
+pub mod incidents;
 mod ingest;
 pub mod invitations;
 pub mod labels;
@@ -49,9 +54,11 @@ pub mod long_work;
 pub mod names;
 pub mod operations;
 pub mod owners;
+pub mod ownership_types;
 pub mod people;
 pub mod policies;
 pub mod privilege;
+pub mod products;
 mod proposal;
 pub mod quality;
 pub mod rate;
@@ -60,6 +67,7 @@ mod redaction;
 pub mod references;
 mod request_demands;
 pub mod runs;
+pub mod saved_queries;
 pub mod search;
 mod secret;
 pub mod service_accounts;

@@ -1,4 +1,4 @@
-//! Operations on the data of datasets, counted by type and day.
+//! Operations on the data of datasets: reported, and counted by type and day.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,12 @@ use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::AspectKey;
 use jiff::tz::TimeZone;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
+use crate::proposal::Proposal;
 use crate::times::start_of_day;
 use crate::usage::Period;
-use crate::{Catalog, Error};
+use crate::{Caller, Catalog, Error};
 
 /// How many operations there were, by type.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
@@ -36,6 +37,31 @@ pub struct DailyOperations {
 }
 
 impl Catalog {
+    /// Stores an operation on the data of a dataset, in the form of the aspect.
+    pub async fn report_operation(
+        &self,
+        caller: &Caller,
+        dataset: &Urn,
+        mut operation: Map<String, Value>,
+    ) -> Result<(), Error> {
+        if dataset.entity_type() != "dataset" {
+            return Err(Error::invalid(format!(
+                "Unable to report operation. Invalid entity type {} provided.",
+                dataset.entity_type()
+            )));
+        }
+        let time = operation
+            .entry("timestampMillis")
+            .or_insert_with(|| json!(self.now_ms()))
+            .clone();
+        operation.insert("lastUpdatedTimestamp".to_owned(), time);
+        operation.insert("actor".to_owned(), json!(caller.actor()));
+        let text = Value::Object(operation).to_string();
+        let proposal = Proposal::upsert(dataset.clone(), AspectName::OPERATION, text);
+        self.apply(caller, vec![proposal.requires_target()]).await?;
+        Ok(())
+    }
+
     /// Counts the operations of a period by the day on which they were reported.
     pub async fn daily_operations(
         &self,

@@ -219,6 +219,15 @@ pub(crate) fn without(mut ownership: Ownership, owner: &Urn) -> Ownership {
     ownership
 }
 
+/// The aspect without an ownership type. The owners keep the name that is stored with it.
+pub(crate) fn without_type(mut ownership: Ownership, kind: &Urn) -> Ownership {
+    for owner in &mut ownership.owners {
+        owner.type_urn = owner.type_urn.take().filter(|it| it != kind);
+    }
+    update_types(&mut ownership);
+    ownership
+}
+
 /// Makes the owners by type, if there are any, those of the list.
 fn update_types(ownership: &mut Ownership) {
     if ownership.owner_types.is_some() {

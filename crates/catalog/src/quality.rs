@@ -170,7 +170,7 @@ impl Catalog {
     }
 
     /// The current value of an aspect of each entity, parsed a few at a time.
-    async fn current_values<T: DeserializeOwned>(
+    pub(crate) async fn current_values<T: DeserializeOwned>(
         &self,
         urns: &[Urn],
         aspect: AspectName,
@@ -219,4 +219,24 @@ fn result_of(run: RunEvent) -> Option<AssertionResult> {
         is_failure,
         time_ms: run.timestamp_millis,
     })
+}
+
+/// The stored number of an incident's priority.
+pub fn priority_number(name: &str) -> Option<i64> {
+    ["CRITICAL", "HIGH", "MEDIUM", "LOW"]
+        .iter()
+        .zip(0..)
+        .find_map(|(priority, number)| (*priority == name).then_some(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn priorities_have_numbers_from_the_highest() {
+        assert_eq!(priority_number("CRITICAL"), Some(0));
+        assert_eq!(priority_number("LOW"), Some(3));
+        assert_eq!(priority_number("NONE"), None);
+    }
 }

@@ -10,14 +10,18 @@ mod datasets;
 mod domains;
 mod glossary;
 mod groups;
+mod incidents;
 mod labels;
 mod lifecycle;
 mod links;
 mod owners;
 mod patches;
 mod policies;
+mod products;
 mod proposals;
+mod quality;
 mod roles;
+mod saved_queries;
 mod structured_properties;
 mod tokens;
 mod vocabulary;
@@ -31,6 +35,14 @@ use serde_json::{Value, json};
 use crate::{Args, Context, Resolvers};
 
 pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
+    let parts = [
+        glossary::register,
+        incidents::register,
+        products::register,
+        quality::register,
+        saved_queries::register,
+    ];
+    let resolvers = parts.iter().fold(resolvers, |all, part| part(all));
     resolvers
         .mutation("updateDataset", datasets::update_dataset)
         .mutation("updateDatasets", datasets::update_datasets)
@@ -72,10 +84,6 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .mutation("deleteTag", vocabulary::delete_tag)
         .mutation("createGlossaryTerm", vocabulary::create_glossary_term)
         .mutation("createGlossaryNode", vocabulary::create_glossary_node)
-        .mutation("updateParentNode", glossary::update_parent_node)
-        .mutation("deleteGlossaryEntity", glossary::delete_glossary_entity)
-        .mutation("addRelatedTerms", glossary::add_related_terms)
-        .mutation("removeRelatedTerms", glossary::remove_related_terms)
         .mutation("updateDeprecation", lifecycle::update_deprecation)
         .mutation(
             "batchUpdateDeprecation",
@@ -91,6 +99,10 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .mutation("patchEntities", patches::patch_entities)
         .mutation("upsertCustomAssertion", assertions::upsert_custom_assertion)
         .mutation("reportAssertionResult", assertions::report_assertion_result)
+        .mutation("deleteAssertion", assertions::delete_assertion)
+        .mutation("createOwnershipType", owners::create_ownership_type)
+        .mutation("updateOwnershipType", owners::update_ownership_type)
+        .mutation("deleteOwnershipType", owners::delete_ownership_type)
         .mutation("batchAssignRole", roles::batch_assign_role)
         .mutation("createPolicy", policies::create_policy)
         .mutation("updatePolicy", policies::update_policy)

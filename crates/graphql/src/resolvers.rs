@@ -14,6 +14,7 @@ mod lineage;
 mod metadata;
 mod ownership;
 mod privileges;
+mod products;
 mod proposals;
 mod quality;
 mod queries;
@@ -26,6 +27,7 @@ mod usage;
 use crate::Resolvers;
 
 pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
+    let resolvers = glossary::register(products::register(resolvers));
     resolvers
         .query_by_urn("dataset")
         .query_by_urn("domain")
@@ -40,6 +42,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query_by_urn("dataFlow")
         .query_by_urn("dataJob")
         .query_by_urn("dataProduct")
+        .query_by_urn("application")
         .query_by_urn("assertion")
         .query_by_urn("dataPlatform")
         .query_by_urn("entity")
@@ -118,8 +121,4 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .entity_field("incidents", quality::incidents)
         .entity_field("contract", quality::contract)
         .entity_field("containerEntities", search::members::container_entities)
-        .query("getRootGlossaryTerms", glossary::root_terms)
-        .query("getRootGlossaryNodes", glossary::root_nodes)
-        .entity_field("glossaryChildrenCount", glossary::children_count)
-        .entity_field("glossaryChildren", search::members::glossary_children)
 }

@@ -22,6 +22,7 @@ pub const SDL: &[(&str, &str)] = sources![
     "enums.graphql",
     "forms.graphql",
     "history.graphql",
+    "incidents.graphql",
     "ingestion.graphql",
     "lineage_and_relationships.graphql",
     "links.graphql",
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     /// URNs that are shown as they are stored, and why.
-    const SHOWN: [(&str, &str); 15] = [
+    const SHOWN: [(&str, &str); 16] = [
         ("AccessTokenMetadata.actorUrn", "everyone sees users"),
         ("AccessTokenMetadata.ownerUrn", "everyone sees users"),
         ("ActionRequest.urn", "the request itself"),
@@ -72,6 +73,7 @@ mod tests {
             "everyone sees posts",
         ),
         ("Entity.urn", "the entity itself"),
+        ("EntityDataProducts.urn", "the caller named it"),
         ("EntityWithRelationships.urn", "the entity itself"),
         ("ExecutionRequestInput.actorUrn", "everyone sees users"),
         ("PatchEntityResult.urn", "the caller named it"),

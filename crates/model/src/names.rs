@@ -14,6 +14,8 @@ impl AspectName {
     pub const ACTION_REQUEST_RESULT: Self = Self("actionRequestResult");
     pub const ACCESS_TOKEN_INFO: Self = Self("dataHubAccessTokenInfo");
     pub const ALIASES: Self = Self("aliases");
+    pub const APPLICATION_PROPERTIES: Self = Self("applicationProperties");
+    pub const APPLICATIONS: Self = Self("applications");
     pub const ASSERTION_INFO: Self = Self("assertionInfo");
     pub const ASSERTION_RUN_EVENT: Self = Self("assertionRunEvent");
     pub const BROWSE_PATHS_V2: Self = Self("browsePathsV2");
@@ -25,7 +27,10 @@ impl AspectName {
     pub const CORP_USER_STATUS: Self = Self("corpUserStatus");
     pub const DATA_PLATFORM_INFO: Self = Self("dataPlatformInfo");
     pub const DATA_PLATFORM_INSTANCE: Self = Self("dataPlatformInstance");
+    pub const DATA_CONTRACT_PROPERTIES: Self = Self("dataContractProperties");
+    pub const DATA_CONTRACT_STATUS: Self = Self("dataContractStatus");
     pub const DATA_PROCESS_INSTANCE_RUN_EVENT: Self = Self("dataProcessInstanceRunEvent");
+    pub const DATA_PRODUCT_PROPERTIES: Self = Self("dataProductProperties");
     pub const DATASET_DEPRECATION: Self = Self("datasetDeprecation");
     pub const DATASET_PROFILE: Self = Self("datasetProfile");
     pub const DATASET_USAGE_STATISTICS: Self = Self("datasetUsageStatistics");
@@ -56,6 +61,8 @@ impl AspectName {
     pub const OWNERSHIP_TYPE_INFO: Self = Self("ownershipTypeInfo");
     pub const POLICY_INFO: Self = Self("dataHubPolicyInfo");
     pub const PROPERTY_DEFINITION: Self = Self("propertyDefinition");
+    pub const QUERY_PROPERTIES: Self = Self("queryProperties");
+    pub const QUERY_SUBJECTS: Self = Self("querySubjects");
     pub const ROLE_INFO: Self = Self("dataHubRoleInfo");
     pub const ROLE_MEMBERSHIP: Self = Self("roleMembership");
     pub const SCHEMA_METADATA: Self = Self("schemaMetadata");

@@ -11,12 +11,12 @@ use crate::{Args, Context};
 
 /// `StringMapEntryInput`.
 #[derive(Deserialize)]
-struct MapEntryInput {
+pub(super) struct MapEntryInput {
     key: String,
     value: Option<String>,
 }
 
-fn map(entries: Vec<MapEntryInput>) -> Value {
+pub(super) fn map(entries: Vec<MapEntryInput>) -> Value {
     let entries = entries.into_iter();
     let entries = entries.map(|entry| (entry.key, json!(entry.value.unwrap_or_default())));
     Value::Object(entries.collect())
@@ -124,6 +124,18 @@ pub(super) async fn report_assertion_result(
     context
         .catalog
         .report_assertion_result(&context.caller, &assertion, input.timestamp_millis, &result)
+        .await?;
+    Ok(json!(true))
+}
+
+pub(super) async fn delete_assertion(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    let assertion = arguments.urn("urn")?;
+    context
+        .catalog
+        .delete_assertion(&context.caller, &assertion)
         .await?;
     Ok(json!(true))
 }

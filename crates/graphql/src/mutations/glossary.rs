@@ -7,12 +7,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{optional_urn, urn, urns};
-use crate::{Args, Context};
+use crate::{Args, Context, Resolvers};
 
-pub(super) async fn update_parent_node(
-    context: &Context,
-    arguments: Args<'_>,
-) -> Result<Value, Error> {
+pub(super) fn register(resolvers: Resolvers) -> Resolvers {
+    resolvers
+        .mutation("updateParentNode", update_parent_node)
+        .mutation("deleteGlossaryEntity", delete_glossary_entity)
+        .mutation("addRelatedTerms", add_related_terms)
+        .mutation("removeRelatedTerms", remove_related_terms)
+}
+
+async fn update_parent_node(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Input {
@@ -28,10 +33,7 @@ pub(super) async fn update_parent_node(
     Ok(json!(true))
 }
 
-pub(super) async fn delete_glossary_entity(
-    context: &Context,
-    arguments: Args<'_>,
-) -> Result<Value, Error> {
+async fn delete_glossary_entity(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
     let entry = arguments.urn("urn")?;
     context
         .catalog
@@ -68,10 +70,7 @@ impl RelatedTerms {
     }
 }
 
-pub(super) async fn add_related_terms(
-    context: &Context,
-    arguments: Args<'_>,
-) -> Result<Value, Error> {
+async fn add_related_terms(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
     let related = RelatedTerms::of(&arguments)?;
     context
         .catalog
@@ -85,10 +84,7 @@ pub(super) async fn add_related_terms(
     Ok(json!(true))
 }
 
-pub(super) async fn remove_related_terms(
-    context: &Context,
-    arguments: Args<'_>,
-) -> Result<Value, Error> {
+async fn remove_related_terms(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
     let related = RelatedTerms::of(&arguments)?;
     context
         .catalog

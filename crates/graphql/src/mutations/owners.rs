@@ -3,6 +3,7 @@
 use docent_catalog::Error;
 use docent_catalog::Target;
 use docent_catalog::owners::NewOwner;
+use docent_catalog::ownership_types::OwnershipTypeUpdate;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -145,6 +146,56 @@ async fn remove(
     context
         .catalog
         .remove_owners(&context.caller, &owners, kind.as_ref(), targets)
+        .await?;
+    Ok(json!(true))
+}
+
+pub(super) async fn create_ownership_type(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    #[derive(Deserialize)]
+    struct Input {
+        name: String,
+        description: String,
+    }
+    let input: Input = arguments.input()?;
+    let created = context
+        .catalog
+        .create_ownership_type(&context.caller, input.name, input.description)
+        .await?;
+    Ok(json!(created))
+}
+
+pub(super) async fn update_ownership_type(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    #[derive(Deserialize)]
+    struct Input {
+        name: Option<String>,
+        description: Option<String>,
+    }
+    let (kind, input) = (arguments.urn("urn")?, arguments.input::<Input>()?);
+    let update = OwnershipTypeUpdate {
+        name: input.name,
+        description: input.description,
+    };
+    context
+        .catalog
+        .update_ownership_type(&context.caller, &kind, update)
+        .await?;
+    Ok(json!(kind))
+}
+
+pub(super) async fn delete_ownership_type(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    let kind = arguments.urn("urn")?;
+    context
+        .catalog
+        .delete_ownership_type(&context.caller, &kind)
         .await?;
     Ok(json!(true))
 }

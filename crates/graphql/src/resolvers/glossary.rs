@@ -5,13 +5,22 @@ use docent_catalog::glossary::GlossaryKind;
 use serde_json::{Value, json};
 
 use super::queries::Window;
-use crate::{Args, BatchResult, Context, EntityView};
+use super::search;
+use crate::{Args, BatchResult, Context, EntityView, Resolvers};
 
-pub(super) async fn root_terms(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+pub(super) fn register(resolvers: Resolvers) -> Resolvers {
+    resolvers
+        .query("getRootGlossaryTerms", root_terms)
+        .query("getRootGlossaryNodes", root_nodes)
+        .entity_field("glossaryChildrenCount", children_count)
+        .entity_field("glossaryChildren", search::members::glossary_children)
+}
+
+async fn root_terms(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
     roots(context, &arguments, GlossaryKind::Term, "terms").await
 }
 
-pub(super) async fn root_nodes(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+async fn root_nodes(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
     roots(context, &arguments, GlossaryKind::Node, "nodes").await
 }
 
@@ -28,11 +37,7 @@ async fn roots(
     Ok(json!({"start": start, "count": page.items.len(), "total": page.total, name: page.items}))
 }
 
-pub(super) async fn children_count(
-    context: &Context,
-    nodes: &[EntityView<'_>],
-    _: Args<'_>,
-) -> BatchResult {
+async fn children_count(context: &Context, nodes: &[EntityView<'_>], _: Args<'_>) -> BatchResult {
     let counts = context
         .catalog
         .glossary_children_counts(&EntityView::urns(nodes))

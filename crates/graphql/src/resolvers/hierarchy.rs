@@ -1,5 +1,6 @@
-//! The ancestors of domains, containers and glossary nodes.
+//! The ancestors of domains, containers, glossary nodes and data products.
 
+use docent_catalog::products::PARENT;
 use docent_catalog::{AspectKey, Error, ReadRequest};
 use docent_model::{AspectName, Registry, Urn};
 use serde_json::{Value, json};
@@ -52,6 +53,17 @@ pub(super) async fn parent_nodes(
         .into_iter()
         .map(|chain| Ok(json!({"count": chain.len(), "nodes": chain})))
         .collect())
+}
+
+/// The data products above others, nearest first.
+pub(super) async fn parent_data_products(
+    context: &Context,
+    entities: &[EntityView<'_>],
+    _: Args<'_>,
+) -> BatchResult {
+    let step = |_: &Urn| Some((AspectName::DATA_PRODUCT_PROPERTIES, PARENT));
+    let chains = climb(context, entities, step).await?;
+    Ok(chains.into_iter().map(|chain| Ok(json!(chain))).collect())
 }
 
 /// Follows a member of an aspect to the ancestors of all entities: one read per step, not per

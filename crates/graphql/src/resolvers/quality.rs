@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use docent_catalog::quality::{CheckedAssertion, Incident};
+use docent_catalog::quality::{CheckedAssertion, Incident, priority_number};
 use docent_catalog::search::whole;
 use docent_model::{AspectName, Urn};
 use serde_json::{Value, json};
@@ -160,14 +160,6 @@ pub(super) async fn incidents(
     Ok(lists.into_iter().map(|list| Ok(reply(list))).collect())
 }
 
-/// The stored number of a priority.
-fn priority_number(name: &str) -> Option<i64> {
-    ["CRITICAL", "HIGH", "MEDIUM", "LOW"]
-        .iter()
-        .zip(0..)
-        .find_map(|(priority, number)| (*priority == name).then_some(number))
-}
-
 pub(super) async fn contract(
     context: &Context,
     datasets: &[EntityView<'_>],
@@ -178,16 +170,4 @@ pub(super) async fn contract(
         .contracts_of(&EntityView::urns(datasets))
         .await?;
     Ok(contracts.into_iter().map(|urn| Ok(json!(urn))).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn priorities_have_numbers_from_the_highest() {
-        assert_eq!(priority_number("CRITICAL"), Some(0));
-        assert_eq!(priority_number("LOW"), Some(3));
-        assert_eq!(priority_number("NONE"), None);
-    }
 }

@@ -10,6 +10,7 @@ pub(super) mod entity_types;
 pub(super) mod input;
 pub(super) mod lists;
 pub(super) mod members;
+pub(super) mod products;
 
 use docent_catalog::Error;
 use docent_catalog::search::{

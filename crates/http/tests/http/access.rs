@@ -1,6 +1,7 @@
 //! Every mutation, called by every kind of caller. A mutation without a row fails the test.
 
 mod collections;
+mod quality;
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::{App, DATASET, role, token_of};
 
-pub(crate) use collections::NODE;
+pub(crate) use collections::{APPLICATION, NODE, PRODUCT};
 
 pub(crate) const FINANCE: &str = "urn:li:domain:finance";
 /// A domain below [`FINANCE`].
@@ -53,7 +54,7 @@ const ADMINISTRATORS: &str = "A";
 type Row = (&'static str, String, &'static str);
 
 pub(crate) fn rows() -> Vec<Row> {
-    [collections::rows(), shared_rows()].concat()
+    [collections::rows(), quality::rows(), shared_rows()].concat()
 }
 
 /// What deletes something comes last.
@@ -452,6 +453,7 @@ pub(crate) async fn app() -> App {
     ]
     .into_iter()
     .chain(collections::entities())
+    .chain(quality::entities())
     {
         app.ingest(urn, aspect, &value).await;
     }

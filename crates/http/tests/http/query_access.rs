@@ -9,7 +9,8 @@ use docent_catalog::service_accounts::NewServiceAccount;
 use serde_json::{Value, json};
 
 use crate::access::{
-    ASSERTION, FINANCE, GROUP, NODE, POLICY, TAG, TERM, app, ended_tokens, fields_of, tokens,
+    APPLICATION, ASSERTION, FINANCE, GROUP, NODE, POLICY, PRODUCT, TAG, TERM, app, ended_tokens,
+    fields_of, tokens,
 };
 use crate::support::{App, DATASET, token_of};
 
@@ -18,7 +19,6 @@ const CHART: &str = "urn:li:chart:(looker,c)";
 const DASHBOARD: &str = "urn:li:dashboard:(looker,d)";
 const FLOW: &str = "urn:li:dataFlow:(airflow,f,PROD)";
 const JOB: &str = "urn:li:dataJob:(urn:li:dataFlow:(airflow,f,PROD),j)";
-const PRODUCT: &str = "urn:li:dataProduct:p";
 const PLATFORM: &str = "urn:li:dataPlatform:hive";
 const SOURCE: &str = "urn:li:dataHubIngestionSource:nightly";
 const SECRET: &str = "urn:li:dataHubSecret:prod";
@@ -50,7 +50,6 @@ async fn extend(app: &App) -> [String; 3] {
         (DASHBOARD, "status", json!({"removed": false})),
         (FLOW, "status", json!({"removed": false})),
         (JOB, "status", json!({"removed": false})),
-        (PRODUCT, "dataProductProperties", json!({"name": "p"})),
         (
             PLATFORM,
             "dataPlatformInfo",
@@ -101,6 +100,7 @@ fn reads() -> Vec<(&'static str, String)> {
         ("dataFlow", FLOW),
         ("dataJob", JOB),
         ("dataProduct", PRODUCT),
+        ("application", APPLICATION),
         ("assertion", ASSERTION),
         ("dataPlatform", PLATFORM),
         ("entity", DATASET),
@@ -110,6 +110,7 @@ fn reads() -> Vec<(&'static str, String)> {
         ("listDomains", "domains"),
         ("getRootGlossaryTerms", "terms"),
         ("getRootGlossaryNodes", "nodes"),
+        ("getRootDataProducts", "dataProducts"),
         ("listQueries", "queries"),
         ("listOwnershipTypes", "ownershipTypes"),
         ("listIngestionSources", "ingestionSources"),
@@ -125,6 +126,18 @@ fn reads() -> Vec<(&'static str, String)> {
     let others = [
         ("entities", format!(r#"(urns: ["{DATASET}"]) {{ urn }}"#)),
         ("entityExists", format!(r#"(urn: "{DATASET}")"#)),
+        (
+            "bulkEntityDataProducts",
+            format!(r#"(input: {{ urns: ["{DATASET}"] }}) {{ entities {{ urn }} }}"#),
+        ),
+        (
+            "listDataProductAssets",
+            format!(r#"(urn: "{PRODUCT}", input: {{ query: "*" }}) {{ total }}"#),
+        ),
+        (
+            "listApplicationAssets",
+            format!(r#"(urn: "{APPLICATION}", input: {{ query: "*" }}) {{ total }}"#),
+        ),
         ("appConfig", "{ appVersion }".to_owned()),
         ("globalViewsSettings", "{ defaultView }".to_owned()),
         ("me", "{ corpUser { urn } }".to_owned()),

@@ -4,6 +4,7 @@ use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, AspectWrite, Effect, version};
 
 use super::{Batch, Prepared};
+use crate::access::child_aspects;
 use crate::access::demand::{is_managed, use_case_of};
 use crate::labels::LabelKind;
 use crate::proposal::Change;
@@ -126,8 +127,11 @@ impl Batch<'_> {
             self.revoke_access(urn).await? && self.release_owner(urn).await?
         } else if urn.entity_type() == "corpGroup" {
             self.release_group(urn).await?
+        } else if urn.entity_type() == "ownershipType" {
+            self.release_ownership_type(urn).await?
         } else {
-            self.release_children(urn).await?
+            self.release_from(urn, released_aspects(urn.entity_type()))
+                .await?
         };
         if !is_released {
             self.deleted_later.insert(urn.clone());
@@ -144,5 +148,15 @@ impl Batch<'_> {
         self.delete_aspects(urn, &names, retire).await?;
         self.created.remove(urn);
         Ok(true)
+    }
+}
+
+/// The aspects that references to an entity of this type are removed from before it is deleted.
+fn released_aspects(entity_type: &str) -> &'static [AspectName] {
+    match entity_type {
+        "application" => &[AspectName::APPLICATIONS, AspectName::APPLICATION_PROPERTIES],
+        "assertion" => &[AspectName::DATA_CONTRACT_PROPERTIES],
+        "dataProduct" => &[AspectName::DATA_PRODUCT_PROPERTIES],
+        _ => child_aspects(entity_type),
     }
 }

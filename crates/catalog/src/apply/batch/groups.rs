@@ -42,4 +42,16 @@ impl Batch<'_> {
         };
         self.release(owner, aspect, edit).await
     }
+
+    /// Removes an ownership type from all owners, who stay. Returns whether none has it any more.
+    pub(super) async fn release_ownership_type(&mut self, kind: &Urn) -> Result<bool, Error> {
+        let aspect = AspectName::OWNERSHIP;
+        let edit = |owned: &Urn| {
+            let kind = kind.clone();
+            Proposal::edit_present::<Ownership, _>(owned.clone(), aspect, move |current, _| {
+                Ok(owners::without_type(current, &kind))
+            })
+        };
+        self.release(kind, aspect, edit).await
+    }
 }

@@ -4,7 +4,6 @@ use docent_model::{AspectName, Registry, Urn};
 use docent_store::AspectKey;
 
 use super::Batch;
-use crate::access::child_aspects;
 use crate::proposal::{Change, Proposal};
 use crate::{ConflictReason, Error};
 
@@ -70,15 +69,9 @@ impl Batch<'_> {
         Ok(is_done)
     }
 
-    /// Moves the children of a container or glossary node to the root: they must not have a parent
-    /// that does not exist, nor be those of another entity of the same name. Returns whether none
-    /// are left.
-    pub(super) async fn release_children(&mut self, parent: &Urn) -> Result<bool, Error> {
-        self.release_from(parent, child_aspects(parent.entity_type()))
-            .await
-    }
-
-    /// Removes all references to an entity from these aspects; returns whether none are left.
+    /// Removes all references to an entity from these aspects; returns whether none are left. So
+    /// the children of a container or glossary node move to the root: they must not have a parent
+    /// that does not exist, nor be those of another entity of the same name.
     pub(super) async fn release_from(
         &mut self,
         target: &Urn,

@@ -110,6 +110,13 @@ impl SearchInput {
         }
     }
 
+    /// Removes the legacy filter on a field, for searches that treat it in their own way.
+    pub(super) fn take_filter(&mut self, field: &str) -> Option<FacetFilter> {
+        let filters = self.filters.as_mut()?;
+        let index = filters.iter().position(|filter| filter.field == field)?;
+        Some(filters.remove(index))
+    }
+
     /// Combines the legacy `filters` and `orFilters`; both must hold.
     pub(super) fn filter(&mut self) -> Result<Filter, Error> {
         let any = self.or_filters.take().unwrap_or_default();

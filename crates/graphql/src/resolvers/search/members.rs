@@ -1,6 +1,7 @@
-//! The members of domains, the contents of containers, the children of glossary nodes, and the runs
-//! of ingestion sources and jobs.
+//! The members of domains, the contents of containers, the children of glossary nodes and data
+//! products, and the runs of ingestion sources and jobs.
 
+use docent_catalog::products::{ENTITY, PARENT};
 use docent_catalog::search::{
     Criterion, Facets, Filter, SearchPage, SearchRequest, SearchResults, Sort, page,
 };
@@ -39,6 +40,15 @@ pub(in super::super) async fn glossary_children(
 ) -> BatchResult {
     let types = ["glossaryTerm", "glossaryNode"];
     children(context, nodes, &arguments, "parentNode", &types).await
+}
+
+/// The data products right below others.
+pub(in super::super) async fn child_products(
+    context: &Context,
+    products: &[EntityView<'_>],
+    arguments: Args<'_>,
+) -> BatchResult {
+    children(context, products, &arguments, PARENT, &[ENTITY]).await
 }
 
 /// The runs of ingestion sources, newest first.

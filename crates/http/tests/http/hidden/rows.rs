@@ -29,6 +29,7 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         ("dataFlow", FLOW, "properties { name }"),
         ("dataJob", JOB, "properties { name }"),
         ("dataProduct", PRODUCT, "properties { name }"),
+        ("application", APPLICATION, "properties { name numAssets }"),
         ("assertion", ASSERTION, "info { type }"),
         ("dataPlatform", "urn:li:dataPlatform:hive", "name"),
         ("entity", COLUMN, "type"),
@@ -82,6 +83,23 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         more("getRootGlossaryNodes", "getRootGlossaryNodes(input: { start: 0, count: 10 }) { total nodes { urn } }".to_owned()),
         more("glossaryNode", format!(
             r#"glossaryNode(urn: "{NODE}") {{ childrenCount {{ termsCount }} glossaryChildrenSearch(input: {{ query: "*" }}) {{ total }} }}"#
+        )),
+        more("getRootDataProducts", "getRootDataProducts(input: {}) { total dataProducts { urn } }".to_owned()),
+        more("bulkEntityDataProducts", format!(
+            r#"bulkEntityDataProducts(input: {{ urns: ["{TABLE}", "{DATASET}"] }}) {{ entities {{ urn dataProductAssociations {{ dataProduct {{ urn }} }} }} }}"#
+        )),
+        more("listDataProductAssets", format!(
+            r#"listDataProductAssets(urn: "{PRODUCT}", input: {{ query: "*" }}) {{ total }}"#
+        )),
+        more("listDataProductAssets", format!(
+            r#"listDataProductAssets(urn: "{SEEN_PRODUCT}", input: {{ query: "*" }}) {{ total searchResults {{ entity {{ urn }} }} }}"#
+        )),
+        more("dataProduct", format!(
+            r#"dataProduct(urn: "{SEEN_PRODUCT}") {{ properties {{ numAssets }} parentDataProducts {{ urn }}
+                entities(input: {{ query: "*" }}) {{ total }} childDataProducts(input: {{ query: "*" }}) {{ total }} }}"#
+        )),
+        more("listApplicationAssets", format!(
+            r#"listApplicationAssets(urn: "{APPLICATION}", input: {{ query: "*" }}) {{ total }}"#
         )),
         more("listQueries", "listQueries(input: { start: 0, count: 10 }) { total }".to_owned()),
         more("listQueries", format!(r#"listQueries(input: {{ datasetUrn: "{TABLE}" }}) {{ total }}"#)),

@@ -29,6 +29,9 @@ pub(super) const CHART: &str = "urn:li:chart:(looker,hush)";
 pub(super) const FLOW: &str = "urn:li:dataFlow:(airflow,hush,PROD)";
 pub(super) const JOB: &str = "urn:li:dataJob:(urn:li:dataFlow:(airflow,hush,PROD),hush)";
 pub(super) const PRODUCT: &str = "urn:li:dataProduct:hush";
+/// Contains what is hidden.
+pub(super) const SEEN_PRODUCT: &str = "urn:li:dataProduct:seen";
+pub(super) const APPLICATION: &str = "urn:li:application:a-1";
 pub(super) const ASSERTION: &str = "urn:li:assertion:hush";
 pub(super) const COLUMN: &str =
     "urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:hive,hush.table,PROD),user_name)";
@@ -45,6 +48,12 @@ pub(super) async fn app(has_hidden: bool) -> (App, String) {
     let term = json!({"definition": "seen", "termSource": "INTERNAL", "customProperties": {}});
     app.ingest(SEEN_TERM, "glossaryTermInfo", &term).await;
     app.ingest(SEEN_TERM, "domains", &json!({"domains": [FINANCE]}))
+        .await;
+    let assets = json!([{"destinationUrn": TABLE}, {"destinationUrn": DATASET}]);
+    let product = json!({"name": "seen", "assets": assets});
+    app.ingest(SEEN_PRODUCT, "dataProductProperties", &product)
+        .await;
+    app.ingest(SEEN_PRODUCT, "domains", &json!({"domains": [FINANCE]}))
         .await;
     let paula = token_of(&app.catalog, PAULA, None).await;
     assign(&app, PAULA, "Proposer").await;
@@ -177,6 +186,16 @@ async fn add_hidden(app: &App, audit: &Value) {
             PRODUCT,
             "dataProductProperties",
             json!({"name": "hush", "customProperties": {}}),
+        ),
+        (
+            APPLICATION,
+            "applicationProperties",
+            json!({"name": "hush"}),
+        ),
+        (
+            TABLE,
+            "applications",
+            json!({"applications": [APPLICATION]}),
         ),
         (
             ASSERTION,
