@@ -4,12 +4,15 @@
 //! may do it ([`authorization`]), outside any transaction. Then one transaction reads the aspects
 //! that the list touches in one call, applies the list in order ([`batch`]), and hands the writes
 //! to the store: at the end, or earlier where an item needs a query that only the store can answer.
-//! An error rolls everything back. Changes of long values are computed outside ([`ahead`]).
+//! An error rolls everything back. Changes of long values are computed outside ([`ahead`]). Lists
+//! whose items are independent are applied in parts ([`each`]).
 
 mod ahead;
 mod authorization;
 mod batch;
+mod each;
 mod json;
+mod list;
 mod prepare;
 mod propose;
 
@@ -19,18 +22,20 @@ use docent_model::Urn;
 use docent_model::aspects::AuditStamp;
 use docent_store::transact;
 
-use crate::access::scope;
+use crate::access::scope::check_writer;
 use crate::long_work::{self, LONG_TEXT_BYTES};
 use crate::privilege::Privilege;
 use crate::proposal::{Privileges, Proposal, Requirement};
 use crate::request_demands::Demands;
 use crate::runs::EntityRollback;
 use crate::view::is_managed_type;
-use crate::{Caller, Catalog, Error, ErrorKind};
+use crate::{Caller, Catalog, Error, ErrorKind, Warning};
 use ahead::Ahead;
 use authorization::{Authorization, Visibility};
 use batch::Batch;
 pub(crate) use batch::account_status::may_change as may_change_account_status;
+pub use each::AppliedItems;
+use list::PreparedList;
 use prepare::Prepared;
 pub(crate) use prepare::about_proposal;
 
@@ -48,6 +53,8 @@ pub struct Applied {
     pub deleted_timeseries_rows: u64,
     /// The entities that [`crate::Change::RollbackRun`] changed.
     pub rolled_back: Vec<EntityRollback>,
+    /// What the client should know about changes that were applied.
+    pub warnings: Vec<Warning>,
     /// One transaction was not enough. What it did is committed.
     unfinished: bool,
 }
@@ -57,6 +64,7 @@ impl Applied {
         self.deleted_rows += part.deleted_rows;
         self.deleted_timeseries_rows += part.deleted_timeseries_rows;
         self.rolled_back.extend(part.rolled_back);
+        self.warnings.extend(part.warnings);
     }
 }
 
@@ -123,7 +131,7 @@ impl Catalog {
         };
         let stamp = AuditStamp::new(caller.actor(), self.now_ms());
         transact(self.store(), move |tx| {
-            let (prepared, stamp) = (Arc::clone(&prepared), stamp.clone());
+            let (prepared, stamp) = (prepared.clone(), stamp.clone());
             let authorization = Arc::clone(&authorization);
             Box::pin(async move { Batch::rehearse(tx, &prepared, &authorization, stamp).await })
         })
@@ -132,15 +140,23 @@ impl Catalog {
 
     async fn apply_all(&self, caller: &Caller, proposals: Vec<Proposal>) -> Result<Applied, Error> {
         let prepared = prepare_all(caller, proposals).await?;
+        self.apply_list(caller, prepared).await
+    }
+
+    async fn apply_list(&self, caller: &Caller, prepared: PreparedList) -> Result<Applied, Error> {
         if prepared.is_empty() {
             return Ok(Applied::default());
         }
-        match self.apply_prepared(caller, &prepared).await {
+        let warnings = prepared.iter().filter_map(|item| item.warning.clone());
+        let warnings: Vec<Warning> = warnings.collect();
+        let mut applied = match self.apply_prepared(caller, &prepared).await {
             Err(denial) if denial.kind() == ErrorKind::Forbidden => {
                 self.propose(caller, prepared, denial).await
             }
             applied => applied,
-        }
+        }?;
+        applied.warnings.extend(warnings);
+        Ok(applied)
     }
 
     /// What is left to decide in the transaction; `None` if the caller may do everything.
@@ -161,7 +177,7 @@ impl Catalog {
     async fn apply_prepared(
         &self,
         caller: &Caller,
-        prepared: &Arc<[Prepared]>,
+        prepared: &PreparedList,
     ) -> Result<Applied, Error> {
         let mut stamp = AuditStamp::new(caller.actor(), self.now_ms());
         let mut ahead = Arc::new(Ahead::on_request());
@@ -174,10 +190,10 @@ impl Catalog {
             let policies = authorization.as_ref().map(|it| it.policies.as_slice());
             let event = self.audit_event(caller, stamp.time, policies.unwrap_or_default());
             let part: Result<Applied, Error> = transact(self.store(), {
-                let (prepared, stamp) = (Arc::clone(prepared), stamp.clone());
+                let (prepared, stamp) = (prepared.clone(), stamp.clone());
                 let ahead = Arc::clone(&ahead);
                 move |tx| {
-                    let (prepared, ahead) = (Arc::clone(&prepared), Arc::clone(&ahead));
+                    let (prepared, ahead) = (prepared.clone(), Arc::clone(&ahead));
                     let authorization = authorization.clone();
                     let (stamp, event) = (stamp.clone(), event.clone());
                     Box::pin(async move {
@@ -219,17 +235,27 @@ impl Catalog {
 }
 
 /// Checks each proposal on its own.
-async fn prepare_all(caller: &Caller, proposals: Vec<Proposal>) -> Result<Arc<[Prepared]>, Error> {
-    scope::check_writer(caller)?;
+async fn prepare_all(caller: &Caller, proposals: Vec<Proposal>) -> Result<PreparedList, Error> {
+    check_writer(caller)?;
+    check_length(&proposals)?;
+    let bytes: usize = proposals.iter().map(Proposal::text_bytes).sum();
+    let check = || {
+        let prepared = proposals.into_iter().map(Prepared::check);
+        prepared
+            .collect::<Result<_, Error>>()
+            .map(PreparedList::new)
+    };
+    long_work::run(bytes > LONG_TEXT_BYTES, check).await
+}
+
+fn check_length(proposals: &[Proposal]) -> Result<(), Error> {
     if proposals.len() > MAX_PROPOSALS {
         return Err(Error::invalid(format!(
             "a list may have at most {MAX_PROPOSALS} changes, and this one has {}: send it in parts",
             proposals.len()
         )));
     }
-    let bytes: usize = proposals.iter().map(Proposal::text_bytes).sum();
-    let check = || proposals.into_iter().map(Prepared::check).collect();
-    long_work::run(bytes > LONG_TEXT_BYTES, check).await
+    Ok(())
 }
 
 /// The entities that the list changes or requires to exist.

@@ -13,6 +13,8 @@ use docent_model::patch::PatchError;
 use docent_model::{AspectName, Urn, UrnError, ValidationError};
 use docent_store::StoreError;
 
+use crate::proposal::Proposal;
+
 /// Boxed, so that a `Result` stays small.
 #[derive(Debug)]
 pub struct Error(Box<Details>);
@@ -97,6 +99,12 @@ impl ErrorSubject {
         Self::default().with_urn(urn.as_str())
     }
 
+    pub(crate) fn of(proposal: &Proposal) -> Self {
+        Self::entity(&proposal.urn)
+            .with_aspect(proposal.change.aspect())
+            .at(proposal.position)
+    }
+
     #[must_use]
     pub fn at(mut self, position: Option<usize>) -> Self {
         self.position = position;
@@ -113,6 +121,28 @@ impl ErrorSubject {
     pub fn with_aspect(mut self, aspect: Option<AspectName>) -> Self {
         self.aspect = aspect.map(|aspect| aspect.to_string());
         self
+    }
+}
+
+/// What a client should know about a change that was accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    pub subject: ErrorSubject,
+    message: String,
+}
+
+impl Warning {
+    pub(crate) fn about(proposal: &Proposal, message: impl Into<String>) -> Self {
+        Self {
+            subject: ErrorSubject::of(proposal),
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.subject, self.message)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::apply::{about_proposal, may_change_account_status};
 use crate::conditions::free_keys;
 use crate::people::USER_MANAGERS;
 use crate::proposal::Requirement;
-use crate::{Applied, Caller, Catalog, Error, Proposal, invitations, tokens};
+use crate::{Applied, AppliedItems, Caller, Catalog, Error, Proposal, invitations, tokens};
 
 impl Catalog {
     /// Applies proposals that came from outside, all or none. Rejects aspects that only our own use
@@ -19,7 +19,51 @@ impl Catalog {
         caller: &Caller,
         mut proposals: Vec<Proposal>,
     ) -> Result<Applied, Error> {
+        let accounts = self.account_guard(caller, &mut proposals).await?;
+        for proposal in &mut proposals {
+            if let Err(error) = accounts.check(caller, proposal) {
+                return self.audited(caller, Err(error)).await;
+            }
+        }
+        free_keys(&mut proposals);
+        self.apply(caller, proposals).await
+    }
+
+    /// Like [`Catalog::ingest`], but rejects only the proposals that fail.
+    pub async fn ingest_each(
+        &self,
+        caller: &Caller,
+        mut proposals: Vec<Proposal>,
+    ) -> Result<AppliedItems, Error> {
+        let accounts = self.account_guard(caller, &mut proposals).await?;
+        let mut accepted = Vec::with_capacity(proposals.len());
+        let mut rejected = Vec::new();
+        for mut proposal in proposals {
+            match accounts.check(caller, &mut proposal) {
+                Ok(()) => accepted.push(proposal),
+                Err(error) => {
+                    let denied = self.audited::<Applied>(caller, Err(error)).await;
+                    rejected.extend(denied.err());
+                }
+            }
+        }
+        free_keys(&mut accepted);
+        let mut items = self.apply_each(caller, accepted).await?;
+        items.rejected.append(&mut rejected);
+        items.rejected.sort_by_key(|it| it.subject().position);
+        Ok(items)
+    }
+
+    /// Numbers the proposals of a list, and reads what [`AccountGuard::check`] needs.
+    async fn account_guard(
+        &self,
+        caller: &Caller,
+        proposals: &mut [Proposal],
+    ) -> Result<AccountGuard, Error> {
         let many = proposals.len() > 1;
+        for (at, proposal) in proposals.iter_mut().enumerate() {
+            proposal.position = proposal.position.or(many.then_some(at));
+        }
         let manages_users = self.is_allowed(caller, USER_MANAGERS, None).await?;
         let granted = if manages_users {
             HashSet::new()
@@ -28,20 +72,10 @@ impl Catalog {
             let users: Vec<Urn> = changes.map(|it| it.urn.clone()).collect();
             self.granted_by_others(&users).await?
         };
-        for (at, proposal) in proposals.iter_mut().enumerate() {
-            proposal.position = proposal.position.or(many.then_some(at));
-            if let Err(error) = check_not_reserved(caller, proposal) {
-                let error = about_proposal(error, proposal);
-                return self.audited(caller, Err(error)).await;
-            }
-            if !manages_users && may_change_account_status(proposal) {
-                let has_grants = granted.contains(&proposal.urn);
-                let unchanged = Requirement::AccountStatusUnchanged { has_grants };
-                proposal.requirements.push(unchanged);
-            }
-        }
-        free_keys(&mut proposals);
-        self.apply(caller, proposals).await
+        Ok(AccountGuard {
+            manages_users,
+            granted,
+        })
     }
 
     /// The reason why clients cannot write an aspect of an entity, if there is one. Only our own
@@ -74,6 +108,27 @@ impl Catalog {
         let is_internal =
             registry.entity(entity_type).is_none() && registry.stored_entity(entity_type).is_some();
         is_internal.then(|| format!("{urn} cannot be written directly"))
+    }
+}
+
+/// Whether a client's proposals may change the status of accounts.
+struct AccountGuard {
+    manages_users: bool,
+    /// Users who have rights through others.
+    granted: HashSet<Urn>,
+}
+
+impl AccountGuard {
+    /// Rejects a proposal for a reserved aspect, and forbids one to change an account's status
+    /// where the caller may not.
+    fn check(&self, caller: &Caller, proposal: &mut Proposal) -> Result<(), Error> {
+        check_not_reserved(caller, proposal).map_err(|error| about_proposal(error, proposal))?;
+        if !self.manages_users && may_change_account_status(proposal) {
+            let has_grants = self.granted.contains(&proposal.urn);
+            let unchanged = Requirement::AccountStatusUnchanged { has_grants };
+            proposal.requirements.push(unchanged);
+        }
+        Ok(())
     }
 }
 

@@ -92,7 +92,7 @@ use docent_search::Search;
 use docent_store::Store;
 use tokio::sync::Semaphore;
 
-pub use apply::{Applied, MAX_PROPOSALS};
+pub use apply::{Applied, AppliedItems, MAX_PROPOSALS};
 pub use caller::Caller;
 pub use conditions::Conditions;
 pub use docent_model::aspects::SYSTEM_ACTOR;
@@ -101,7 +101,7 @@ pub use docent_store::{
     EntityAspects, ListPage, LogicalVersion, PointRange, ReadReply, ReadRequest, RelatedEntity,
     RowVersion, StoredAspect,
 };
-pub use error::{ConflictReason, Error, ErrorKind, ErrorSubject};
+pub use error::{ConflictReason, Error, ErrorKind, ErrorSubject, Warning};
 pub use ids::{Ids, RandomIds};
 pub use loaded_memory::{LoadError, LoadedBytes};
 pub use proposal::{Change, MISSING_VERSION, Proposal, Requirement};

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use std::fmt;
 
 use docent_catalog::{Error, ErrorKind};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A request that failed, with its status.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub(crate) struct ErrorResponse {
     message: String,
     /// When to try again, in seconds.
     retry_after_s: Option<i64>,
+    /// The items of a list that were rejected.
+    failures: Vec<Value>,
 }
 
 impl ErrorResponse {
@@ -26,7 +28,32 @@ impl ErrorResponse {
             title: None,
             message: message.into(),
             retry_after_s: (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1),
+            failures: Vec::new(),
         }
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Keeps the status and the title if both responses have the same.
+    pub(crate) fn with_common_status(self, other: Self) -> Self {
+        if self.status == other.status && self.title == other.title {
+            return self;
+        }
+        Self::bad_request(self.message)
+    }
+
+    /// The same status for a list of which some items were rejected.
+    #[must_use]
+    pub(crate) fn with_failures(mut self, message: String, failures: Vec<Value>) -> Self {
+        self.message = message;
+        self.failures = failures;
+        self
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -114,13 +141,16 @@ fn status(kind: ErrorKind) -> StatusCode {
 
 impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
-        let body = Json(json!({
+        let mut body = json!({
             "exceptionClass": "com.linkedin.restli.server.RestLiServiceException",
             "error": self.title.as_deref().or(self.status.canonical_reason()),
             "message": self.message,
             "status": self.status.as_u16(),
-        }));
-        let mut response = (self.status, body).into_response();
+        });
+        if !self.failures.is_empty() {
+            body["failures"] = Value::Array(self.failures);
+        }
+        let mut response = (self.status, Json(body)).into_response();
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after_s {
             headers.insert(header::RETRY_AFTER, seconds.into());

@@ -7,6 +7,7 @@
 //! - [`restli`]: the endpoints of DataHub's ingestion clients
 //! - [`openapi`]: the endpoints of DataHub's OpenAPI
 //! - [`wire`]: body helpers that both of these use
+//! - [`items`]: lists of which some items are rejected
 //! - [`trace`]: trace ids of writes
 //! - [`status`]: health and configuration, without authentication
 //! - [`sign_in`]: sign-in and sign-out
@@ -42,6 +43,7 @@ mod deadline;
 mod error;
 mod filter;
 mod graphql;
+mod items;
 mod memory;
 mod openapi;
 mod origin;

@@ -55,7 +55,7 @@ use super::authorization::{Authorization, Visibility};
 use super::prepare::{Payload, Prepared, about_proposal};
 use crate::access::DeletedGrantees;
 use crate::proposal::{Change, Edit, Proposal};
-use crate::{ConflictReason, Error, external_record, hooks, long_work};
+use crate::{ConflictReason, Error, Warning, external_record, hooks, long_work};
 
 pub(super) struct Batch<'t> {
     tx: &'t mut dyn Transaction,
@@ -320,6 +320,7 @@ impl<'t> Batch<'t> {
             Change::Create { aspect, .. } => {
                 if *aspect != item.entity.key_aspect && self.get(urn, *aspect).await?.is_some() {
                     if item.proposal.skip_existing {
+                        self.warn(item, "not written, because the aspect already exists");
                         return Ok(());
                     }
                     let message = format!(
@@ -332,6 +333,7 @@ impl<'t> Batch<'t> {
             Change::CreateEntity { aspect, .. } => {
                 if self.exists(urn, item.entity).await? && !self.created.contains(urn) {
                     if item.proposal.skip_existing {
+                        self.warn(item, "not written, because the entity already exists");
                         return Ok(());
                     }
                     let message = format!(
@@ -390,6 +392,11 @@ impl<'t> Batch<'t> {
                 Ok(())
             }
         }
+    }
+
+    fn warn(&mut self, item: &Prepared, message: &str) {
+        let warning = Warning::about(&item.proposal, message);
+        self.applied.warnings.push(warning);
     }
 
     /// A whole aspect, written directly.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::json;
 use crate::proposal::{Change, Proposal, Requirement};
-use crate::{Catalog, Error, ErrorSubject, redaction};
+use crate::{Catalog, Error, ErrorSubject, Warning, redaction};
 
 /// A proposal with a valid URN, aspect and payload.
 #[derive(Debug)]
@@ -17,6 +17,7 @@ pub(super) struct Prepared {
     pub(super) entity: &'static EntitySpec,
     /// The payload of a direct write.
     pub(super) payload: Option<Payload>,
+    pub(super) warning: Option<Warning>,
 }
 
 /// A valid value of an aspect. Its text and the rows derived from it are made at most once, when
@@ -84,10 +85,12 @@ impl Prepared {
     pub(super) fn check(mut proposal: Proposal) -> Result<Self, Error> {
         let checked = Self::parts(&mut proposal);
         let (entity, payload) = checked.map_err(|error| about_proposal(error, &proposal))?;
+        let warning = key_warning(&proposal, entity, payload.as_ref());
         Ok(Self {
             proposal,
             entity,
             payload,
+            warning,
         })
     }
 
@@ -104,15 +107,6 @@ impl Prepared {
                 let payload = Payload::parse(entity, *aspect, std::mem::take(text))?;
                 // Derived here, while no other writer waits for the transaction.
                 payload.derived(&AspectKey::new(&proposal.urn, *aspect));
-                if *aspect == entity.key_aspect
-                    && registry.key_aspect_value(&proposal.urn).as_ref() != Some(&payload.value)
-                {
-                    let message = format!(
-                        "the {aspect} aspect does not match the URN {}",
-                        proposal.urn
-                    );
-                    return Err(Error::invalid_aspect(message).naming(&proposal.urn));
-                }
                 Some(payload)
             }
             Change::Patch { aspect, .. } => {
@@ -135,6 +129,20 @@ impl Prepared {
         check_versioned(proposal)?;
         Ok((entity, payload))
     }
+}
+
+/// Some connectors send a key aspect that says something else than the URN, and DataHub accepts it.
+/// What is stored follows from the URN.
+fn key_warning(
+    proposal: &Proposal,
+    entity: &EntitySpec,
+    payload: Option<&Payload>,
+) -> Option<Warning> {
+    let aspect = proposal.change.aspect()?;
+    let sent = &payload.filter(|_| aspect == entity.key_aspect)?.value;
+    let key = Registry::get().key_aspect_value(&proposal.urn)?;
+    let message = format!("the value differs from the URN, so this is stored: {key}");
+    (key != *sent).then(|| Warning::about(proposal, message))
 }
 
 fn check_patchable(aspect: AspectName, entity: &EntitySpec) -> Result<(), Error> {
@@ -176,8 +184,5 @@ pub(crate) fn about_proposal(error: Error, proposal: &Proposal) -> Error {
     if error.subject().position.is_some() {
         return error;
     }
-    let subject = ErrorSubject::entity(&proposal.urn)
-        .with_aspect(proposal.change.aspect())
-        .at(proposal.position);
-    error.about(subject)
+    error.about(ErrorSubject::of(proposal))
 }

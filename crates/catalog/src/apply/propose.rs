@@ -13,6 +13,7 @@ use docent_store::{AspectKey, ReadRequest, transact};
 use super::Applied;
 use super::authorization::{self, Visibility};
 use super::batch::Batch;
+use super::list::PreparedList;
 use super::prepare::{Prepared, about_proposal};
 use crate::access::{Grant, denied};
 use crate::action_requests::{self, MAX_CHANGES, ProposedChange, is_proposable_type};
@@ -25,7 +26,7 @@ impl Catalog {
     pub(super) async fn propose(
         &self,
         caller: &Caller,
-        prepared: Arc<[Prepared]>,
+        prepared: PreparedList,
         denial: Error,
     ) -> Result<Applied, Error> {
         if denial.kind() != ErrorKind::Forbidden
@@ -54,7 +55,7 @@ impl Catalog {
         let stored = request.clone();
         let event = self.audit_event(caller, stamp.time, &[]);
         let is_change = transact(self.store(), move |tx| {
-            let (prepared, stamp) = (Arc::clone(&prepared), stamp.clone());
+            let (prepared, stamp) = (prepared.clone(), stamp.clone());
             let (request, event) = (stored.clone(), event.clone());
             let visibility = Arc::clone(&visibility);
             Box::pin(async move {

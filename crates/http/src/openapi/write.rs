@@ -1,7 +1,7 @@
 //! `POST`, `PATCH` and `DELETE` under `/openapi/v3/entity/`.
 //!
-//! A request is one list of proposals, which is applied atomically before the response. `async`
-//! only changes the status of the response, which clients check.
+//! A request is one list of proposals, which is applied before the response. Those of an
+//! asynchronous request are independent ([`crate::items`]), and its response has another status.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
-use docent_catalog::{AspectKey, Caller, Change, Conditions, ErrorSubject, Proposal};
+use docent_catalog::{AspectKey, Caller, Change, Conditions, ErrorSubject, Proposal, Warning};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, SystemMetadata, Urn};
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,7 @@ use crate::auth::Authenticated;
 use crate::body::JsonBody;
 use crate::conditions::{Conditional, with_item_headers};
 use crate::error::ErrorResponse;
+use crate::items::{RejectedItem, is_atomic, rejection, with_warnings};
 use crate::query::{Parameters, Path};
 use crate::reply_budget::{AspectReply, READ_CHUNK, ReplyBudget};
 use crate::wire::{Items, check_aspect, parse_aspect, parse_like, reply, system_metadata};
@@ -231,31 +232,36 @@ async fn write_entities(
 ) -> Result<Response, ErrorResponse> {
     let kind = Kind::parse(kind)?;
     let status = status(parameters, true)?;
+    let is_atomic = is_atomic(parameters, status == StatusCode::ACCEPTED)?;
     let with_system_metadata = parameters.flag("systemMetadata")?;
     let is_long = bytes.len() > LONG_TEXT_BYTES;
     let mut budget = ReplyBudget::new(state.reply_memory());
+    let mut list = ProposalList::default();
     if let Kind::Of(_) = kind {
         let Items(entities): Items<WireEntity> =
             parse_like(bytes, "[{\"urn\": …, \"status\": {\"value\": {…}}}]").await?;
-        let translate = || options.proposals(kind, entities);
-        let proposals = long_work::run(is_long, translate).await?;
-        let keys = write(state, caller, proposals).await?;
+        let translate = || options.proposals(kind, entities, &mut list);
+        long_work::run(is_long, translate).await;
+        let (keys, warnings) = list.write(state, caller, is_atomic).await?;
         let written = written(state, &keys, with_system_metadata, &mut budget).await?;
         let build = |_: &mut ReplyBudget<'_>| (status, axum::Json(written)).into_response();
-        return Ok(budget.build(build).await);
+        return Ok(with_warnings(budget.build(build).await, &warnings));
     }
     let example = "{\"dataset\": [{\"urn\": …, \"status\": {\"value\": {…}}}]}";
     let groups: BTreeMap<String, Items<WireEntity>> = parse_like(bytes, example).await?;
-    let mut proposals = Vec::new();
     let mut counts = Vec::with_capacity(groups.len());
     for (name, Items(entities)) in groups {
-        let translate = || Kind::parse(&name).and_then(|kind| options.proposals(kind, entities));
-        let of_kind = long_work::run(is_long, translate).await;
-        let of_kind = of_kind.map_err(|error| error.about(&name))?;
-        counts.push((name, of_kind.len()));
-        proposals.extend(of_kind);
+        let kind = Kind::parse(&name).map_err(|error| error.about(&name))?;
+        let before = list.proposals.len();
+        let failed_before = list.rejected.len();
+        let translate = || options.proposals(kind, entities, &mut list);
+        long_work::run(is_long, translate).await;
+        let rejected = list.rejected.split_off(failed_before).into_iter();
+        list.rejected
+            .extend(rejected.map(|item| item.in_group(&name)));
+        counts.push((name, list.proposals.len() - before));
     }
-    let keys = write(state, caller, proposals).await?;
+    let (keys, warnings) = list.write(state, caller, is_atomic).await?;
     let mut rest = keys.as_slice();
     let mut reply = BTreeMap::new();
     for (name, count) in counts {
@@ -265,7 +271,43 @@ async fn write_entities(
         reply.insert(name, written);
     }
     let build = |_: &mut ReplyBudget<'_>| (status, axum::Json(reply)).into_response();
-    Ok(budget.build(build).await)
+    Ok(with_warnings(budget.build(build).await, &warnings))
+}
+
+/// The items of a request, each an aspect of an entity.
+#[derive(Default)]
+struct ProposalList {
+    proposals: Vec<(Proposal, AspectName)>,
+    rejected: Vec<RejectedItem>,
+}
+
+impl ProposalList {
+    /// Writes all proposals, and returns the keys of their aspects. Fails if any item is rejected;
+    /// the others are written nevertheless, unless the list is atomic.
+    async fn write(
+        mut self,
+        state: &AppState,
+        caller: &Caller,
+        is_atomic: bool,
+    ) -> Result<(Vec<AspectKey>, Vec<Warning>), ErrorResponse> {
+        if is_atomic {
+            if !self.rejected.is_empty() {
+                return Err(self.rejected.remove(0).into_response());
+            }
+            return write(state, caller, self.proposals).await;
+        }
+        let total = self.proposals.len() + self.rejected.len();
+        let (proposals, keys) = with_keys(self.proposals);
+        let written = state.catalog().ingest_each(caller, proposals).await;
+        let written = written.map_err(error_response)?;
+        let rejected = written.rejected.into_iter();
+        let rejected = rejected.map(|error| RejectedItem::of(error, error_response));
+        self.rejected.extend(rejected);
+        if self.rejected.is_empty() {
+            return Ok((keys, written.applied.warnings));
+        }
+        Err(rejection(total, self.rejected))
+    }
 }
 
 async fn write_aspect(
@@ -277,46 +319,39 @@ async fn write_aspect(
 ) -> Result<Response, ErrorResponse> {
     let status = status(parameters, false)?;
     let with_system_metadata = parameters.flag("systemMetadata")?;
-    let keys = write(state, caller, vec![(proposal, aspect)]).await?;
+    let (keys, warnings) = write(state, caller, vec![(proposal, aspect)]).await?;
     let mut budget = ReplyBudget::new(state.reply_memory());
     let mut written = written(state, &keys, with_system_metadata, &mut budget).await?;
     let build = |_: &mut ReplyBudget<'_>| (status, axum::Json(written.pop())).into_response();
-    Ok(budget.build(build).await)
+    Ok(with_warnings(budget.build(build).await, &warnings))
 }
 
 impl WriteOptions<'_> {
-    /// The proposals for a list of entities, each with its aspect.
-    fn proposals(
-        &self,
-        kind: Kind,
-        entities: Vec<WireEntity>,
-    ) -> Result<Vec<(Proposal, AspectName)>, ErrorResponse> {
-        let mut proposals = Vec::with_capacity(entities.len());
+    /// Adds the proposals for a list of entities, each with its aspect.
+    fn proposals(&self, kind: Kind, entities: Vec<WireEntity>, list: &mut ProposalList) {
         for (position, entity) in entities.into_iter().enumerate() {
-            let from = proposals.len();
-            self.entity(kind, position, entity, &mut proposals)?;
-            for (proposal, _) in &mut proposals[from..] {
-                proposal.position = Some(position);
+            let item = ErrorSubject::item(position);
+            if let Err(error) = self.entity(kind, &item, entity, list) {
+                list.rejected.push(RejectedItem::new(item, error));
             }
         }
-        Ok(proposals)
     }
 
+    /// Adds the proposals for the aspects of one entity.
     fn entity(
         &self,
         kind: Kind,
-        position: usize,
+        item: &ErrorSubject,
         mut entity: WireEntity,
-        proposals: &mut Vec<(Proposal, AspectName)>,
+        list: &mut ProposalList,
     ) -> Result<(), ErrorResponse> {
-        let item = ErrorSubject::item(position);
-        let invalid = |message: &str| ErrorResponse::bad_request(message).about(&item);
+        let invalid = |message: &str| ErrorResponse::bad_request(message).about(item);
         let urn = entity.remove("urn");
         let urn = urn.ok_or_else(|| invalid("it has no 'urn'"))?;
         let urn: String =
             serde_json::from_str(urn.get()).map_err(|_| invalid("its 'urn' is not a string"))?;
-        let urn = kind.urn(&urn).map_err(|error| error.about(&item))?;
-        let subject = item.with_urn(urn.as_str());
+        let urn = kind.urn(&urn).map_err(|error| error.about(item))?;
+        let subject = item.clone().with_urn(urn.as_str());
         if entity.is_empty() {
             return Err(ErrorResponse::bad_request("it has no aspects").about(subject));
         }
@@ -326,20 +361,37 @@ impl WriteOptions<'_> {
                 aspect: Some(name.clone()),
                 ..subject.clone()
             };
-            let about = |error: ErrorResponse| error.about(&subject);
-            let aspect_name = parse_aspect(&name).map_err(|error| about(error.into()))?;
-            if let Some(other) = names.insert(aspect_name, name.clone()) {
-                return Err(about(ErrorResponse::bad_request(format!(
-                    "the aspect occurs twice, also as '{other}': send it once"
-                ))));
+            match self.aspect(&urn, &name, &aspect, &mut names) {
+                Ok((mut proposal, aspect)) => {
+                    proposal.position = item.position;
+                    list.proposals.push((proposal, aspect));
+                }
+                Err(error) => {
+                    let error = error.about(&subject);
+                    list.rejected.push(RejectedItem::new(subject, error));
+                }
             }
-            check_aspect(&urn, aspect_name).map_err(|error| about(error.into()))?;
-            let wire: WireAspect = serde_json::from_str(aspect.get())
-                .map_err(|error| about(ErrorResponse::bad_request(error.to_string())))?;
-            let proposal = self.proposal(&urn, aspect_name, wire).map_err(about)?;
-            proposals.push((proposal, aspect_name));
         }
         Ok(())
+    }
+
+    fn aspect(
+        &self,
+        urn: &Urn,
+        name: &str,
+        aspect: &RawValue,
+        names: &mut HashMap<AspectName, String>,
+    ) -> Result<(Proposal, AspectName), ErrorResponse> {
+        let aspect_name = parse_aspect(name)?;
+        if let Some(other) = names.insert(aspect_name, name.to_owned()) {
+            return Err(ErrorResponse::bad_request(format!(
+                "the aspect occurs twice, also as '{other}': send it once"
+            )));
+        }
+        check_aspect(urn, aspect_name)?;
+        let wire: WireAspect = serde_json::from_str(aspect.get())
+            .map_err(|error| ErrorResponse::bad_request(error.to_string()))?;
+        Ok((self.proposal(urn, aspect_name, wire)?, aspect_name))
     }
 
     fn proposal(
@@ -380,22 +432,26 @@ impl WriteOptions<'_> {
     }
 }
 
-/// Applies the proposals and returns the keys of their aspects.
+/// Applies the proposals, all or none, and returns the keys of their aspects.
 async fn write(
     state: &AppState,
     caller: &Caller,
     proposals: Vec<(Proposal, AspectName)>,
-) -> Result<Vec<AspectKey>, ErrorResponse> {
-    let (proposals, keys): (Vec<Proposal>, Vec<AspectKey>) = proposals
-        .into_iter()
+) -> Result<(Vec<AspectKey>, Vec<Warning>), ErrorResponse> {
+    let (proposals, keys) = with_keys(proposals);
+    let ingested = state.catalog().ingest(caller, proposals).await;
+    let applied = ingested.map_err(error_response)?;
+    Ok((keys, applied.warnings))
+}
+
+fn with_keys(proposals: Vec<(Proposal, AspectName)>) -> (Vec<Proposal>, Vec<AspectKey>) {
+    let proposals = proposals.into_iter();
+    proposals
         .map(|(proposal, aspect)| {
             let key = AspectKey::new(&proposal.urn, aspect);
             (proposal, key)
         })
-        .unzip();
-    let ingested = state.catalog().ingest(caller, proposals).await;
-    ingested.map_err(error_response)?;
-    Ok(keys)
+        .unzip()
 }
 
 /// The aspects after the write, without duplicates, grouped by adjacent entity. Aspects that exceed

@@ -17,7 +17,7 @@ use crate::auth::Authenticated;
 use crate::body::JsonBody;
 use crate::conditions::Conditional;
 use crate::error::ErrorResponse;
-use crate::query::Query;
+use crate::query::{Parameters, Query};
 use crate::reply_budget::ReplyBudget;
 use crate::wire::{check_not_secret, parse, parse_aspect, reply, urn_in_path};
 
@@ -38,6 +38,7 @@ struct Reply {
 pub(crate) async fn act(
     Authenticated { state, caller }: Authenticated,
     Query(Action { action }): Query<Action>,
+    parameters: Parameters,
     conditions: Result<Conditional, ErrorResponse>,
     JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
@@ -46,7 +47,12 @@ pub(crate) async fn act(
         Some("getCount") => count(&state, &bytes).await,
         action => {
             let Conditional(conditions) = conditions?;
-            proposals::ingest(&state, &caller, action, &conditions, &bytes).await
+            let request = proposals::Request {
+                action,
+                parameters: &parameters,
+                conditions: &conditions,
+            };
+            proposals::ingest(&state, &caller, request, &bytes).await
         }
     }
 }

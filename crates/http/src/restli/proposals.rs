@@ -1,19 +1,22 @@
 //! `POST /aspects?action=ingestProposal` and `ingestProposalBatch`: writes aspects by change
-//! proposals.
+//! proposals. Those of an asynchronous batch are independent, unless the client sends
+//! `atomic=true`.
 
 use std::sync::Arc;
 
 use axum::response::Response;
 use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
-use docent_catalog::{Caller, Change, Conditions, Error, ErrorSubject, Proposal};
+use docent_catalog::{Caller, Change, Conditions, Error, ErrorSubject, Proposal, Warning};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, SystemMetadata, Urn};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 use crate::AppState;
 use crate::conditions::with_item_headers;
 use crate::error::ErrorResponse;
+use crate::items::{RejectedItem, is_atomic, rejection, with_warnings};
+use crate::query::Parameters;
 use crate::wire::{Items, parse, parse_aspect, parse_urn, reply, system_metadata};
 
 /// A change proposal of a client. Unknown members are ignored.
@@ -64,24 +67,50 @@ const JSON_PATCH: &str = "application/json-patch+json";
 #[serde(expecting = "an object with proposal")]
 struct IngestInput {
     proposal: WireProposal,
+    #[serde(default, rename = "async", deserialize_with = "flag")]
+    is_async: bool,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object with proposals")]
 struct BatchInput {
     proposals: Items<WireProposal>,
+    #[serde(default, rename = "async", deserialize_with = "flag")]
+    is_async: bool,
 }
 
-pub(crate) async fn ingest(
+/// A flag, which clients send as a string.
+fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let is_true = |text: &str| text.eq_ignore_ascii_case("true");
+    Ok(value
+        .as_bool()
+        .unwrap_or(value.as_str().is_some_and(is_true)))
+}
+
+/// What applies to all proposals of a request.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'a> {
+    pub(super) action: Option<&'a str>,
+    pub(super) parameters: &'a Parameters,
+    pub(super) conditions: &'a Conditions,
+}
+
+pub(super) async fn ingest(
     state: &AppState,
     caller: &Caller,
-    action: Option<&str>,
-    conditions: &Conditions,
+    request: Request<'_>,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let (proposals, many) = match action {
-        Some("ingestProposal") => (vec![parse::<IngestInput>(bytes).await?.proposal], false),
-        Some("ingestProposalBatch") => (parse::<BatchInput>(bytes).await?.proposals.0, true),
+    let (proposals, is_async, many) = match request.action {
+        Some("ingestProposal") => {
+            let input: IngestInput = parse(bytes).await?;
+            (vec![input.proposal], input.is_async, false)
+        }
+        Some("ingestProposalBatch") => {
+            let input: BatchInput = parse(bytes).await?;
+            (input.proposals.0, input.is_async, true)
+        }
         other => {
             return Err(ErrorResponse::bad_request(format!(
                 "/aspects has no action '{}'; it has 'ingestProposal', 'ingestProposalBatch', \
@@ -90,21 +119,54 @@ pub(crate) async fn ingest(
             )));
         }
     };
+    let total = proposals.len();
     let translate_all = || {
         let translated = proposals.into_iter().enumerate();
         let translated = translated.map(|(position, proposal)| {
             let position = many.then_some(position);
-            translate(proposal, conditions, position)
+            let mut proposal = translate(proposal, request.conditions, position)?;
+            // DataHub accepts asynchronous requests before it looks.
+            proposal.skip_existing |= is_async;
+            Ok(proposal)
         });
-        translated.collect::<Result<Vec<_>, _>>()
+        translated.collect::<Vec<Result<Proposal, Error>>>()
     };
     let is_long = bytes.len() > LONG_TEXT_BYTES;
-    let proposals = long_work::run(is_long, translate_all)
-        .await
-        .map_err(ErrorResponse::with_subject)?;
-    let written = state.catalog().ingest(caller, proposals).await;
-    written.map_err(ErrorResponse::with_subject)?;
-    Ok(reply(&json!({"value": "success"})))
+    let translated = long_work::run(is_long, translate_all).await;
+    let catalog = state.catalog();
+    if is_atomic(request.parameters, is_async)? {
+        let proposals: Result<Vec<Proposal>, Error> = translated.into_iter().collect();
+        let proposals = proposals.map_err(ErrorResponse::with_subject)?;
+        let written = catalog.ingest(caller, proposals).await;
+        let written = written.map_err(ErrorResponse::with_subject)?;
+        return Ok(success(&written.warnings));
+    }
+    let mut proposals = Vec::with_capacity(total);
+    let mut rejected = Vec::new();
+    for one in translated {
+        match one {
+            Ok(proposal) => proposals.push(proposal),
+            Err(error) => rejected.push(error),
+        }
+    }
+    let written = catalog.ingest_each(caller, proposals).await;
+    let written = written.map_err(ErrorResponse::with_subject)?;
+    rejected.extend(written.rejected);
+    if rejected.is_empty() {
+        return Ok(success(&written.applied.warnings));
+    }
+    let rejected = rejected.into_iter();
+    let rejected = rejected.map(|error| RejectedItem::of(error, ErrorResponse::with_subject));
+    Err(rejection(total, rejected.collect()))
+}
+
+fn success(warnings: &[Warning]) -> Response {
+    let mut body = json!({"value": "success"});
+    if !warnings.is_empty() {
+        let texts = warnings.iter().map(ToString::to_string);
+        body["warnings"] = texts.collect();
+    }
+    with_warnings(reply(&body), warnings)
 }
 
 fn translate(
