@@ -47,7 +47,8 @@ pub struct CustomAssertion {
 const ASSERTION_EDITORS: &[Privilege] = &[EDIT_ENTITY_ASSERTIONS, EDIT_ENTITY];
 
 impl Catalog {
-    /// Stores an assertion; without a URN as a new one. User edits of an existing one stay.
+    /// Stores an assertion; without a URN as a new one. User edits of an existing one stay. The
+    /// asset may be missing: tools report their checks before a connector has reported the table.
     pub async fn upsert_custom_assertion(
         &self,
         caller: &Caller,
@@ -59,7 +60,6 @@ impl Catalog {
         let entity = assertion.entity.clone();
         let stored_asset = self.authorize_stored(caller, &urn).await?;
         let stored_assets = stored_asset.clone().into_iter();
-        let missing = format!("Failed to update {urn}. The entity {entity} does not exist.");
         let platform = assertion.platform.clone();
         let custom = custom(&assertion)?;
         let info = Proposal::edit(urn.clone(), AspectName::ASSERTION_INFO, {
@@ -91,7 +91,7 @@ impl Catalog {
         });
         self.authorize(caller, ASSERTION_EDITORS, Some(&entity))
             .await?;
-        let mut proposals = vec![info.requires_existing(&entity, missing)];
+        let mut proposals = vec![info];
         if let Some(platform) = platform {
             platform.expect_type("dataPlatform")?;
             let value = json!({ "platform": platform }).to_string();

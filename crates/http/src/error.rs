@@ -8,6 +8,9 @@ use std::fmt;
 use docent_catalog::{Error, ErrorKind};
 use serde_json::{Value, json};
 
+use crate::auth::Authenticated;
+use crate::page::is_protected;
+
 /// A request that failed, with its status.
 #[derive(Debug)]
 pub(crate) struct ErrorResponse {
@@ -163,8 +166,17 @@ impl IntoResponse for ErrorResponse {
     }
 }
 
-/// Needs no token: the public OpenAPI document lists the methods.
-pub(crate) async fn method_not_allowed(method: Method, uri: Uri) -> ErrorResponse {
+/// Where every method needs a token, a request without one gets 401, like DataHub's clients expect.
+pub(crate) async fn method_not_allowed(
+    method: Method,
+    uri: Uri,
+    caller: Result<Authenticated, ErrorResponse>,
+) -> ErrorResponse {
+    if let Err(error) = caller
+        && is_protected(uri.path())
+    {
+        return error;
+    }
     let message = format!("{} does not take {method} requests.", uri.path());
     let error = ErrorResponse::new(StatusCode::METHOD_NOT_ALLOWED, message);
     // Also under the base paths of DataHub's clients.

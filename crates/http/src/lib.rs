@@ -292,6 +292,7 @@ fn routes(state: &AppState) -> Router<AppState> {
 /// The routes that need no authentication, except for one's own password.
 fn status_and_sign_in() -> Router<AppState> {
     Router::new()
+        .route("/admin", get(status::health))
         .route("/config", get(status::config))
         .route("/health", get(status::health))
         .route("/health/live", get(status::live))

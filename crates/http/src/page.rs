@@ -15,12 +15,12 @@ use axum::routing::get;
 use axum::{Extension, Router};
 use docent_page::File;
 
-use crate::AppState;
 use crate::accept::weight;
 use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
 use crate::query::Path;
 use crate::reply_budget::SharedReply;
+use crate::{AppState, BASES};
 
 /// Routes that the page handles in the browser.
 const PAGE_ROUTES: [&str; 12] = [
@@ -38,8 +38,9 @@ const PAGE_ROUTES: [&str; 12] = [
     "/graphiql",
 ];
 
-/// First path segments of the API. Unknown paths below them get an API error, never the page.
-const API_PREFIXES: [&str; 20] = [
+/// First path segments of the API. Unknown paths below them get an API error, never the page. All
+/// methods of the first ones need a token.
+const API_PREFIXES: [&str; 21] = [
     "api",
     "gms",
     "openapi",
@@ -50,6 +51,7 @@ const API_PREFIXES: [&str; 20] = [
     "runs",
     "usageStats",
     "operations",
+    "admin",
     "config",
     "health",
     "logIn",
@@ -61,6 +63,9 @@ const API_PREFIXES: [&str; 20] = [
     "callback",
     "assets",
 ];
+
+/// How many of [`API_PREFIXES`] are only for callers with a token.
+const PROTECTED_PREFIXES: usize = 10;
 
 /// The page may load its own scripts and call this server, nothing else. Inline styles are for the
 /// editors, which generate theirs at runtime.
@@ -112,8 +117,21 @@ fn unknown_route(_: &Authenticated, uri: &Uri) -> ErrorResponse {
 }
 
 fn is_api_path(path: &str) -> bool {
-    let first = path.trim_start_matches('/').split('/').next();
-    first.is_some_and(|first| API_PREFIXES.contains(&first))
+    API_PREFIXES.contains(&first_segment(path))
+}
+
+/// Whether all methods of a path need a token.
+pub(crate) fn is_protected(path: &str) -> bool {
+    let under_base = BASES.iter().find_map(|base| path.strip_prefix(base));
+    let path = under_base
+        .filter(|rest| rest.starts_with('/'))
+        .unwrap_or(path);
+    API_PREFIXES[..PROTECTED_PREFIXES].contains(&first_segment(path))
+}
+
+fn first_segment(path: &str) -> &str {
+    let segments = path.trim_start_matches('/').split('/').next();
+    segments.unwrap_or_default()
 }
 
 /// Whether the client is a browser window. Programs that accept `*/*` do not expect HTML.

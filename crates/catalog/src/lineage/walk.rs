@@ -108,19 +108,16 @@ impl Walk {
 
 impl Catalog {
     /// Walks along the lineage of an entity step by step and finds each entity once, whatever
-    /// cycles there are.
+    /// cycles there are. A missing entity may have lineage, which others say; a hidden one has none.
     pub async fn lineage_walk(
         &self,
         start: &Urn,
         direction: LineageDirection,
         limits: WalkLimits,
     ) -> Result<Walk, Error> {
-        let existence = self.existence_of(std::iter::once(start)).await?;
-        if !existence.of(start).exists || !self.hidden_among([start]).await?.is_empty() {
-            return Err(Error::not_found(format!("{start} does not exist")));
-        }
+        let is_visible = self.hidden_among([start]).await?.is_empty();
         let mut walking = Walking::from(start, limits);
-        let mut frontier = vec![0];
+        let mut frontier = if is_visible { vec![0] } else { Vec::new() };
         let mut hops = 0;
         while !frontier.is_empty() && hops < limits.hops.min(MAX_HOPS) && !walking.is_full {
             frontier.truncate(limits.explored_per_hop);

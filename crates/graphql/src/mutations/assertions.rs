@@ -96,7 +96,7 @@ pub(super) async fn report_assertion_result(
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct ResultInput {
-        timestamp_millis: i64,
+        timestamp_millis: Option<i64>,
         r#type: String,
         properties: Option<Vec<MapEntryInput>>,
         external_url: Option<String>,
@@ -121,9 +121,12 @@ pub(super) async fn report_assertion_result(
         }
     }
     let assertion = arguments.urn("urn")?;
+    let time_ms = input
+        .timestamp_millis
+        .unwrap_or_else(|| context.catalog.now_ms());
     context
         .catalog
-        .report_assertion_result(&context.caller, &assertion, input.timestamp_millis, &result)
+        .report_assertion_result(&context.caller, &assertion, time_ms, &result)
         .await?;
     Ok(json!(true))
 }

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::support::{App, DATASET, MISSING};
+use crate::support::{App, DATASET, MISSING, NOW_MS};
 
 const COLUMN: &str = "urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_deleted,PROD),user_name)";
 
@@ -138,7 +138,6 @@ async fn custom_assertions_are_created_and_replaced() {
         input
     };
     for (urn, input, says) in [
-        (None, with("entityUrn", json!(MISSING)), "does not exist"),
         (None, with("entityUrn", json!("nonsense")), "nonsense"),
         (
             None,
@@ -159,6 +158,36 @@ async fn custom_assertions_are_created_and_replaced() {
             "{reply}"
         );
     }
+}
+
+/// A tool may know a table before a connector does.
+#[tokio::test]
+async fn a_custom_assertion_may_name_a_dataset_that_is_not_stored_yet() {
+    let app = app().await;
+    let input = json!({"entityUrn": MISSING, "type": "t", "description": "d", "platform": {"name": "checker"}});
+    let reply = upsert(&app, Some("urn:li:assertion:early"), input).await;
+    assert_eq!(reply.get("errors"), None, "{reply}");
+    let info = app.aspect("urn:li:assertion:early", "assertionInfo").await;
+    assert_eq!(info.unwrap()["entityUrn"], MISSING);
+    assert_eq!(app.aspect(MISSING, "datasetKey").await, None);
+    let report = r#"mutation { reportAssertionResult(urn: "urn:li:assertion:early", result: { type: SUCCESS }) }"#;
+    let reply = app.graphql(report).await;
+    assert_eq!(reply["data"]["reportAssertionResult"], true, "{reply}");
+}
+
+#[tokio::test]
+async fn a_result_without_a_time_is_of_now() {
+    let app = app().await;
+    app.clock.advance(1234);
+    let report = r#"mutation { reportAssertionResult(urn: "urn:li:assertion:a", result: { type: SUCCESS }) }"#;
+    let reply = app.graphql(report).await;
+    assert_eq!(reply["data"]["reportAssertionResult"], true, "{reply}");
+    let body = json!({"urn": "urn:li:assertion:a", "entity": "assertion", "aspect": "assertionRunEvent", "limit": 5});
+    let path = "/aspects?action=getTimeseriesAspectValues";
+    let (_, reply) = app.post(path, &body).await;
+    let value = &reply["value"]["values"][0]["aspect"]["value"];
+    let event: Value = serde_json::from_str(value.as_str().unwrap()).unwrap();
+    assert_eq!(event["timestampMillis"], NOW_MS + 1234);
 }
 
 #[tokio::test]

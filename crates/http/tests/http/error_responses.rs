@@ -14,19 +14,28 @@ fn message(reply: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn a_wrong_method_gets_405_without_a_token() {
+async fn a_wrong_method_gets_405_and_before_that_401_where_a_token_is_needed() {
     let app = App::empty().await;
-    for (method, path, allowed) in [
-        ("GET", "/logIn", "POST"),
-        ("PUT", "/logOut", "POST,GET,HEAD"),
-        ("POST", "/health", "GET,HEAD"),
-        ("DELETE", "/aspects", "POST"),
-        ("GET", "/api/graphql", "POST"),
-        ("PUT", "/api/v2/graphql", "POST"),
-        ("OPTIONS", "/api/gms/api/graphql", "POST"),
-        ("PUT", "/api/gms/logIn", "POST"),
+    for (method, path, allowed, needs_token) in [
+        ("GET", "/logIn", "POST", false),
+        ("PUT", "/logOut", "POST,GET,HEAD", false),
+        ("POST", "/health", "GET,HEAD", false),
+        ("POST", "/admin", "GET,HEAD", false),
+        ("PUT", "/api/gms/logIn", "POST", false),
+        ("GET", "/aspects", "POST", true),
+        ("DELETE", "/gms/aspects", "POST", true),
+        ("GET", "/api/graphql", "POST", true),
+        ("PUT", "/api/v2/graphql", "POST", true),
+        ("OPTIONS", "/api/gms/api/graphql", "POST", true),
     ] {
-        let request = Request::builder().method(method).uri(path);
+        let mut request = Request::builder().method(method).uri(path);
+        if needs_token {
+            let anonymous = Request::builder().method(method).uri(path);
+            let anonymous = anonymous.body(Body::empty()).unwrap();
+            let status = app.respond(anonymous).await.status();
+            assert_eq!(status, StatusCode::UNAUTHORIZED, "{method} {path}");
+            request = request.header(header::AUTHORIZATION, format!("Bearer {}", app.token));
+        }
         let response = app.respond(request.body(Body::empty()).unwrap()).await;
         assert_eq!(
             response.status(),

@@ -76,6 +76,33 @@ async fn a_patch_creates_an_entity_unless_it_only_removes() {
 }
 
 #[tokio::test]
+async fn a_patch_that_removes_a_required_list_empties_it() {
+    let app = App::with_dataset().await;
+    let source = |name: &str| json!({"time": 1, "actor": USER, "source": format!("urn:li:dataHubAction:{name}")});
+    let documentations = json!({"documentations": [
+        {"documentation": "by hand"},
+        {"documentation": "by a", "attribution": source("a")},
+        {"documentation": "by b", "attribution": source("b")},
+    ]});
+    // Once with the keys of the client, once without any.
+    for keys in [json!({"documentations": ["attribution␟source"]}), json!({})] {
+        app.ingest(DATASET, "documentation", &documentations).await;
+        let remove = json!([{"op": "remove", "path": "/documentations", "value": {}}]);
+        let all = json!({"arrayPrimaryKeys": keys, "patch": remove});
+        let (status, body) = patch(&app, DATASET, "documentation", all).await;
+        assert_eq!(status, StatusCode::OK, "{body}");
+        let stored = app.aspect(DATASET, "documentation").await.unwrap();
+        assert_eq!(stored, json!({"documentations": []}));
+    }
+    // A member without which the aspect is incomplete stays required.
+    let remove = json!([{"op": "remove", "path": "/documentations/0/documentation"}]);
+    app.ingest(DATASET, "documentation", &documentations).await;
+    let generic = json!({"forceGenericPatch": true, "patch": remove});
+    let (status, body) = patch(&app, DATASET, "documentation", generic).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{body}");
+}
+
+#[tokio::test]
 async fn a_patched_domain_is_in_both_lists() {
     let app = App::with_dataset().await;
     let keys = json!({"domainAssociations": ["attribution␟source", "domain"]});

@@ -44,6 +44,19 @@ impl PatchContext<'_> {
         }
     }
 
+    /// What is left of a member that a patch removes: a list or map that must be there stays, empty.
+    pub(super) fn emptied(self, name: &str) -> Option<Value> {
+        let Some(Shape::Record(id)) = self.shape else {
+            return None;
+        };
+        let field = Registry::get().record(*id).field(name)?;
+        match &field.shape {
+            Shape::Array(_) if field.required => Some(Value::Array(Vec::new())),
+            Shape::Map(_) if field.required => Some(Value::Object(Map::new())),
+            _ => None,
+        }
+    }
+
     pub(super) fn element(self) -> Self {
         Self {
             template: match self.template {
@@ -152,7 +165,13 @@ impl Node {
             Self::Object(members) => {
                 context.budget.charge(members.len())?;
                 if rest.is_empty() {
-                    members.retain(|(name, _)| name != segment);
+                    match (
+                        context.emptied(segment),
+                        members.iter_mut().find(|(name, _)| name == segment),
+                    ) {
+                        (Some(empty), Some((_, member))) => *member = Self::Plain(empty),
+                        _ => members.retain(|(name, _)| name != segment),
+                    }
                 } else if let Some((_, member)) =
                     members.iter_mut().find(|(name, _)| name == segment)
                 {

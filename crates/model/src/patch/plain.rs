@@ -85,18 +85,27 @@ pub(super) fn remove(
     let Some((last, before)) = segments.split_last() else {
         return Ok(());
     };
-    let parent = before.iter().try_fold(value, |value, segment| match value {
-        Value::Object(members) => members.get_mut(segment),
-        Value::Array(elements) => elements.get_mut(parse_index(segment)?),
-        _ => None,
-    });
+    let parent = (value, context);
+    let parent = before
+        .iter()
+        .try_fold(parent, |(value, context), segment| match value {
+            Value::Object(members) => Some((members.get_mut(segment)?, context.member(segment))),
+            Value::Array(elements) => {
+                let element = elements.get_mut(parse_index(segment)?)?;
+                Some((element, context.element()))
+            }
+            _ => None,
+        });
     match parent {
-        Some(Value::Object(members)) => {
+        Some((Value::Object(members), of_parent)) => {
             context.budget.charge(members.len())?;
-            // Preserves the order of the others.
-            members.shift_remove(last);
+            match (of_parent.emptied(last), members.get_mut(last)) {
+                (Some(empty), Some(member)) => *member = empty,
+                // Preserves the order of the others.
+                _ => drop(members.shift_remove(last)),
+            }
         }
-        Some(Value::Array(elements)) => {
+        Some((Value::Array(elements), _)) => {
             if let Some(index) = parse_index(last).filter(|index| *index < elements.len()) {
                 context.budget.charge(elements.len() - index)?;
                 elements.remove(index);

@@ -39,7 +39,7 @@ pub(super) fn of(operation: &Operation, entity: Option<&EntitySpec>) -> Option<R
     let own = |name: &str| reference(&format!("{name}.Entity"));
     let entity = entity.map_or_else(|| reference("Entity"), |entity| own(entity.name));
     let schema = match (operation.method, operation.path) {
-        ("head", _) | (_, "/health" | "/health/live" | "/health/ready") => return None,
+        ("head", _) | (_, "/admin" | "/health" | "/health/live" | "/health/ready") => return None,
         (_, "/" | "/openapi/swagger-ui/index.html") => return Some(text(&["text/html"])),
         (_, "/openapi/swagger-ui/page.js") => return Some(text(&["text/javascript"])),
         (_, "/openapi/swagger-ui/page.css") => return Some(text(&["text/css"])),

@@ -192,6 +192,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     sign_in("post", "/logOut", "Sign out", Body::None),
     sign_in("get", "/logOut", "Sign out and redirect to the start page", Body::None),
     open("/", "The web page"),
+    open("/admin", "Whether the server is ready, as DataHub's web server says it"),
     open("/config", "The server configuration"),
     open("/health", "Whether the server is ready"),
     open("/health/live", "Whether the process is running"),
