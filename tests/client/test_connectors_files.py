@@ -158,17 +158,20 @@ def test_an_invalid_recipe_or_source_is_reported_clearly(server, run_cli, unique
     assert "connect_uri" in printed and "Field required" in printed
 
 
-def test_an_invalid_aspect_fails_its_run_and_is_identified(server, run_cli, read, unique, tmp_path):
+def test_an_invalid_aspect_fails_its_run_and_is_identified_but_the_others_are_stored(server, run_cli, read, unique, tmp_path):
     urn = dataset("hive", unique)
     good = {"entityType": "dataset", "entityUrn": urn, "changeType": "UPSERT", "aspectName": "status", "aspect": {"json": {"removed": False}}}
     wrong = {"entityType": "dataset", "entityUrn": urn, "changeType": "UPSERT", "aspectName": "domainProperties"}
     wrong["aspect"] = {"json": {"name": "a dataset is no domain"}}
-    (tmp_path / "wrong.json").write_text(json.dumps([good, wrong]))
+    after = good | {"aspectName": "datasetProperties", "aspect": {"json": {"description": "after the invalid one"}}}
+    (tmp_path / "wrong.json").write_text(json.dumps([good, wrong, after]))
     printed = ingest(run_cli, server, "file", {"path": str(tmp_path / "wrong.json")}, fails=True)
     assert "domainProperties" in printed and urn in printed
     assert "'status': 422" in printed, printed
     assert read(urn, "domainProperties") is None
-    assert read(urn, "status") is None, "a batch is stored whole or not at all"
+    assert "items were rejected; all others are written" in printed, printed
+    assert read(urn, "status") == {"removed": False}
+    assert read(urn, "datasetProperties")["description"] == "after the invalid one"
 
 
 def test_an_unknown_token_is_rejected(server, run_cli, unique, tmp_path):

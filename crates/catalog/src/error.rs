@@ -13,8 +13,6 @@ use docent_model::patch::PatchError;
 use docent_model::{AspectName, Urn, UrnError, ValidationError};
 use docent_store::StoreError;
 
-use crate::proposal::Proposal;
-
 /// Boxed, so that a `Result` stays small.
 #[derive(Debug)]
 pub struct Error(Box<Details>);
@@ -99,12 +97,6 @@ impl ErrorSubject {
         Self::default().with_urn(urn.as_str())
     }
 
-    pub(crate) fn of(proposal: &Proposal) -> Self {
-        Self::entity(&proposal.urn)
-            .with_aspect(proposal.change.aspect())
-            .at(proposal.position)
-    }
-
     #[must_use]
     pub fn at(mut self, position: Option<usize>) -> Self {
         self.position = position;
@@ -132,9 +124,9 @@ pub struct Warning {
 }
 
 impl Warning {
-    pub(crate) fn about(proposal: &Proposal, message: impl Into<String>) -> Self {
+    pub(crate) fn about(subject: ErrorSubject, message: impl Into<String>) -> Self {
         Self {
-            subject: ErrorSubject::of(proposal),
+            subject,
             message: message.into(),
         }
     }

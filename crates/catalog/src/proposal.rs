@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::privilege::Privilege;
 use crate::request_demands::Demands;
-use crate::{ConflictReason, Error};
+use crate::{ConflictReason, Error, ErrorSubject};
 
 /// One change to one entity. A list of proposals is applied as a whole or not at all.
 #[derive(Debug, Clone)]
@@ -285,6 +285,13 @@ impl Proposal {
             Requirement::AccountStatusUnchanged { has_grants } => Some(*has_grants),
             _ => None,
         })
+    }
+
+    /// The part of the request that errors and warnings about the change name.
+    pub(crate) fn subject(&self) -> ErrorSubject {
+        ErrorSubject::entity(&self.urn)
+            .with_aspect(self.change.aspect())
+            .at(self.position)
     }
 
     /// The size of the JSON text that the change has to parse.

@@ -1,10 +1,11 @@
 //! Values of structured properties: typed properties that the organization defines.
 //!
-//! A value must match the definition of its property. Definitions are read before the write: one
-//! that changes at the same time counts as changed afterwards.
+//! A value must match the definition of its property, whichever API it comes through. The write
+//! path compares both ([`check_values`]), in the transaction that stores the value.
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Urn};
+use docent_store::StoredAspect;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -33,6 +34,83 @@ impl PropertyValue {
             Self::Number(number) => json!({ "double": number }),
         }
     }
+
+    fn of_stored(value: &Value) -> Option<Self> {
+        let text = value.get("string").and_then(Value::as_str);
+        let text = text.map(|text| Self::Text(text.to_owned()));
+        text.or_else(|| value.get("double")?.as_f64().map(Self::Number))
+    }
+}
+
+/// The properties that an aspect has values of.
+pub(crate) fn properties_in(aspect: &Value) -> impl Iterator<Item = Urn> {
+    let properties = assignments_in(Some(aspect)).iter().filter_map(property_of);
+    properties.filter_map(|text| Urn::parse(text).ok())
+}
+
+/// The values of an aspect that are not stored yet.
+pub(crate) fn new_values(
+    stored: Option<&Value>,
+    proposed: &Value,
+) -> Result<Vec<PropertyValues>, Error> {
+    let stored = assignments_in(stored);
+    let is_stored = |given: &&Value| {
+        let is_same = |it: &Value| {
+            property_of(it) == property_of(given)
+                && have_same_values(values_of(it), values_of(given))
+        };
+        stored.iter().any(is_same)
+    };
+    let proposed = assignments_in(Some(proposed)).iter();
+    let new = proposed.filter(|it| !is_stored(it)).map(|given| {
+        let property = Urn::parse(property_of(given).unwrap_or_default())?;
+        property.expect_type("structuredProperty")?;
+        let values = values_of(given).iter().filter_map(PropertyValue::of_stored);
+        Ok::<_, Error>(PropertyValues {
+            property,
+            values: values.collect(),
+        })
+    });
+    new.collect()
+}
+
+/// Fails if a property is missing or does not allow the values on an entity.
+pub(crate) fn check_values(
+    entity: &Urn,
+    given: &PropertyValues,
+    definition: Option<&StoredAspect>,
+) -> Result<(), Error> {
+    let property = &given.property;
+    let definition = definition.ok_or_else(|| {
+        let message = format!(
+            "Failed to update {entity}. The structured property {property} does not exist."
+        );
+        Error::no_entity(message).naming(entity)
+    })?;
+    let definition: Definition = serde_json::from_str(&definition.metadata).map_err(|error| {
+        let message =
+            format!("the definition of {property} cannot be read ({error}): write it again");
+        Error::conflict(ConflictReason::UnexpectedValue, message)
+    })?;
+    definition.check(entity, given)
+}
+
+fn assignments_in(aspect: Option<&Value>) -> &[Value] {
+    let assignments = aspect.and_then(|aspect| aspect.get("properties")?.as_array());
+    assignments.map_or(&[], Vec::as_slice)
+}
+
+fn property_of(assignment: &Value) -> Option<&str> {
+    assignment.get("propertyUrn")?.as_str()
+}
+
+fn values_of(assignment: &Value) -> &[Value] {
+    let values = assignment.get("values").and_then(Value::as_array);
+    values.map_or(&[], Vec::as_slice)
+}
+
+fn have_same_values(one: &[Value], other: &[Value]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
 }
 
 /// The parts of a definition that constrain values.
@@ -56,18 +134,17 @@ impl Definition {
     fn check(&self, entity: &Urn, given: &PropertyValues) -> Result<(), Error> {
         let property = &given.property;
         let failed = |why: String| {
-            Err(Error::invalid(format!(
-                "Failed to update {entity}. The structured property {property} {why}"
-            )))
+            let message =
+                format!("Failed to update {entity}. The structured property {property} {why}");
+            Err(Error::invalid_aspect(message).naming(entity))
         };
         let kind = entity.entity_type();
-        let is_for =
-            |known: &String| known.strip_prefix("urn:li:entityType:datahub.") == Some(kind);
+        let is_for = |known: &String| {
+            let known = known.strip_prefix("urn:li:entityType:datahub.");
+            known.is_some_and(|known| known.eq_ignore_ascii_case(kind))
+        };
         if !self.entity_types.iter().any(is_for) {
             return failed(format!("is not for entities of type {kind}."));
-        }
-        if given.values.is_empty() {
-            return failed("needs a value; remove the property instead.".to_owned());
         }
         if self.cardinality.as_deref() != Some("MULTIPLE") && given.values.len() > 1 {
             return failed(format!(
@@ -119,33 +196,14 @@ impl Catalog {
         entity: &Urn,
         given: Vec<PropertyValues>,
     ) -> Result<Value, Error> {
-        let mut keys = Vec::with_capacity(given.len());
-        for one in &given {
-            one.property.expect_type("structuredProperty")?;
-            keys.push(AspectKey::new(
-                &one.property,
-                AspectName::PROPERTY_DEFINITION,
-            ));
-        }
-        let definitions = self.read(ReadRequest::rows(&keys)).await?.rows;
-        for (one, row) in given.iter().zip(definitions) {
-            let missing = || {
-                Error::no_entity(format!(
-                    "Failed to update {entity}. The structured property {} does not exist.",
-                    one.property
-                ))
-            };
-            let row = row.ok_or_else(missing)?;
-            let definition: Definition = serde_json::from_str(&row.metadata).map_err(|error| {
-                Error::conflict(
-                    ConflictReason::UnexpectedValue,
-                    format!(
-                        "the definition of {} cannot be read ({error}): write it again",
-                        one.property
-                    ),
-                )
-            })?;
-            definition.check(entity, one)?;
+        for PropertyValues { property, values } in &given {
+            property.expect_type("structuredProperty")?;
+            if values.is_empty() {
+                return Err(Error::invalid(format!(
+                    "Failed to update {entity}. The structured property {property} needs a value; \
+                     remove the property instead."
+                )));
+            }
         }
         self.edit_properties(caller, entity, move |assignments, stamp| {
             for one in &given {
@@ -209,7 +267,7 @@ impl Catalog {
 }
 
 fn is_of(assignment: &Value, property: &Urn) -> bool {
-    assignment["propertyUrn"].as_str() == Some(property.as_str())
+    property_of(assignment) == Some(property.as_str())
 }
 
 /// Equal values stay unchanged, stamps included.
@@ -224,13 +282,7 @@ fn upsert(assignments: &mut Vec<Value>, given: &PropertyValues, stamp: &AuditSta
         }));
         return;
     };
-    let before = known["values"].as_array().map_or(&[][..], Vec::as_slice);
-    let unchanged = before.len() == values.len()
-        && before
-            .iter()
-            .zip(&values)
-            .all(|(left, right)| same(left, right));
-    if !unchanged {
+    if !have_same_values(values_of(known), &values) {
         known["values"] = json!(values);
         known["lastModified"] = json!(stamp);
     }

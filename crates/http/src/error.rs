@@ -1,15 +1,12 @@
 //! Error responses: JSON with `message` for DataHub's clients and `error` for other readers.
 
 use axum::Json;
-use axum::http::{Method, StatusCode, Uri, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::fmt;
 
 use docent_catalog::{Error, ErrorKind};
 use serde_json::{Value, json};
-
-use crate::auth::Authenticated;
-use crate::page::is_protected;
 
 /// A request that failed, with its status.
 #[derive(Debug)]
@@ -43,12 +40,9 @@ impl ErrorResponse {
         &self.message
     }
 
-    /// Keeps the status and the title if both responses have the same.
-    pub(crate) fn with_common_status(self, other: Self) -> Self {
-        if self.status == other.status && self.title == other.title {
-            return self;
-        }
-        Self::bad_request(self.message)
+    /// Whether both responses have the same status and title.
+    pub(crate) fn has_status_of(&self, other: &Self) -> bool {
+        self.status == other.status && self.title == other.title
     }
 
     /// The same status for a list of which some items were rejected.
@@ -164,24 +158,4 @@ impl IntoResponse for ErrorResponse {
         }
         response
     }
-}
-
-/// Where every method needs a token, a request without one gets 401, like DataHub's clients expect.
-pub(crate) async fn method_not_allowed(
-    method: Method,
-    uri: Uri,
-    caller: Result<Authenticated, ErrorResponse>,
-) -> ErrorResponse {
-    if let Err(error) = caller
-        && is_protected(uri.path())
-    {
-        return error;
-    }
-    let message = format!("{} does not take {method} requests.", uri.path());
-    let error = ErrorResponse::new(StatusCode::METHOD_NOT_ALLOWED, message);
-    // Also under the base paths of DataHub's clients.
-    if uri.path().trim_end_matches('/').ends_with("/api/graphql") {
-        return error.followed_by("Send POST.");
-    }
-    error
 }

@@ -2,7 +2,8 @@
 //! about items that were accepted with a warning.
 //!
 //! DataHub's clients read only the status of a response, and count every item of a successful
-//! request as written. So a list with rejected items gets an error, although the others are written.
+//! request as written. So a list with rejected items gets an error, although the others are
+//! written.
 
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
@@ -87,9 +88,14 @@ pub(crate) fn rejection(total: usize, mut rejected: Vec<RejectedItem>) -> ErrorR
         })
     });
     let failures = failures.collect();
-    let statuses = rejected.into_iter().map(|item| item.response);
-    let combined = statuses.reduce(ErrorResponse::with_common_status);
-    let combined = combined.unwrap_or_else(|| ErrorResponse::bad_request(""));
+    let last = rejected.pop().map(|item| item.response);
+    let is_common = |last: &ErrorResponse| {
+        let mut others = rejected.iter();
+        others.all(|item| item.response.has_status_of(last))
+    };
+    let combined = last
+        .filter(is_common)
+        .unwrap_or_else(|| ErrorResponse::bad_request(""));
     combined.with_failures(message, failures)
 }
 

@@ -187,7 +187,7 @@ pub fn service(state: AppState) -> HttpService {
         .fold(whole, |whole, base| whole.nest(base, routes(&state)));
     let whole = whole
         .fallback(page::not_found)
-        .method_not_allowed_fallback(error::method_not_allowed)
+        .method_not_allowed_fallback(page::method_not_allowed)
         .with_state(state.clone());
     HttpService::new(state, whole)
 }

@@ -105,6 +105,26 @@ pub(crate) async fn not_found(
     Err(unknown_route(&caller?, &uri))
 }
 
+/// Where every method needs a token, a request without one gets 401, like DataHub's clients expect.
+pub(crate) async fn method_not_allowed(
+    method: Method,
+    uri: Uri,
+    caller: Result<Authenticated, ErrorResponse>,
+) -> ErrorResponse {
+    if let Err(error) = caller
+        && is_protected(uri.path())
+    {
+        return error;
+    }
+    let message = format!("{} does not take {method} requests.", uri.path());
+    let error = ErrorResponse::new(StatusCode::METHOD_NOT_ALLOWED, message);
+    // Also under the base paths of DataHub's clients.
+    if uri.path().trim_end_matches('/').ends_with("/api/graphql") {
+        return error.followed_by("Send POST.");
+    }
+    error
+}
+
 /// Sent to authenticated callers only, so that others cannot enumerate the routes.
 fn unknown_route(_: &Authenticated, uri: &Uri) -> ErrorResponse {
     ErrorResponse::new(
@@ -121,7 +141,7 @@ fn is_api_path(path: &str) -> bool {
 }
 
 /// Whether all methods of a path need a token.
-pub(crate) fn is_protected(path: &str) -> bool {
+fn is_protected(path: &str) -> bool {
     let under_base = BASES.iter().find_map(|base| path.strip_prefix(base));
     let path = under_base
         .filter(|rest| rest.starts_with('/'))

@@ -11,8 +11,8 @@ use crate::AppState;
 /// The DataHub version whose wire format this server implements. Clients enable features by it.
 const DATAHUB_VERSION: &str = "v1.7.0";
 
-/// Readiness: 200 if the store can be read and written. Health checks for DataHub's web server ask
-/// at `/admin`.
+/// Readiness: 200 if the store can be read and written. Health checks of DataHub's web server use
+/// `/admin`.
 pub(crate) async fn health(State(state): State<AppState>) -> StatusCode {
     if is_ready(&state).await {
         StatusCode::OK

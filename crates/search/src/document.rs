@@ -5,6 +5,7 @@ mod entity_document;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use docent_model::aspects::Ownership;
 use docent_model::searchable::{SearchField, SearchValue, search_values_in_json};
@@ -16,7 +17,7 @@ use crate::analysis::fold;
 use crate::field::{
     BROWSE_PATH, BROWSE_PATH_SEPARATOR, ENTITY_TYPE, ENVIRONMENT, ENVIRONMENT_ALIAS,
     HAS_DESCRIPTION, IndexForm, NAME, OWNER_OF_TYPE, REMOVED, TextClass, class_of, class_of_name,
-    owner_of_type,
+    numbers_column, ordered, owner_of_type, property_field,
 };
 use crate::label;
 use crate::schema::{Fields, LAST_PART_MARK, cut, may_be_cut, write_exists, write_term};
@@ -53,6 +54,8 @@ pub(crate) struct Entity<'r> {
     names: Vec<(&'static str, Cow<'r, str>)>,
     /// The values of [`OWNER_OF_TYPE`].
     owners: Vec<String>,
+    /// Numbers of structured properties, by the columns that they are sorted by.
+    numbers: Vec<(String, i64)>,
     removed: bool,
     described: bool,
     uses: i64,
@@ -64,7 +67,7 @@ pub(crate) struct Entity<'r> {
 /// A value of a field.
 #[derive(Debug, Clone)]
 struct Keyword<'r> {
-    field: &'static str,
+    field: Cow<'static, str>,
     value: KeywordValue<'r>,
     /// Set if the words of the field are searchable.
     class: Option<TextClass>,
@@ -78,16 +81,20 @@ enum KeywordValue<'r> {
 }
 
 impl<'r> Keyword<'r> {
-    fn new(field: &'static str, class: Option<TextClass>, value: KeywordValue<'r>) -> Self {
+    fn new(
+        field: impl Into<Cow<'static, str>>,
+        class: Option<TextClass>,
+        value: KeywordValue<'r>,
+    ) -> Self {
         Self {
-            field,
+            field: field.into(),
             value,
             class,
         }
     }
 
     /// A value of a field whose words are not searchable.
-    fn text(field: &'static str, text: impl Into<Cow<'r, str>>) -> Self {
+    fn text(field: impl Into<Cow<'static, str>>, text: impl Into<Cow<'r, str>>) -> Self {
         Self::new(field, None, KeywordValue::Text(text.into()))
     }
 
@@ -95,7 +102,7 @@ impl<'r> Keyword<'r> {
     /// fastest.
     fn compare(&self, other: &Self) -> Ordering {
         let by_length = self.field.len().cmp(&other.field.len());
-        let by_field = by_length.then_with(|| self.field.cmp(other.field));
+        let by_field = by_length.then_with(|| self.field.cmp(&other.field));
         by_field.then_with(|| self.value.compare(&other.value))
     }
 }
@@ -148,6 +155,7 @@ impl<'r> Entity<'r> {
                     entity.uses = uses.unwrap_or_default();
                 }
                 _ if aspect == AspectName::OWNERSHIP => entity.add_owners(text),
+                _ if aspect == AspectName::STRUCTURED_PROPERTIES => entity.add_properties(&whole()),
                 _ => {}
             }
         }
@@ -252,16 +260,44 @@ impl<'r> Entity<'r> {
         }
     }
 
+    /// The values of structured properties, each in a field of its own.
+    fn add_properties(&mut self, assigned: &Value) {
+        let properties = assigned.get("properties").and_then(Value::as_array);
+        for assignment in properties.into_iter().flatten() {
+            let property = assignment.get("propertyUrn").and_then(Value::as_str);
+            let Some(Ok(property)) = property.map(Urn::parse) else {
+                continue;
+            };
+            let field = property_field(property.key());
+            let values = assignment.get("values").and_then(Value::as_array);
+            for value in values.into_iter().flatten() {
+                if let Some(text) = value.get("string").and_then(Value::as_str) {
+                    let keyword = Keyword::text(field.clone(), text.to_owned());
+                    self.keywords.push(keyword);
+                } else if let Some(number) = value.get("double").and_then(Value::as_f64) {
+                    let keyword = Keyword::text(field.clone(), number.to_string());
+                    self.keywords.push(keyword);
+                    self.numbers.push((numbers_column(&field), ordered(number)));
+                }
+            }
+        }
+    }
+
     /// The URNs that the entity refers to, such as tags, terms, domains and owners, each with its
     /// field.
-    pub(crate) fn labels(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub(crate) fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
         self.keywords.iter().filter_map(|keyword| {
             let KeywordValue::Text(text) = &keyword.value else {
                 return None;
             };
             text.starts_with("urn:")
-                .then_some((keyword.field, text.as_ref()))
+                .then_some((&*keyword.field, text.as_ref()))
         })
+    }
+
+    /// The paths of the columns by their descriptions.
+    pub(crate) fn columns_by_description(&self) -> HashMap<String, Vec<String>> {
+        self.columns.by_description()
     }
 
     /// The first name, for sorting and for suggestions.
@@ -372,21 +408,26 @@ impl<'r> Entity<'r> {
             };
             if IndexForm::of(*class) == IndexForm::Lists {
                 let values = keywords.iter().map(|it| it.value.text());
-                document.add_list_column(field, values);
+                document.add_list_column(field.clone(), values);
                 continue;
             }
             for Keyword { value, .. } in keywords {
                 let text = value.text();
                 document.write_text(fields.terms, |term| write_term(term, field, &text));
                 match value {
-                    KeywordValue::Text(_) => document.add_text_column(field, &text),
-                    KeywordValue::Number(number) => document.add_number_column(field, *number),
-                    KeywordValue::Real(number) => document.add_real_column(field, *number),
+                    KeywordValue::Text(_) => document.add_text_column(field.clone(), &text),
+                    KeywordValue::Number(number) => {
+                        document.add_number_column(field.clone(), *number);
+                    }
+                    KeywordValue::Real(number) => document.add_real_column(field.clone(), *number),
                 }
             }
         }
         for (column, count) in self.columns.counts() {
-            document.add_number_column(column, count);
+            document.add_number_column(Cow::Borrowed(column), count);
+        }
+        for (column, number) in self.numbers {
+            document.add_number_column(Cow::Owned(column), number);
         }
         document.set_columns(fields.values);
         document

@@ -32,14 +32,24 @@ pub(crate) fn explain(
     values: &[(&str, &str)],
     expanded: &dyn Fn(&str, bool) -> Vec<String>,
 ) -> Vec<FieldMatch> {
+    let matches = explain_each(query, values, expanded).into_iter();
+    matches.map(|(_, matched)| matched).collect()
+}
+
+/// [`explain`], each match with the index of its value.
+pub(crate) fn explain_each(
+    query: &Query,
+    values: &[(&str, &str)],
+    expanded: &dyn Fn(&str, bool) -> Vec<String>,
+) -> Vec<(usize, FieldMatch)> {
     let mut needles = Vec::new();
     collect(query, None, expanded, &mut needles);
     if needles.is_empty() {
         return Vec::new();
     }
+    let values = values.iter().enumerate();
     values
-        .iter()
-        .filter_map(|(field, value)| explain_value(&needles, field, value))
+        .filter_map(|(at, (field, value))| Some((at, explain_value(&needles, field, value)?)))
         .take(MAX_MATCHES)
         .collect()
 }

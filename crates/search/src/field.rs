@@ -46,10 +46,40 @@ const OWN_FIELDS: [&str; 4] = [URN, ENTITY_TYPE, REMOVED, HAS_DESCRIPTION];
 /// Names of columns.
 const FIELD_PATHS: &str = "fieldPaths";
 
+/// Precedes the id of a structured property in the name of its field.
+const PROPERTY_PREFIX: &str = "structuredProperties.";
+/// Ends the name of the column that orders the numbers of a property.
+const NUMBERS_SUFFIX: &str = "#numbers";
+
+/// The field of a structured property. Clients write the dots of its id or, like DataHub's index,
+/// underscores instead.
+pub(crate) fn property_field(id: &str) -> String {
+    format!("{PROPERTY_PREFIX}{}", id.replace('.', "_"))
+}
+
+pub(crate) fn is_property(field: &str) -> bool {
+    field.len() > PROPERTY_PREFIX.len() && field.starts_with(PROPERTY_PREFIX)
+}
+
+/// The column by which the numbers of a property are sorted. Its values are also texts, which are
+/// filtered and counted.
+pub(crate) fn numbers_column(field: &str) -> String {
+    format!("{field}{NUMBERS_SUFFIX}")
+}
+
+/// An integer that is ordered like the number.
+pub(crate) fn ordered(number: f64) -> i64 {
+    let bits = number.to_bits().cast_signed();
+    if bits < 0 { bits ^ i64::MAX } else { bits }
+}
+
 /// Resolves aliases and case to the name of a field in the index. An unknown field keeps its name,
 /// and no document has it.
 pub(crate) fn canonical(field: &str) -> String {
     let field = strip_keyword_suffix(field);
+    if is_property(field) {
+        return property_field(&field[PROPERTY_PREFIX.len()..]);
+    }
     if let Some((_, name)) = ALIASES.iter().find(|(other, _)| *other == field) {
         return (*name).to_owned();
     }
@@ -73,6 +103,7 @@ pub(crate) fn canonical(field: &str) -> String {
 pub(crate) fn is_field(field: &str) -> bool {
     let name = canonical(field);
     OWN_FIELDS.contains(&name.as_str())
+        || is_property(&name)
         || Registry::get()
             .search_fields()
             .iter()
@@ -161,4 +192,28 @@ pub(crate) fn is_flag(field: &str) -> bool {
     let fields = Registry::get().search_fields().iter();
     let mut fields = fields.filter(|known| known.name == field || known.has_values == Some(field));
     fields.any(|known| known.name != field || known.kind == SearchKind::Boolean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_ordered_like_the_numbers_that_they_stand_for() {
+        let numbers = [f64::MIN, -2.5, -0.1, 0.0, 0.1, 2.5, 30.0, f64::MAX];
+        let ordered: Vec<i64> = numbers.into_iter().map(ordered).collect();
+        assert!(
+            ordered.is_sorted_by(|one, other| one < other),
+            "{ordered:?}"
+        );
+    }
+
+    #[test]
+    fn a_property_has_one_field_however_its_id_is_written() {
+        let field = canonical("structuredProperties.io.acryl.retention");
+        assert_eq!(field, "structuredProperties.io_acryl_retention");
+        assert_eq!(canonical(&format!("{field}.keyword")), field);
+        assert!(is_field(&field));
+        assert!(!is_field("structuredProperties."));
+    }
 }

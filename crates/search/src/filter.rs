@@ -22,7 +22,8 @@ use crate::column::first_text;
 use crate::document::simple_path;
 use crate::error::SearchError;
 use crate::field::{
-    ENTITY_TYPE, IndexForm, TextClass, canonical, class_of_name, form_of, is_flag, is_prose,
+    ENTITY_TYPE, IndexForm, TextClass, canonical, class_of_name, form_of, is_flag, is_property,
+    is_prose,
 };
 use crate::list;
 use crate::phrase::{phrase_query, term_query};
@@ -570,6 +571,12 @@ fn values_of(field: &str, criterion: &Criterion) -> Vec<String> {
             .iter()
             .map(|value| with_prefix("urn:li:dataPlatform:", value))
             .collect(),
+        // Numbers of properties are compared by value, and their index form has no trailing zeros.
+        (name, Operator::Equal) if is_property(name) => {
+            let number = |value: &String| value.parse::<f64>().ok().map(|it| it.to_string());
+            let numbers: Vec<String> = criterion.values.iter().filter_map(number).collect();
+            criterion.values.iter().cloned().chain(numbers).collect()
+        }
         // Whole names are folded.
         (name, operator) if operator != Operator::Equal && form_of(name) == IndexForm::Names => {
             criterion.values.iter().map(|value| fold(value)).collect()

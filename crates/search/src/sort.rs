@@ -5,7 +5,7 @@ use docent_model::searchable::SearchKind;
 
 use crate::error::SearchError;
 use crate::field::{
-    ENTITY_TYPE, HAS_DESCRIPTION, IndexForm, REMOVED, canonical, form_of, is_prose,
+    ENTITY_TYPE, HAS_DESCRIPTION, IndexForm, REMOVED, canonical, form_of, is_property, is_prose,
 };
 use crate::request::Sort;
 use crate::schema::{URN, WHOLE_NAMES};
@@ -27,6 +27,9 @@ fn field(requested: &str) -> Result<String, SearchError> {
         return Ok(WHOLE_NAMES.to_owned());
     }
     let mut known = Registry::get().search_fields().iter();
+    if is_property(&field) {
+        return Ok(field);
+    }
     let is_own = [URN, ENTITY_TYPE, HAS_DESCRIPTION, REMOVED].contains(&field.as_str());
     let is_known = known.any(|known| known.name == field || known.has_values == Some(&field));
     if is_own || (is_known && !is_prose(&field)) {

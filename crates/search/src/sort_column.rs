@@ -11,7 +11,7 @@ use tantivy::columnar::{Column, StrColumn};
 use tantivy::{DocId, SegmentReader};
 
 use crate::column::first_ordinal_after;
-use crate::field::BROWSE_PATH_SEPARATOR;
+use crate::field::{BROWSE_PATH_SEPARATOR, is_property, numbers_column};
 use crate::schema::{URN, WHOLE_NAMES, column_path};
 use crate::view::ViewLookup;
 
@@ -47,6 +47,11 @@ impl<'v> SortColumn<'v> {
             column_path(field)
         };
         let fast = reader.fast_fields();
+        if is_property(field)
+            && let Some(numbers) = fast.column_opt::<i64>(&column_path(&numbers_column(field)))?
+        {
+            return Ok(Self::Number(numbers));
+        }
         if let Some(texts) = fast.str(&path)? {
             let view = view.filter(|_| !is_own);
             return TextColumn::new(texts, view).map(Self::Text);

@@ -20,6 +20,7 @@ mod labels;
 mod load;
 mod long_values;
 mod places;
+mod property_values;
 mod release;
 mod requirements;
 mod revert;
@@ -395,7 +396,7 @@ impl<'t> Batch<'t> {
     }
 
     fn warn(&mut self, item: &Prepared, message: &str) {
-        let warning = Warning::about(&item.proposal, message);
+        let warning = Warning::about(item.proposal.subject(), message);
         self.applied.warnings.push(warning);
     }
 
@@ -500,6 +501,10 @@ impl<'t> Batch<'t> {
         let payload = signed.as_ref().unwrap_or(payload);
         if aspect == AspectName::DOMAIN_PROPERTIES {
             self.check_domain(proposal, current.readable(), &payload.value)
+                .await?;
+        }
+        if aspect == AspectName::STRUCTURED_PROPERTIES {
+            self.check_property_values(urn, current.readable(), &payload.value)
                 .await?;
         }
         let key = AspectKey::new(urn, aspect);

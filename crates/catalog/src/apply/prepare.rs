@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::json;
 use crate::proposal::{Change, Proposal, Requirement};
-use crate::{Catalog, Error, ErrorSubject, Warning, redaction};
+use crate::{Catalog, Error, Warning, redaction};
 
 /// A proposal with a valid URN, aspect and payload.
 #[derive(Debug)]
@@ -142,7 +142,7 @@ fn key_warning(
     let sent = &payload.filter(|_| aspect == entity.key_aspect)?.value;
     let key = Registry::get().key_aspect_value(&proposal.urn)?;
     let message = format!("the value differs from the URN, so this is stored: {key}");
-    (key != *sent).then(|| Warning::about(proposal, message))
+    (key != *sent).then(|| Warning::about(proposal.subject(), message))
 }
 
 fn check_patchable(aspect: AspectName, entity: &EntitySpec) -> Result<(), Error> {
@@ -184,5 +184,5 @@ pub(crate) fn about_proposal(error: Error, proposal: &Proposal) -> Error {
     if error.subject().position.is_some() {
         return error;
     }
-    error.about(ErrorSubject::of(proposal))
+    error.about(proposal.subject())
 }

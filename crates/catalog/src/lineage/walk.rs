@@ -108,7 +108,8 @@ impl Walk {
 
 impl Catalog {
     /// Walks along the lineage of an entity step by step and finds each entity once, whatever
-    /// cycles there are. A missing entity may have lineage, which others say; a hidden one has none.
+    /// cycles there are. A missing entity may have lineage, which others say; a hidden one has
+    /// none.
     pub async fn lineage_walk(
         &self,
         start: &Urn,

@@ -204,7 +204,7 @@ async fn an_invalid_item_is_reported_with_position_urn_and_field_by_every_api() 
     let batch = "/aspects?action=ingestProposalBatch";
     let usage = "/usageStats?action=batchIngest";
     let ingest = "/entities?action=batchIngest";
-    let v3 = "/openapi/v3/entity/dataset";
+    let v3 = "/openapi/v3/entity/dataset?async=false";
     for (path, body, status, urn, field) in [
         (batch, changed("aspect", json!(5)), 400, DATASET, "aspect: "),
         (

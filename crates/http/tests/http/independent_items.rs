@@ -128,12 +128,12 @@ async fn a_list_in_which_most_items_fail_keeps_its_order() {
         });
     }
     // A later item wins, also if items between the two fail.
-    let last = json!({"description": "last"});
+    let replacement = json!({"description": "last"});
     list.push(proposal(
         "UPSERT",
         &dataset("d4"),
         "datasetProperties",
-        &last,
+        &replacement,
     ));
     let (_, reply) = send(&app, BATCH, &list, true).await;
     let rejected: Vec<u64> = failures(&reply).into_iter().map(|(at, _)| at).collect();

@@ -252,7 +252,7 @@ async fn entities_of_several_types_are_written_in_one_request() {
         "dataset": [{"urn": MISSING, "status": {"value": {"removed": false}}}],
         "domain": [{"urn": domain, "domainProperties": {"value": {"name": 7}}}],
     });
-    let (status, reply) = send(&app, Method::POST, "generic", bad).await;
+    let (status, reply) = send(&app, Method::POST, "generic?async=false", bad).await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
     assert!(message(&reply).contains(domain), "{reply}");
     assert_eq!(app.aspect(MISSING, "status").await, None);

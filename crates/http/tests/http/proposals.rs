@@ -294,7 +294,6 @@ async fn invalid_proposals_are_rejected_with_a_message_and_nothing_is_written() 
             "domain",
         ),
         (DOMAIN, "domainProperties", json!([]), "domainProperties"),
-        (DOMAIN, "domainKey", json!({"id": "other"}), "URN"),
         (
             DATASET,
             "domains",

@@ -150,6 +150,38 @@ async fn matched_columns_are_listed_and_highlighted() {
 }
 
 #[tokio::test]
+async fn a_match_in_the_description_of_a_column_names_the_column() {
+    let app = App::empty().await;
+    app.add_dataset(DATASET).await;
+    let edited = json!({"editableSchemaFieldInfo": [{"fieldPath": "timestamp", "description": "Zeitpunkt"}]});
+    app.ingest(DATASET, "editableSchemaMetadata", &edited).await;
+    for (word, expected) in [
+        (
+            "who",
+            [
+                ("fieldDescriptions", "Name of the user who was deleted"),
+                ("fieldPaths", "user_name"),
+            ],
+        ),
+        (
+            "zeitpunkt",
+            [
+                ("editedFieldDescriptions", "Zeitpunkt"),
+                ("fieldPaths", "timestamp"),
+            ],
+        ),
+    ] {
+        let query = format!(
+            r#"{{ searchAcrossEntities(input: {{query: "{word}"}}) {{ searchResults {{ matchedFields {{ name value }} }} }} }}"#
+        );
+        let reply = data(&app, &query).await;
+        let matched = &reply["searchAcrossEntities"]["searchResults"][0]["matchedFields"];
+        let expected = expected.map(|(name, value)| json!({"name": name, "value": value}));
+        assert_eq!(*matched, json!(expected), "{word}");
+    }
+}
+
+#[tokio::test]
 async fn filters_are_a_disjunction_of_conjunctions() {
     let app = catalog().await;
     let (orders, users) = (

@@ -1,6 +1,7 @@
 //! Values of structured properties.
 
-use crate::support::{App, DATASET, MISSING, NOW_MS, USER};
+use crate::support::{App, DATASET, MISSING, NOW_MS, USER, proposal};
+use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 const DAYS: &str = "urn:li:structuredProperty:retention.days";
@@ -85,6 +86,8 @@ async fn values_that_violate_the_definition_are_rejected() {
     app.ingest(container, "containerProperties", &json!({"name": "c"}))
         .await;
     let number = json!([{"numberValue": 30}]);
+    app.ingest(USER, "corpUserInfo", &json!({"active": true}))
+        .await;
     for (input, expected) in [
         (input(MISSING, DAYS, &number), "does not exist"),
         (
@@ -133,4 +136,194 @@ async fn values_that_violate_the_definition_are_rejected() {
     }
     assert_eq!(app.aspect(DATASET, "structuredProperties").await, None);
     assert_eq!(app.aspect(MISSING, "datasetKey").await, None);
+}
+
+fn assigned(property: &str, values: &Value) -> Value {
+    json!({"properties": [{"propertyUrn": property, "values": values}]})
+}
+
+#[tokio::test]
+async fn values_are_checked_on_every_api() {
+    let app = app().await;
+    let container = "urn:li:container:c";
+    app.ingest(container, "containerProperties", &json!({"name": "c"}))
+        .await;
+    let aspect = "structuredProperties";
+    for (entity, property, values, expected) in [
+        (
+            DATASET,
+            DAYS,
+            json!([{"double": 31}]),
+            "does not allow the value",
+        ),
+        (
+            DATASET,
+            DAYS,
+            json!([{"double": 30}, {"double": 90}]),
+            "takes one value, but 2 are given",
+        ),
+        (DATASET, DAYS, json!([{"string": "30"}]), "send numberValue"),
+        (
+            DATASET,
+            CONTACTS,
+            json!([{"double": 1}]),
+            "send stringValue",
+        ),
+        (
+            DATASET,
+            "urn:li:structuredProperty:none",
+            json!([{"string": "x"}]),
+            "urn:li:structuredProperty:none does not exist",
+        ),
+        (
+            container,
+            DAYS,
+            json!([{"double": 30}]),
+            "is not for entities of type container",
+        ),
+    ] {
+        let value = assigned(property, &values);
+        let (restli, body) = app.propose("UPSERT", entity, aspect, &value).await;
+        assert!(restli.is_client_error(), "{body}");
+        let message = body["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(expected), "{message}");
+        // The same for a patch, for OpenAPI, and in a list.
+        let path = format!("/properties/{property}");
+        let add = json!([{"op": "add", "path": path, "value": {"values": values}}]);
+        let (status, body) = app.propose("PATCH", entity, aspect, &add).await;
+        assert_eq!((status, &body["message"]), (restli, &json!(message)));
+        let kind = entity.split(':').nth(2).unwrap();
+        let path = format!("/openapi/v3/entity/{kind}?async=false");
+        for (method, value) in [
+            (Method::POST, value.clone()),
+            (Method::PATCH, json!({"patch": add})),
+        ] {
+            let list = json!([{"urn": entity, "structuredProperties": {"value": value}}]);
+            let request = app.request(method, &path, list.to_string());
+            let (status, body) = app.send(request).await;
+            assert_eq!(status, StatusCode::BAD_REQUEST, "{body}");
+            let in_list = body["message"].as_str().unwrap();
+            assert!(in_list.ends_with(&message), "{in_list}");
+        }
+        assert_eq!(app.aspect(entity, aspect).await, None);
+    }
+    // A list may define a property and use it.
+    let colors = "urn:li:structuredProperty:colors";
+    let definition = json!({
+        "qualifiedName": "colors", "valueType": "urn:li:dataType:datahub.string",
+        "entityTypes": ["urn:li:entityType:datahub.dataset"],
+        "allowedValues": [{"value": {"string": "red"}}],
+    });
+    let red = assigned(colors, &json!([{"string": "red"}]));
+    let list = vec![
+        proposal("UPSERT", colors, "propertyDefinition", &definition),
+        proposal("UPSERT", DATASET, aspect, &red),
+    ];
+    let (status, body) = app.propose_all(list).await;
+    assert_eq!(status, StatusCode::OK, "{body}");
+    // What is stored stays when the definition changes, and other properties can be set.
+    let mut definition = definition;
+    definition["allowedValues"] = json!([{"value": {"string": "green"}}]);
+    app.ingest(colors, "propertyDefinition", &definition).await;
+    app.ingest(DATASET, aspect, &red).await;
+    let reply = upsert(&app, input(DATASET, DAYS, &json!([{"numberValue": 30}]))).await;
+    assert_eq!(reply.get("errors"), None, "{reply}");
+}
+
+const SEARCH: &str =
+    "query ($input: SearchAcrossEntitiesInput!) { searchAcrossEntities(input: $input) {
+    searchResults { entity { urn } } } }";
+
+async fn found(app: &App, input: Value) -> Vec<String> {
+    let mut input = input;
+    if input.get("query").is_none() {
+        input["query"] = json!("*");
+    }
+    input["types"] = json!(["DATASET"]);
+    let reply = app.graphql_with(SEARCH, json!({"input": input})).await;
+    let hits = reply["data"]["searchAcrossEntities"]["searchResults"].as_array();
+    let hits = hits.unwrap_or_else(|| panic!("{reply}")).iter();
+    let name = |hit: &Value| {
+        let urn = hit["entity"]["urn"].as_str().unwrap();
+        urn.split(',').nth(1).unwrap().to_owned()
+    };
+    hits.map(name).collect()
+}
+
+#[tokio::test]
+async fn properties_are_filtered_counted_sorted_and_searched() {
+    let app = app().await;
+    for (name, days, contacts) in [
+        ("a", Some(90.0), json!([])),
+        (
+            "b",
+            Some(30.0),
+            json!([{"string": "ada"}, {"string": "bob"}]),
+        ),
+        ("c", None, json!([{"string": "ada"}])),
+        ("exists_retention_days", None, json!([])),
+    ] {
+        let urn = format!("urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)");
+        let mut properties = Vec::new();
+        if let Some(days) = days {
+            properties.push(json!({"propertyUrn": DAYS, "values": [{"double": days}]}));
+        }
+        if contacts != json!([]) {
+            properties.push(json!({"propertyUrn": CONTACTS, "values": contacts}));
+        }
+        let value = json!({ "properties": properties });
+        app.ingest(&urn, "structuredProperties", &value).await;
+    }
+    let days = "structuredProperties.retention.days";
+    let indexed = "structuredProperties.retention_days";
+    let contacts = "structuredProperties.contacts";
+    let by = |field: &str, condition: &str, values: Value| json!({"orFilters": [{"and": [{"field": field, "condition": condition, "values": values}]}]});
+    for field in [days, indexed] {
+        for value in ["30", "30.0"] {
+            assert_eq!(found(&app, by(field, "EQUAL", json!([value]))).await, ["b"]);
+        }
+        let over = by(field, "GREATER_THAN", json!(["30"]));
+        assert_eq!(found(&app, over).await, ["a"]);
+        let mut exists = found(&app, by(field, "EXISTS", json!([]))).await;
+        exists.sort();
+        assert_eq!(exists, ["a", "b"]);
+        for (query, expected) in [
+            (format!("_exists_:{field}"), vec!["a", "b"]),
+            (format!("{field}:*"), vec!["a", "b"]),
+            (format!("{field}:90"), vec!["a"]),
+        ] {
+            let mut hits = found(&app, json!({"query": query})).await;
+            hits.sort();
+            assert_eq!(hits, expected, "{query}");
+        }
+        for (order, expected) in [("ASCENDING", ["b", "a"]), ("DESCENDING", ["a", "b"])] {
+            let sort = json!({"sortCriterion": {"field": field, "sortOrder": order}});
+            let hits = found(&app, json!({"sortInput": sort})).await;
+            assert_eq!(hits[..2], expected, "{order}");
+            assert_eq!(hits.len(), 5, "those without a value come last");
+        }
+    }
+    let ada = found(&app, by(contacts, "EQUAL", json!(["ada"]))).await;
+    assert_eq!(ada, ["b", "c"]);
+    let none = found(
+        &app,
+        json!({"query": "_exists_:structuredProperties.unknown"}),
+    )
+    .await;
+    assert_eq!(none, [""; 0]);
+    let without = json!({"query": format!("hive -_exists_:{days} -_exists_:{contacts}")});
+    assert!(!found(&app, without).await.contains(&"b".to_owned()));
+    let query =
+        "query ($input: AggregateAcrossEntitiesInput!) { aggregateAcrossEntities(input: $input) {
+        facets { field aggregations { value count } } } }";
+    let input = json!({"query": "*", "types": ["DATASET"], "facets": [contacts, days]});
+    let reply = app.graphql_with(query, json!({"input": input})).await;
+    assert_eq!(
+        reply["data"]["aggregateAcrossEntities"]["facets"],
+        json!([
+            {"field": contacts, "aggregations": [{"value": "ada", "count": 2}, {"value": "bob", "count": 1}]},
+            {"field": days, "aggregations": [{"value": "30", "count": 1}, {"value": "90", "count": 1}]},
+        ]),
+        "{reply}"
+    );
 }

@@ -44,7 +44,7 @@ impl PatchContext<'_> {
         }
     }
 
-    /// What is left of a member that a patch removes: a list or map that must be there stays, empty.
+    /// What is left of a member that a patch removes: a required list or map stays, empty.
     pub(super) fn emptied(self, name: &str) -> Option<Value> {
         let Some(Shape::Record(id)) = self.shape else {
             return None;

@@ -1,7 +1,7 @@
 //! Counts the columns of an entity, and those that have a description.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use docent_model::AspectName;
 use serde::Deserialize;
@@ -69,6 +69,23 @@ impl<'r> ColumnCounts<'r> {
     pub(super) fn counts(&self) -> [(&'static str, i64); 2] {
         let described = self.described_by_any_source().unwrap_or(self.described);
         [(COLUMNS, self.all), (DESCRIBED_COLUMNS, described)]
+    }
+
+    /// The paths of the columns by their descriptions, from ingestion and from users.
+    pub(super) fn by_description(&self) -> HashMap<String, Vec<String>> {
+        let schema = |text| serde_json::from_str::<Schema<'_>>(text).ok();
+        let edited = |text| serde_json::from_str::<EditedSchema<'_>>(text).ok();
+        let schema = self.schema.and_then(schema).map(|it| it.fields);
+        let edited = self.edited.and_then(edited);
+        let edited = edited.map(|it| it.editable_schema_field_info);
+        let mut paths: HashMap<String, Vec<String>> = HashMap::new();
+        for column in [schema, edited].into_iter().flatten().flatten() {
+            if let Some(description) = column.description {
+                let described = paths.entry(description.into_owned()).or_default();
+                described.push(column.field_path.into_owned());
+            }
+        }
+        paths
     }
 
     /// A column may be described by ingestion, by users or by both. The aspects are parsed only if

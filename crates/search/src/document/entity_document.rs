@@ -23,7 +23,7 @@ pub(crate) struct EntityDocument {
     texts: String,
     values: Vec<(Field, StoredValue)>,
     /// Values of the column field, each with the name of its column.
-    columns: Vec<(&'static str, StoredValue)>,
+    columns: Vec<(Cow<'static, str>, StoredValue)>,
     /// Counts the texts while the document waits.
     pending: Option<PendingText>,
 }
@@ -71,30 +71,32 @@ impl EntityDocument {
         self.values.push((field, StoredValue::Number(number)));
     }
 
-    pub(super) fn add_text_column(&mut self, column: &'static str, text: &str) {
+    pub(super) fn add_text_column(&mut self, column: Cow<'static, str>, text: &str) {
         let start = self.texts.len();
         self.texts.push_str(text);
         let value = StoredValue::Text(start..self.texts.len());
         self.columns.push((column, value));
     }
 
-    pub(super) fn add_number_column(&mut self, column: &'static str, number: i64) {
-        self.columns.push((column, StoredValue::Signed(number)));
+    pub(super) fn add_number_column(&mut self, column: Cow<'static, str>, number: i64) {
+        let value = StoredValue::Signed(number);
+        self.columns.push((column, value));
     }
 
-    pub(super) fn add_real_column(&mut self, column: &'static str, number: f64) {
-        self.columns.push((column, StoredValue::Real(number)));
+    pub(super) fn add_real_column(&mut self, column: Cow<'static, str>, number: f64) {
+        let value = StoredValue::Real(number);
+        self.columns.push((column, value));
     }
 
     /// Adds values in the form of lists.
     pub(super) fn add_list_column<'v>(
         &mut self,
-        column: &'static str,
+        column: Cow<'static, str>,
         values: impl Iterator<Item = Cow<'v, str>>,
     ) {
         let columns = &mut self.columns;
-        list::write(values, &mut self.texts, |value| {
-            columns.push((column, StoredValue::Text(value)));
+        list::write(values, &mut self.texts, move |value| {
+            columns.push((column.clone(), StoredValue::Text(value)));
         });
     }
 
@@ -106,9 +108,9 @@ impl EntityDocument {
 
 impl Document for EntityDocument {
     type Value<'a> = ValueRef<'a>;
-    type FieldsValuesIter<'a> = ValueIter<'a, Field>;
+    type FieldsValuesIter<'a> = ValueIter<'a>;
 
-    fn iter_fields_and_values(&self) -> ValueIter<'_, Field> {
+    fn iter_fields_and_values(&self) -> ValueIter<'_> {
         ValueIter {
             document: self,
             rest: self.values.iter(),
@@ -122,26 +124,43 @@ pub(crate) struct ValueRef<'d> {
     value: &'d StoredValue,
 }
 
-/// Values with their field or column.
+/// Values with their field.
 #[derive(Debug)]
-pub(crate) struct ValueIter<'d, K> {
+pub(crate) struct ValueIter<'d> {
     document: &'d EntityDocument,
-    rest: std::slice::Iter<'d, (K, StoredValue)>,
+    rest: std::slice::Iter<'d, (Field, StoredValue)>,
 }
 
-impl<'d, K: Copy> Iterator for ValueIter<'d, K> {
-    type Item = (K, ValueRef<'d>);
+impl<'d> Iterator for ValueIter<'d> {
+    type Item = (Field, ValueRef<'d>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (key, value) = self.rest.next()?;
+        let (field, value) = self.rest.next()?;
         let document = self.document;
-        Some((*key, ValueRef { document, value }))
+        Some((*field, ValueRef { document, value }))
+    }
+}
+
+/// Values with their column.
+#[derive(Debug)]
+pub(crate) struct ColumnIter<'d> {
+    document: &'d EntityDocument,
+    rest: std::slice::Iter<'d, (Cow<'static, str>, StoredValue)>,
+}
+
+impl<'d> Iterator for ColumnIter<'d> {
+    type Item = (&'d str, ValueRef<'d>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (column, value) = self.rest.next()?;
+        let document = self.document;
+        Some((column, ValueRef { document, value }))
     }
 }
 
 impl<'d> Value<'d> for ValueRef<'d> {
     type ArrayIter = std::iter::Empty<Self>;
-    type ObjectIter = ValueIter<'d, &'d str>;
+    type ObjectIter = ColumnIter<'d>;
 
     fn as_value(&self) -> ReferenceValue<'d, Self> {
         let document = self.document;
@@ -152,7 +171,7 @@ impl<'d> Value<'d> for ValueRef<'d> {
             StoredValue::Real(number) => ReferenceValueLeaf::F64(*number),
             StoredValue::Columns => {
                 let rest = document.columns.iter();
-                return ReferenceValue::Object(ValueIter { document, rest });
+                return ReferenceValue::Object(ColumnIter { document, rest });
             }
         };
         ReferenceValue::Leaf(leaf)

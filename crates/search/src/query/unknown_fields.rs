@@ -3,6 +3,9 @@
 use crate::field::is_field;
 use crate::language::{Clause, Occur, Query, Term, parse};
 
+/// `_exists_:field` means `field:*`, as in Lucene, whose language DataHub's clients write.
+const EXISTS: &str = "_exists_";
+
 /// Parses a query, reading every unknown field as a word.
 pub(crate) fn parse_known_fields(typed: &str) -> Query {
     let query = parse(typed);
@@ -34,6 +37,20 @@ fn in_group(query: Query) -> Query {
 
 fn known(term: Term) -> Term {
     match term {
+        Term::Field { field, term } if field == EXISTS => match *term {
+            // A field that is unknown exists nowhere.
+            Term::Word(field) | Term::Phrase(field) => Term::Field {
+                field,
+                term: Box::new(Term::Prefix(String::new())),
+            },
+            other => Term::Group(in_group(Query {
+                clauses: vec![Clause {
+                    occur: Occur::Should,
+                    term: other,
+                }],
+                plain: None,
+            })),
+        },
         // Without a field, "any value" has no meaning.
         Term::Field { field, term }
             if !is_field(&field) && *term == Term::Prefix(String::new()) =>

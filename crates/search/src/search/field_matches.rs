@@ -4,7 +4,7 @@
 //! of columns and a query many words, so this runs on blocking threads, for a few entities at a
 //! time and within the limits of a search.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,12 +16,16 @@ use crate::analysis;
 use crate::budget::{SearchBudget, SearchLimits};
 use crate::document::Entity;
 use crate::error::SearchError;
-use crate::explain::explain;
+use crate::explain::{explain, explain_each};
 use crate::feed::blocking;
 use crate::language;
 use crate::query::allowed_typos;
 use crate::read_size::fitting;
 use crate::results::{FieldMatch, Hit};
+
+/// The fields of columns and of their descriptions.
+const COLUMN_PATHS: &str = "fieldPaths";
+const COLUMN_DESCRIPTIONS: [&str; 2] = ["fieldDescriptions", "editedFieldDescriptions"];
 
 /// How many entities to read at once, if they are short.
 const ENTITIES_PER_READ: usize = 50;
@@ -87,7 +91,7 @@ fn matches_of(
         .collect();
     let words = EntityWords::of(values.iter().map(|(_, text)| *text));
     let expanded = |word: &str, unfinished| words.similar(word, unfinished);
-    let mut matched = explain(query, &values, &expanded);
+    let mut matched = with_columns(&entity, explain_each(query, &values, &expanded));
     for (field, urn) in entity.labels() {
         if labels.contains(urn) {
             // The name of the label is not among the values, but its id often has the same words.
@@ -102,6 +106,37 @@ fn matches_of(
         }
     }
     matched
+}
+
+/// After each description of a column that matched, the column as a match of its own: the text
+/// alone does not say what it describes.
+fn with_columns(entity: &Entity<'_>, matched: Vec<(usize, FieldMatch)>) -> Vec<FieldMatch> {
+    let is_path = |it: &FieldMatch| it.field == COLUMN_PATHS;
+    let paths = matched.iter().map(|(_, it)| it).filter(|it| is_path(it));
+    let mut named: HashSet<String> = paths.map(|it| it.value.clone()).collect();
+    let describes_column = |it: &FieldMatch| COLUMN_DESCRIPTIONS.contains(&it.field.as_str());
+    let columns = if matched.iter().any(|(_, it)| describes_column(it)) {
+        entity.columns_by_description()
+    } else {
+        HashMap::new()
+    };
+    let mut all = Vec::with_capacity(matched.len());
+    for (at, one) in matched {
+        let is_of_column = describes_column(&one);
+        all.push(one);
+        let text = entity.texts.get(at).filter(|_| is_of_column);
+        let paths = text.and_then(|(_, _, text)| columns.get(&**text));
+        for path in paths.into_iter().flatten() {
+            if named.insert(path.clone()) {
+                all.push(FieldMatch {
+                    field: COLUMN_PATHS.to_owned(),
+                    value: path.clone(),
+                    ranges: Vec::new(),
+                });
+            }
+        }
+    }
+    all
 }
 
 /// The words of an entity.

@@ -9,6 +9,7 @@ use super::create::platform_of;
 use super::{Batch, Prepared};
 use crate::Error;
 use crate::proposal::{Change, Requirement};
+use crate::structured_properties::properties_in;
 
 /// How many aspects one call reads: they may be large, and the budget is checked after each call.
 const LOADED_AT_ONCE: usize = 500;
@@ -77,6 +78,12 @@ pub(super) fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
     let versioned = |aspect: &AspectName| !Registry::get().is_timeseries(*aspect);
     if let Some(aspect) = item.proposal.change.aspect().filter(versioned) {
         keys.push(AspectKey::new(urn, aspect));
+    }
+    if let Some(payload) = &item.payload
+        && item.proposal.change.aspect() == Some(AspectName::STRUCTURED_PROPERTIES)
+    {
+        let properties = properties_in(&payload.value);
+        keys.extend(properties.map(|it| AspectKey::new(&it, AspectName::PROPERTY_DEFINITION)));
     }
     if let Change::Upsert { .. }
     | Change::Create { .. }

@@ -201,6 +201,13 @@ async fn values_of_properties_do_not_name_it() {
     let values = json!({"properties": [{
         "propertyUrn": "urn:li:structuredProperty:p", "values": [{"string": TABLE}, {"string": "x"}],
     }]});
+    let definition = json!({
+        "qualifiedName": "p", "valueType": "urn:li:dataType:datahub.string",
+        "cardinality": "MULTIPLE", "entityTypes": ["urn:li:entityType:datahub.dataset"],
+    });
+    let property = "urn:li:structuredProperty:p";
+    app.ingest(property, "propertyDefinition", &definition)
+        .await;
     app.ingest(DATASET, "structuredProperties", &values).await;
     let values = "values { ... on StringValue { stringValue } } valueEntities { urn }";
     let query = format!(
