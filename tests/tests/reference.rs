@@ -261,14 +261,17 @@ fn fill(server: &Server) -> anyhow::Result<BTreeSet<String>> {
         )?;
         ensure!(reply.status == 200, "{urn}: {}", reply.body);
     }
-    // Policies refer to roles.
-    let listed = "{ listPolicies(input: {count: 100}) { policies { urn } } }";
+    // Policies refer to roles, and owners to ownership types by their names alone.
+    let listed = "{ listPolicies(input: {count: 100}) { policies { urn } }
+        listOwnershipTypes(input: {count: 100}) { ownershipTypes { urn } } }";
     let listed = server.graphql(listed, json!({}))?;
+    let types = listed["data"]["listOwnershipTypes"]["ownershipTypes"].as_array();
     let policies = listed["data"]["listPolicies"]["policies"].as_array();
     let policies = policies.context("no policies")?;
     demo.iter()
         .chain(&additions)
         .chain(policies)
+        .chain(types.context("no ownership types")?)
         .map(|entity| {
             let urn = entity["urn"].as_str().context("an entity has no URN")?;
             Ok(urn.to_owned())
