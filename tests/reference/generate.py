@@ -24,10 +24,19 @@ from catalog import entity_type
 
 MAX_DEPTH = 6
 # The reference has no callers.
-EXCLUDED_FIELDS = {"privileges", "me", "listAccessTokens", "getAccessTokenMetadata", "numAssets"}
+EXCLUDED_FIELDS = {
+    "privileges",
+    "isAssignedToMe",
+    "me",
+    "listAccessTokens",
+    "getAccessTokenMetadata",
+    "numAssets",
+}
 # The reference has no search index, no lineage graph and no time series.
 EXCLUDED_TYPES = {
     "AssertionRunEventsResult",
+    "DataFlowDataJobsRelationships",
+    "DataHubViewDefinition",
     "DataProcessInstanceResult",
     "DataProcessRunEvent",
     "DatasetProfile",
@@ -38,6 +47,8 @@ EXCLUDED_TYPES = {
     "Health",
     "Operation",
     "OperationsQueryResult",
+    "Post",
+    "RelatedDocumentsResult",
     "ScrollResults",
     "SearchResults",
     "TimeseriesCapabilitiesResult",

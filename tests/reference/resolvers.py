@@ -157,6 +157,23 @@ def domain_stewards(catalog: Catalog, parent, arguments):
     return stewards
 
 
+def parent_document(catalog: Catalog, urn):
+    return ((catalog.aspect(urn, "documentInfo") or {}).get("parentDocument") or {}).get("document")
+
+
+parent_metrics = ancestors(member_of_aspect(lambda urn: "metricRelationships", "parentMetric"), "metrics")
+
+
+def hyper_parameter(catalog: Catalog, parent, arguments):
+    stored = parent.value.get("hyperParameters")
+    return None if not stored else dict(zip(("key", "value"), sorted(stored.items())[-1]))
+
+
+def last_observed(catalog: Catalog, parent, arguments):
+    stored = catalog.aspects(parent.owner).get("schemaMetadata")
+    return None if stored is None else (stored.get("systemMetadata") or {}).get("lastObserved")
+
+
 RESOLVERS = {
     "parentDomains": ancestors(member_of_aspect(lambda urn: "domainProperties", "parentDomain"), "domains"),
     "parentContainers": ancestors(member_of_aspect(lambda urn: "container", "container"), "containers"),
@@ -176,6 +193,10 @@ RESOLVERS = {
     # No profiles are stored.
     "datasetProfiles": lambda catalog, parent, arguments: [],
     "domainStewards": domain_stewards,
+    "parentDocuments": ancestors(parent_document, "documents"),
+    "parentMetrics": lambda catalog, parent, arguments: parent_metrics(catalog, parent, arguments)["metrics"],
+    "hyperParameter": hyper_parameter,
+    "lastObserved": last_observed,
 }
 
 

@@ -36,7 +36,7 @@ use docent_store::AuditItem;
 use crate::audit::MAX_ITEMS;
 use crate::privilege::{self, Privilege};
 use crate::{Caller, Catalog, Error};
-pub(crate) use cache::read_policies;
+pub(crate) use cache::{read_identity, read_policies};
 pub(crate) use demand::use_case_of;
 pub use demand::{is_managed as is_managed_aspect, managers as type_managers};
 pub(crate) use grants::DeletedGrantees;

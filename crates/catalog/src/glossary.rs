@@ -138,7 +138,7 @@ impl Catalog {
                     .requires(Requirement::NotInside {
                         parent: parent.clone(),
                         aspect: AspectName::GLOSSARY_NODE_INFO,
-                        member: PARENT,
+                        at: "/parentNode",
                         otherwise: "Cannot move a glossary node under one of its own descendants.",
                     });
         }

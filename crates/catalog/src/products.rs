@@ -384,7 +384,7 @@ fn with_parent(proposal: Proposal, parent: Option<&Urn>) -> Result<Proposal, Err
         .requires(Requirement::NotInside {
             parent: parent.clone(),
             aspect: AspectName::DATA_PRODUCT_PROPERTIES,
-            member: PARENT,
+            at: "/parentDataProduct",
             otherwise: "Cannot move a data product under one of its own descendants.",
         }))
 }

@@ -222,12 +222,12 @@ pub enum Requirement {
     ModifiedSince { time_ms: EpochMillis },
     /// The aspect was not written after this time; a missing one was not.
     UnmodifiedSince { time_ms: EpochMillis },
-    /// The new parent is neither the entity nor inside it, by the member of the aspect that names
-    /// parents; `otherwise` is the error message.
+    /// The new parent is neither the entity nor inside it; `otherwise` is the error message. The
+    /// aspect names parents at the JSON pointer `at`.
     NotInside {
         parent: Urn,
         aspect: AspectName,
-        member: &'static str,
+        at: &'static str,
         otherwise: &'static str,
     },
     /// The dataset has a schema with these columns.

@@ -36,6 +36,9 @@ pub struct ServiceAccount {
     pub description: Option<String>,
     pub created_by: String,
     pub created_at: EpochMillis,
+    pub updated_at: EpochMillis,
+    /// The view of searches that do not name one.
+    pub default_view: Option<String>,
 }
 
 impl ServiceAccount {
@@ -80,12 +83,15 @@ impl Catalog {
         let sub_types = json!({"typeNames": [SUB_TYPE]}).to_string();
         let sub_types = Proposal::upsert(urn.clone(), AspectName::SUB_TYPES, sub_types);
         self.apply_authorized(caller, vec![info, sub_types]).await?;
+        let now = self.now_ms();
         Ok(ServiceAccount {
             urn,
             display_name,
             description,
             created_by: caller.actor().to_string(),
-            created_at: self.now_ms(),
+            created_at: now,
+            updated_at: now,
+            default_view: None,
         })
     }
 
@@ -96,9 +102,7 @@ impl Catalog {
         urn.expect_type("corpuser")?;
         let is_service = |sub_types: Option<Value>| {
             let found = sub_types.filter(is_service_type);
-            found.map(|_| ()).ok_or_else(|| {
-                Error::not_found("there is no such service account: listServiceAccounts lists them")
-            })
+            found.map(|_| ()).ok_or_else(no_such_account)
         };
         let delete = Proposal::new(urn.clone(), Change::DeleteEntity).requires_value(
             urn,
@@ -158,7 +162,11 @@ impl Catalog {
     }
 
     async fn read_service_accounts(&self, urns: &[Urn]) -> Result<Vec<ServiceAccount>, Error> {
-        const ASPECTS: [AspectName; 2] = [AspectName::SUB_TYPES, AspectName::CORP_USER_INFO];
+        const ASPECTS: [AspectName; 3] = [
+            AspectName::SUB_TYPES,
+            AspectName::CORP_USER_INFO,
+            AspectName::CORP_USER_SETTINGS,
+        ];
         let keys: Vec<AspectKey> = urns
             .iter()
             .flat_map(|urn| ASPECTS.map(|aspect| AspectKey::new(urn, aspect)))
@@ -167,22 +175,34 @@ impl Catalog {
         let accounts = urns.iter().zip(rows.chunks(ASPECTS.len()));
         Ok(accounts
             .filter_map(|(urn, rows)| {
-                let [sub_types, info] = rows else {
+                let [sub_types, info, settings] = rows else {
                     return None;
                 };
                 aspect_value(sub_types).filter(is_service_type)?;
                 let info_value: Option<CorpUserInfo> = aspect_value(info);
                 let row = sub_types.as_ref()?;
+                let settings: Option<Value> = aspect_value(settings);
+                let view = settings
+                    .as_ref()
+                    .and_then(|it| it["views"]["defaultView"].as_str());
                 Some(ServiceAccount {
                     urn: urn.clone(),
                     display_name: info_value.as_ref().and_then(|it| it.display_name.clone()),
                     description: info_value.and_then(|it| it.title),
                     created_by: row.created_by.clone(),
                     created_at: row.created_on_ms,
+                    updated_at: info
+                        .as_ref()
+                        .map_or(row.created_on_ms, |it| it.created_on_ms),
+                    default_view: view.map(str::to_owned),
                 })
             })
             .collect())
     }
+}
+
+pub(crate) fn no_such_account() -> Error {
+    Error::not_found("there is no such service account: listServiceAccounts lists them")
 }
 
 pub(crate) fn is_service_type(sub_types: &Value) -> bool {

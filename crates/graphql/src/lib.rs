@@ -23,6 +23,7 @@ mod condition_headers;
 mod cost;
 mod document;
 mod engine;
+mod entity_types;
 mod error;
 mod execute;
 mod input;

@@ -1,12 +1,13 @@
 //! The fields of `Mutation`: each converts its input and calls the catalog once.
 //!
 //! To add one, add a field to `schema/mutation.graphql`, a use case to the catalog, an `async fn`
-//! here that reads the arguments and calls it, and a line to [`register`]. See
-//! docs/adding-a-mutation.md.
+//! here that reads the arguments and calls it, and a line to [`register`], or to that of its noun.
+//! See docs/adding-a-mutation.md.
 
 mod accounts;
 mod assertions;
 mod datasets;
+mod documents;
 mod domains;
 mod glossary;
 mod groups;
@@ -17,6 +18,7 @@ mod links;
 mod owners;
 mod patches;
 mod policies;
+mod posts;
 mod products;
 mod proposals;
 mod quality;
@@ -24,6 +26,7 @@ mod roles;
 mod saved_queries;
 mod structured_properties;
 mod tokens;
+mod views;
 mod vocabulary;
 
 use docent_catalog::descriptions::NewDescription;
@@ -36,11 +39,14 @@ use crate::{Args, Context, Resolvers};
 
 pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
     let parts = [
+        documents::register,
         glossary::register,
         incidents::register,
+        posts::register,
         products::register,
         quality::register,
         saved_queries::register,
+        views::register,
     ];
     let resolvers = parts.iter().fold(resolvers, |all, part| part(all));
     resolvers

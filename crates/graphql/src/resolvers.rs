@@ -5,6 +5,7 @@
 //! with `@resolve(by: …)` or by the name of the root field. See docs/adding-a-field.md.
 
 mod accounts;
+mod assignments;
 mod audit;
 mod entities;
 mod glossary;
@@ -27,36 +28,18 @@ mod usage;
 use crate::Resolvers;
 
 pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
-    let resolvers = glossary::register(products::register(resolvers));
+    let parts = [
+        glossary::register,
+        products::register,
+        register_lookups,
+        search::register,
+    ];
+    let resolvers = parts.iter().fold(resolvers, |all, part| part(all));
     resolvers
-        .query_by_urn("dataset")
-        .query_by_urn("domain")
-        .query_by_urn("container")
-        .query_by_urn("tag")
-        .query_by_urn("glossaryTerm")
-        .query_by_urn("glossaryNode")
-        .query_by_urn("corpUser")
-        .query_by_urn("corpGroup")
-        .query_by_urn("chart")
-        .query_by_urn("dashboard")
-        .query_by_urn("dataFlow")
-        .query_by_urn("dataJob")
-        .query_by_urn("dataProduct")
-        .query_by_urn("application")
-        .query_by_urn("assertion")
-        .query_by_urn("dataPlatform")
-        .query_by_urn("entity")
         .query("entities", queries::entities)
         .query("entityExists", queries::entity_exists)
         .query("listDomains", queries::list_domains)
-        .query("listQueries", search::lists::queries)
-        .query("listOwnershipTypes", search::lists::ownership_types)
-        .query("listIngestionSources", search::lists::ingestion_sources)
-        .query("listPolicies", search::lists::policies)
         .query("listActionRequests", proposals::list_action_requests)
-        .query("listRoles", search::lists::roles)
-        .query("listGroups", search::lists::groups)
-        .query("listUsers", search::lists::users)
         .query("getGrantedPrivileges", privileges::granted)
         .computed("criterionValues", privileges::criterion_values)
         .query("appConfig", queries::app_config)
@@ -67,22 +50,10 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query("listServiceAccounts", accounts::list_service_accounts)
         .query("getServiceAccount", accounts::get_service_account)
         .query("getAccessTokenMetadata", queries::get_access_token_metadata)
-        .query("search", search::search)
-        .query("searchAcrossEntities", search::search_across_entities)
-        .query("scrollAcrossEntities", search::scroll_across_entities)
-        .query("aggregateAcrossEntities", search::aggregate_across_entities)
-        .query("autoComplete", search::complete::auto_complete)
-        .query(
-            "autoCompleteForMultiple",
-            search::complete::auto_complete_for_multiple,
-        )
-        .query("browseV2", search::browse::browse_v2)
-        .query("getQuickFilters", search::browse::get_quick_filters)
         .query("auditLog", audit::audit_log)
         .query("history", history::history)
         .query("recentChanges", history::recent_changes)
         .query("changesByWeek", history::changes_by_week)
-        .query("documentationCoverage", search::documentation_coverage)
         .computed("browsePaths", entities::browse_paths)
         .entity_field("entityPrivileges", privileges::of_entities)
         .computed("incidentAssignees", entities::incident_assignees)
@@ -113,12 +84,56 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .entity_field("lineage", lineage::neighbors)
         .query("searchAcrossLineage", lineage::search_across_lineage)
         .query("scrollAcrossLineage", lineage::scroll_across_lineage)
-        .entity_field("domainEntities", search::members::domain_entities)
-        .entity_field("executions", search::members::executions)
-        .entity_field("datasetRuns", search::members::dataset_runs)
-        .entity_field("jobRuns", search::members::job_runs)
         .entity_field("health", quality::health)
         .entity_field("incidents", quality::incidents)
         .entity_field("contract", quality::contract)
-        .entity_field("containerEntities", search::members::container_entities)
+        .entity_field("parentMetrics", hierarchy::parent_metrics)
+        .entity_field("parentDocuments", hierarchy::parent_documents)
+        .entity_field("flowJobs", relationships::flow_jobs)
+        .entity_field("isAssignedToMe", assignments::is_assigned_to_me)
+        .computed("postModified", entities::post_modified)
+        .computed("viewFilter", entities::view_filter)
+        .computed("hyperParameter", entities::hyper_parameter)
+        .computed("lastObserved", metadata::last_observed)
+}
+
+/// The root fields that return an entity by its URN.
+fn register_lookups(resolvers: Resolvers) -> Resolvers {
+    resolvers
+        .query_by_urn("dataset")
+        .query_by_urn("domain")
+        .query_by_urn("container")
+        .query_by_urn("tag")
+        .query_by_urn("glossaryTerm")
+        .query_by_urn("glossaryNode")
+        .query_by_urn("corpUser")
+        .query_by_urn("corpGroup")
+        .query_by_urn("chart")
+        .query_by_urn("dashboard")
+        .query_by_urn("dataFlow")
+        .query_by_urn("dataJob")
+        .query_by_urn("dataProduct")
+        .query_by_urn("application")
+        .query_by_urn("assertion")
+        .query_by_urn("dataPlatform")
+        .query_by_urn("dataPlatformInstance")
+        .query_by_urn("dataProcessInstance")
+        .query_by_urn("businessAttribute")
+        .query_by_urn("erModelRelationship")
+        .query_by_urn("form")
+        .query_by_urn("mlFeature")
+        .query_by_urn("mlFeatureTable")
+        .query_by_urn("mlModel")
+        .query_by_urn("mlModelGroup")
+        .query_by_urn("mlPrimaryKey")
+        .query_by_urn("metric")
+        .query_by_urn("semanticModel")
+        .query_by_urn("role")
+        .query_by_urn("structuredProperty")
+        .query_by_urn("versionSet")
+        .query_by_urn("document")
+        .query_by_urn("ingestionSource")
+        .query_by_urn("executionRequest")
+        .query_by_urn("view")
+        .query_by_urn("entity")
 }

@@ -12,5 +12,7 @@ pub(crate) fn service_account_value(account: &ServiceAccount) -> Value {
         "description": account.description,
         "createdBy": account.created_by,
         "createdAt": account.created_at,
+        "updatedAt": account.updated_at,
+        "defaultView": account.default_view,
     })
 }

@@ -13,6 +13,7 @@ impl AspectName {
     pub const ACTION_REQUEST_PENDING: Self = Self("actionRequestPending");
     pub const ACTION_REQUEST_RESULT: Self = Self("actionRequestResult");
     pub const ACCESS_TOKEN_INFO: Self = Self("dataHubAccessTokenInfo");
+    pub const ACTORS: Self = Self("actors");
     pub const ALIASES: Self = Self("aliases");
     pub const APPLICATION_PROPERTIES: Self = Self("applicationProperties");
     pub const APPLICATIONS: Self = Self("applications");
@@ -24,6 +25,7 @@ impl AspectName {
     pub const CORP_GROUP_INFO: Self = Self("corpGroupInfo");
     pub const CORP_USER_CREDENTIALS: Self = Self("corpUserCredentials");
     pub const CORP_USER_INFO: Self = Self("corpUserInfo");
+    pub const CORP_USER_SETTINGS: Self = Self("corpUserSettings");
     pub const CORP_USER_STATUS: Self = Self("corpUserStatus");
     pub const DATA_PLATFORM_INFO: Self = Self("dataPlatformInfo");
     pub const DATA_PLATFORM_INSTANCE: Self = Self("dataPlatformInstance");
@@ -36,6 +38,8 @@ impl AspectName {
     pub const DATASET_USAGE_STATISTICS: Self = Self("datasetUsageStatistics");
     pub const DEPRECATION: Self = Self("deprecation");
     pub const DISPLAY_PROPERTIES: Self = Self("displayProperties");
+    pub const DOCUMENT_INFO: Self = Self("documentInfo");
+    pub const DOCUMENT_SETTINGS: Self = Self("documentSettings");
     pub const DOMAIN_PROPERTIES: Self = Self("domainProperties");
     pub const DOMAINS: Self = Self("domains");
     pub const EDITABLE_CONTAINER_PROPERTIES: Self = Self("editableContainerProperties");
@@ -54,12 +58,14 @@ impl AspectName {
     pub const INGESTION_SOURCE_INFO: Self = Self("dataHubIngestionSourceInfo");
     pub const INSTITUTIONAL_MEMORY: Self = Self("institutionalMemory");
     pub const INVITE_TOKEN: Self = Self("inviteToken");
+    pub const METRIC_RELATIONSHIPS: Self = Self("metricRelationships");
     pub const NATIVE_GROUP_MEMBERSHIP: Self = Self("nativeGroupMembership");
     pub const OPERATION: Self = Self("operation");
     pub const ORIGIN: Self = Self("origin");
     pub const OWNERSHIP: Self = Self("ownership");
     pub const OWNERSHIP_TYPE_INFO: Self = Self("ownershipTypeInfo");
     pub const POLICY_INFO: Self = Self("dataHubPolicyInfo");
+    pub const POST_INFO: Self = Self("postInfo");
     pub const PROPERTY_DEFINITION: Self = Self("propertyDefinition");
     pub const QUERY_PROPERTIES: Self = Self("queryProperties");
     pub const QUERY_SUBJECTS: Self = Self("querySubjects");
@@ -74,6 +80,7 @@ impl AspectName {
     pub const SUB_TYPES: Self = Self("subTypes");
     pub const TAG_PROPERTIES: Self = Self("tagProperties");
     pub const TEST_RESULTS: Self = Self("testResults");
+    pub const VIEW_INFO: Self = Self("dataHubViewInfo");
 
     pub(crate) const fn from_static(name: &'static str) -> Self {
         Self(name)

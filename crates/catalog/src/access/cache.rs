@@ -172,49 +172,55 @@ impl AccessCache {
             .clone()
     }
 
-    /// The groups and roles of a user. Soft-deleted groups grant nothing.
+    /// The groups and roles of a user, who has the default role if there is no other.
     async fn identity(&self, store: &dyn Store, user: &Urn) -> Result<Identity, Error> {
-        let keys = [
-            AspectName::GROUP_MEMBERSHIP,
-            AspectName::NATIVE_GROUP_MEMBERSHIP,
-            AspectName::ROLE_MEMBERSHIP,
-        ]
-        .map(|aspect| AspectKey::new(user, aspect));
-        let rows = store.read(ReadRequest::rows(&keys)).await?.rows;
-        let mut identity = Identity {
-            user: user.as_str().to_owned(),
-            ..Identity::default()
-        };
-        for (row, member) in rows.iter().zip(["groups", "nativeGroups"]) {
-            identity.groups.extend(texts(aspect_value(row), member));
-        }
-        let own_roles = rows.get(2).and_then(aspect_value);
-        identity.roles.extend(texts(own_roles, "roles"));
-        let groups: Vec<Urn> = std::mem::take(&mut identity.groups)
-            .iter()
-            .filter_map(|group| Urn::parse(group).ok())
-            .collect();
-        let keys: Vec<AspectKey> = groups
-            .iter()
-            .flat_map(|group| GROUP_ASPECTS.map(|aspect| AspectKey::new(group, aspect)))
-            .collect();
-        if !keys.is_empty() {
-            let rows = store.read(ReadRequest::rows(&keys)).await?.rows;
-            for (group, rows) in groups.iter().zip(rows.chunks(GROUP_ASPECTS.len())) {
-                let [roles, status] = rows else {
-                    continue;
-                };
-                if !is_removed(status) {
-                    identity.groups.insert(group.as_str().to_owned());
-                    identity.roles.extend(texts(aspect_value(roles), "roles"));
-                }
-            }
-        }
+        let mut identity = read_identity(store, user).await?;
         if identity.roles.is_empty() {
             identity.roles.extend(self.default_role.clone());
         }
         Ok(identity)
     }
+}
+
+/// The groups and roles of a user. Soft-deleted groups grant nothing.
+pub(crate) async fn read_identity(store: &dyn Store, user: &Urn) -> Result<Identity, Error> {
+    let keys = [
+        AspectName::GROUP_MEMBERSHIP,
+        AspectName::NATIVE_GROUP_MEMBERSHIP,
+        AspectName::ROLE_MEMBERSHIP,
+    ]
+    .map(|aspect| AspectKey::new(user, aspect));
+    let rows = store.read(ReadRequest::rows(&keys)).await?.rows;
+    let mut identity = Identity {
+        user: user.as_str().to_owned(),
+        ..Identity::default()
+    };
+    for (row, member) in rows.iter().zip(["groups", "nativeGroups"]) {
+        identity.groups.extend(texts(aspect_value(row), member));
+    }
+    let own_roles = rows.get(2).and_then(aspect_value);
+    identity.roles.extend(texts(own_roles, "roles"));
+    let groups: Vec<Urn> = std::mem::take(&mut identity.groups)
+        .iter()
+        .filter_map(|group| Urn::parse(group).ok())
+        .collect();
+    let keys: Vec<AspectKey> = groups
+        .iter()
+        .flat_map(|group| GROUP_ASPECTS.map(|aspect| AspectKey::new(group, aspect)))
+        .collect();
+    if !keys.is_empty() {
+        let rows = store.read(ReadRequest::rows(&keys)).await?.rows;
+        for (group, rows) in groups.iter().zip(rows.chunks(GROUP_ASPECTS.len())) {
+            let [roles, status] = rows else {
+                continue;
+            };
+            if !is_removed(status) {
+                identity.groups.insert(group.as_str().to_owned());
+                identity.roles.extend(texts(aspect_value(roles), "roles"));
+            }
+        }
+    }
+    Ok(identity)
 }
 
 impl Compiled {

@@ -2,7 +2,7 @@
 
 use docent_catalog::Error;
 use docent_catalog::view::stand_in;
-use docent_model::{Registry, Urn};
+use docent_model::{AspectName, Registry, Urn};
 use serde_json::{Value, json};
 
 use crate::{Args, BatchResult, Context, EntityView};
@@ -32,6 +32,49 @@ pub(super) fn incident_assignees(entity: &EntityView<'_>) -> Value {
     members(entity, "incidentInfo", "assignees", |assignee| {
         Some(json!(assignee["actor"].as_str()?))
     })
+}
+
+/// One of the hyperparameters of a model in their legacy form; DataHub's schema has room for one.
+pub(super) fn hyper_parameter(properties: &EntityView<'_>) -> Value {
+    let stored = properties.value()["hyperParameters"].as_object();
+    let last = stored.and_then(|map| map.iter().next_back());
+    last.map_or(
+        Value::Null,
+        |(key, value)| json!({"key": key, "value": value}),
+    )
+}
+
+/// When a post was changed, and by whom it was created; only the time of a change is stored.
+pub(super) fn post_modified(post: &EntityView<'_>) -> Value {
+    let row = post.aspect(AspectName::POST_INFO);
+    let info = row.and_then(|row| serde_json::from_str::<Value>(&row.metadata).ok());
+    let info = info.unwrap_or_default();
+    let actor = info["auditStamp"]["actor"].as_str();
+    json!({
+        "time": info["lastModified"].as_i64().unwrap_or_default(),
+        "actor": actor.or(row.map(|row| row.created_by.as_str())),
+    })
+}
+
+/// The filter of a view: conditions that must all hold, or alternatives of one condition each.
+pub(super) fn view_filter(definition: &EntityView<'_>) -> Value {
+    let alternatives = definition.value()["filter"]["or"].as_array();
+    let alternatives = alternatives.map(Vec::as_slice).unwrap_or_default();
+    let operator = if alternatives.len() > 1 { "OR" } else { "AND" };
+    let conditions = alternatives.iter().filter_map(|it| it["and"].as_array());
+    let filters = conditions.flatten().map(|condition| {
+        let values = match condition["values"].as_array() {
+            Some(values) if !values.is_empty() => values.clone(),
+            _ => vec![condition["value"].clone()],
+        };
+        json!({
+            "field": condition["field"],
+            "values": values,
+            "condition": condition["condition"],
+            "negated": condition["negated"],
+        })
+    });
+    json!({"operator": operator, "filters": filters.collect::<Vec<Value>>()})
 }
 
 /// The subjects of a query; a column comes with its dataset.

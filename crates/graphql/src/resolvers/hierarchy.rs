@@ -1,6 +1,5 @@
-//! The ancestors of domains, containers, glossary nodes and data products.
+//! The ancestors of domains, containers, glossary nodes, data products, documents and metrics.
 
-use docent_catalog::products::PARENT;
 use docent_catalog::{AspectKey, Error, ReadRequest};
 use docent_model::{AspectName, Registry, Urn};
 use serde_json::{Value, json};
@@ -28,7 +27,7 @@ pub(super) async fn parent_containers(
     entities: &[EntityView<'_>],
     _: Args<'_>,
 ) -> BatchResult {
-    let step = |_: &Urn| Some((AspectName::CONTAINER, "container"));
+    let step = |_: &Urn| Some((AspectName::CONTAINER, "/container"));
     let chains = climb(context, entities, step).await?;
     Ok(chains
         .into_iter()
@@ -46,7 +45,7 @@ pub(super) async fn parent_nodes(
             "glossaryTerm" => "glossaryTermInfo",
             _ => "glossaryNodeInfo",
         };
-        Some((Registry::get().aspect(aspect)?, "parentNode"))
+        Some((Registry::get().aspect(aspect)?, "/parentNode"))
     };
     let chains = climb(context, entities, step).await?;
     Ok(chains
@@ -61,7 +60,30 @@ pub(super) async fn parent_data_products(
     entities: &[EntityView<'_>],
     _: Args<'_>,
 ) -> BatchResult {
-    let step = |_: &Urn| Some((AspectName::DATA_PRODUCT_PROPERTIES, PARENT));
+    let step = |_: &Urn| Some((AspectName::DATA_PRODUCT_PROPERTIES, "/parentDataProduct"));
+    let chains = climb(context, entities, step).await?;
+    Ok(chains.into_iter().map(|chain| Ok(json!(chain))).collect())
+}
+
+pub(super) async fn parent_documents(
+    context: &Context,
+    entities: &[EntityView<'_>],
+    _: Args<'_>,
+) -> BatchResult {
+    let step = |_: &Urn| Some((AspectName::DOCUMENT_INFO, "/parentDocument/document"));
+    let chains = climb(context, entities, step).await?;
+    Ok(chains
+        .into_iter()
+        .map(|chain| Ok(json!({"count": chain.len(), "documents": chain})))
+        .collect())
+}
+
+pub(super) async fn parent_metrics(
+    context: &Context,
+    entities: &[EntityView<'_>],
+    _: Args<'_>,
+) -> BatchResult {
+    let step = |_: &Urn| Some((AspectName::METRIC_RELATIONSHIPS, "/parentMetric"));
     let chains = climb(context, entities, step).await?;
     Ok(chains.into_iter().map(|chain| Ok(json!(chain))).collect())
 }
@@ -94,7 +116,7 @@ async fn climb(
             .zip(rows)
             .filter_map(|((index, urn), row)| {
                 let value: Value = serde_json::from_str(&row?.metadata).ok()?;
-                let parent = Urn::parse(value.get(step(&urn)?.1)?.as_str()?).ok()?;
+                let parent = Urn::parse(value.pointer(step(&urn)?.1)?.as_str()?).ok()?;
                 // A cycle ends the chain.
                 if parent == *entities[index].urn() || chains[index].contains(&parent) {
                     return None;

@@ -6,7 +6,7 @@ use docent_model::{Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::search::entity_types;
+use crate::entity_types;
 use crate::mutations::SubResource;
 use crate::{Args, Context};
 

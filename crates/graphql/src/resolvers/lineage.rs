@@ -15,7 +15,7 @@ use docent_model::{LineageDirection, Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::resolvers::search::entity_types;
+use crate::entity_types;
 use crate::resolvers::search::input::{AndFilter, FacetFilter};
 use crate::{Args, BatchResult, Context, EntityView};
 use conditions::Alternatives;

@@ -16,6 +16,14 @@ pub(super) fn last_ingested(entity: &EntityView<'_>) -> Value {
     json!(observed.max())
 }
 
+/// When an ingestion run last observed the schema.
+pub(super) fn last_observed(dataset: &EntityView<'_>) -> Value {
+    let row = dataset.aspect(AspectName::SCHEMA_METADATA);
+    let metadata = row.and_then(|row| row.system_metadata.as_deref());
+    let metadata = metadata.and_then(|text| serde_json::from_str::<SystemMetadata>(text).ok());
+    json!(metadata.map(|metadata| metadata.last_observed))
+}
+
 /// The aspects as stored.
 pub(super) async fn raw_aspects(
     _: &Context,

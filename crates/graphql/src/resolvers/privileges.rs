@@ -9,7 +9,7 @@ use docent_model::{Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::search::entity_types;
+use crate::entity_types;
 use crate::{Args, BatchResult, Context, EntityView};
 
 /// The fields of `PlatformPrivileges`, and the privileges of which one suffices.

@@ -101,8 +101,9 @@ pub(super) async fn app_config(_: &Context, _: Args<'_>) -> Result<Value, Error>
     }))
 }
 
-pub(super) async fn global_views_settings(_: &Context, _: Args<'_>) -> Result<Value, Error> {
-    Ok(json!({}))
+pub(super) async fn global_views_settings(context: &Context, _: Args<'_>) -> Result<Value, Error> {
+    let settings = context.catalog.global_settings().await?;
+    Ok(json!({"defaultView": settings["views"]["defaultView"]}))
 }
 
 pub(super) async fn me(context: &Context, _: Args<'_>) -> Result<Value, Error> {

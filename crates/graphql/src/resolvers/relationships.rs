@@ -88,6 +88,31 @@ pub(super) async fn assertions(
     Ok(pages.into_iter().map(|page| Ok(reply(page))).collect())
 }
 
+/// The tasks of each pipeline, in the legacy form of relationships.
+pub(super) async fn flow_jobs(
+    context: &Context,
+    flows: &[EntityView<'_>],
+    _: Args<'_>,
+) -> BatchResult {
+    let input = RelationshipsInput {
+        types: vec!["IsPartOf".to_owned()],
+        direction: "INCOMING".to_owned(),
+        start: None,
+        count: Some(MAX_COUNT),
+        include_soft_delete: Some(false),
+        related_entity_types: Some(vec!["dataJob".to_owned()]),
+    };
+    let pages = pages(context, flows, &input).await?;
+    let reply = |page: ListPage<RelatedEntity>| {
+        let jobs = page
+            .items
+            .iter()
+            .map(|related| json!({"entity": related.urn}));
+        json!({"entities": jobs.collect::<Vec<Value>>()})
+    };
+    Ok(pages.into_iter().map(|page| Ok(reply(page))).collect())
+}
+
 async fn pages(
     context: &Context,
     entities: &[EntityView<'_>],

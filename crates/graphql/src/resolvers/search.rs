@@ -6,7 +6,7 @@
 
 pub(super) mod browse;
 pub(super) mod complete;
-pub(super) mod entity_types;
+pub(super) mod documents;
 pub(super) mod input;
 pub(super) mod lists;
 pub(super) mod members;
@@ -15,13 +15,51 @@ pub(super) mod products;
 use docent_catalog::Error;
 use docent_catalog::search::{
     DescriptionCounts, Facet, FacetValue, Facets, FieldMatch, Hit, PAIR_SEPARATOR, SearchPage,
-    SearchRequest, SearchResults, page, scroll_page,
+    SearchResults, page, scroll_page,
 };
 use docent_model::Registry;
 use serde_json::{Value, json};
 
 use self::input::SearchInput;
-use crate::{Args, Context};
+use crate::entity_types;
+use crate::{Args, Context, Resolvers};
+
+pub(super) fn register(resolvers: Resolvers) -> Resolvers {
+    resolvers
+        .query("listQueries", lists::queries)
+        .query("listOwnershipTypes", lists::ownership_types)
+        .query("listIngestionSources", lists::ingestion_sources)
+        .query("listPolicies", lists::policies)
+        .query("listRoles", lists::roles)
+        .query("listPosts", lists::posts)
+        .query("listMyViews", lists::my_views)
+        .query("listGlobalViews", lists::global_views)
+        .query("listGroups", lists::groups)
+        .query("listUsers", lists::users)
+        .query("search", search)
+        .query("searchAcrossEntities", search_across_entities)
+        .query("scrollAcrossEntities", scroll_across_entities)
+        .query("aggregateAcrossEntities", aggregate_across_entities)
+        .query("autoComplete", complete::auto_complete)
+        .query(
+            "autoCompleteForMultiple",
+            complete::auto_complete_for_multiple,
+        )
+        .query("browseV2", browse::browse_v2)
+        .query("getQuickFilters", browse::get_quick_filters)
+        .query("searchDocuments", documents::search_documents)
+        .query("documentationCoverage", documentation_coverage)
+        .entity_field("domainEntities", members::domain_entities)
+        .entity_field("executions", members::executions)
+        .entity_field("datasetRuns", members::dataset_runs)
+        .entity_field("jobRuns", members::job_runs)
+        .entity_field("containerEntities", members::container_entities)
+        .entity_field("siblingsSearch", members::siblings)
+        .entity_field("versionsSearch", members::versions)
+        .entity_field("childMetrics", members::child_metrics)
+        .entity_field("modelMetrics", members::model_metrics)
+        .entity_field("relatedDocuments", documents::related_documents)
+}
 
 const DEFAULT_COUNT: usize = 10;
 
@@ -35,6 +73,7 @@ pub(super) async fn search_across_entities(
 ) -> Result<Value, Error> {
     let mut input = SearchInput::of(&arguments)?;
     let mut request = input.request()?;
+    input.restrict_to_view(context, &mut request).await?;
     request.page = page(input.start, input.count, DEFAULT_COUNT)?;
     request.facets = facets(&input, &arguments)?;
     request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
@@ -47,20 +86,13 @@ pub(super) async fn scroll_across_entities(
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
     let mut input = SearchInput::of(&arguments)?;
-    let request = scroll_request(&mut input, &arguments)?;
+    let mut request = input.request()?;
+    input.restrict_to_view(context, &mut request).await?;
+    request.page = scroll_page(input.cursor(), input.count, DEFAULT_COUNT)?;
+    request.facets = facets(&input, &arguments)?;
+    request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
     let found = context.catalog.search(&request).await?;
     Ok(results(&request.page, &found))
-}
-
-/// The request for one page of a scroll.
-fn scroll_request(input: &mut SearchInput, arguments: &Args<'_>) -> Result<SearchRequest, Error> {
-    let mut request = input.request()?;
-    // Some clients send an empty cursor for the first page.
-    let cursor = input.scroll_id.take().filter(|cursor| !cursor.is_empty());
-    request.page = scroll_page(cursor, input.count, DEFAULT_COUNT)?;
-    request.facets = facets(input, arguments)?;
-    request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
-    Ok(request)
 }
 
 pub(super) async fn aggregate_across_entities(
@@ -69,6 +101,7 @@ pub(super) async fn aggregate_across_entities(
 ) -> Result<Value, Error> {
     let mut input = SearchInput::of(&arguments)?;
     let mut request = input.request()?;
+    input.restrict_to_view(context, &mut request).await?;
     request.page = SearchPage::Offset { start: 0, count: 0 };
     request.facets = facets(&input, &arguments)?;
     request.explain_matches = false;

@@ -1,7 +1,9 @@
 //! Every mutation, called by every kind of caller. A mutation without a row fails the test.
 
+mod accounts;
 mod collections;
 mod quality;
+mod texts;
 
 use std::collections::BTreeSet;
 
@@ -54,7 +56,14 @@ const ADMINISTRATORS: &str = "A";
 type Row = (&'static str, String, &'static str);
 
 pub(crate) fn rows() -> Vec<Row> {
-    [collections::rows(), quality::rows(), shared_rows()].concat()
+    [
+        accounts::rows(),
+        collections::rows(),
+        quality::rows(),
+        texts::rows(),
+        shared_rows(),
+    ]
+    .concat()
 }
 
 /// What deletes something comes last.
@@ -332,26 +341,6 @@ fn shared_rows() -> Vec<Row> {
             r#"(tokenId: "unknown")"#.to_owned(),
             EVERYONE,
         ),
-        (
-            "createInviteToken",
-            "(input: {}) { inviteToken }".to_owned(),
-            ADMINISTRATORS,
-        ),
-        (
-            "createNativeUserResetToken",
-            r#"(input: { userUrn: "urn:li:corpuser:rita" }) { resetToken }"#.to_owned(),
-            ADMINISTRATORS,
-        ),
-        (
-            "createServiceAccount",
-            r#"(input: { displayName: "Nightly" }) { urn }"#.to_owned(),
-            ADMINISTRATORS,
-        ),
-        (
-            "deleteServiceAccount",
-            r#"(urn: "urn:li:corpuser:service_none")"#.to_owned(),
-            ADMINISTRATORS,
-        ),
         // Deletions and changes of the rights of the callers.
         (
             "removeGroup",
@@ -391,17 +380,22 @@ fn shared_rows() -> Vec<Row> {
 
 /// Those about the caller's own account, and those about proposals, whose changes decide.
 /// [`crate::access_to_others`] has their rows.
-pub(crate) const SELF_SERVICE: [&str; 5] = [
+pub(crate) const SELF_SERVICE: [&str; 6] = [
     "acceptProposals",
     "acceptRole",
     "createAccessToken",
     "rejectProposals",
     "signOutEverywhere",
+    "updateCorpUserViewsSettings",
 ];
 
 /// Rows with an id that does not exist, because the ids of tokens and service accounts are random.
 /// Rows in [`crate::access_to_others`] are about those that do.
-pub(crate) const NAME_NOTHING: [&str; 2] = ["revokeAccessToken", "deleteServiceAccount"];
+pub(crate) const NAME_NOTHING: [&str; 3] = [
+    "revokeAccessToken",
+    "deleteServiceAccount",
+    "updateServiceAccountDefaultView",
+];
 
 pub(crate) async fn app() -> App {
     let app = App::with_dataset().await;
@@ -454,6 +448,7 @@ pub(crate) async fn app() -> App {
     .into_iter()
     .chain(collections::entities())
     .chain(quality::entities())
+    .chain(texts::entities())
     {
         app.ingest(urn, aspect, &value).await;
     }

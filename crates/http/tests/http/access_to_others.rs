@@ -57,7 +57,13 @@ fn rows() -> Vec<(&'static str, Named, &'static str)> {
         ("signOutEverywhere", Caller, UNSCOPED),
         ("signOutEverywhere", User(OTTO), ADMINISTRATORS),
         ("signOutEverywhere", ServiceAccount, ADMINISTRATORS),
+        (
+            "updateServiceAccountDefaultView",
+            ServiceAccount,
+            ADMINISTRATORS,
+        ),
         ("deleteServiceAccount", ServiceAccount, ADMINISTRATORS),
+        ("updateCorpUserViewsSettings", Caller, UNSCOPED),
         ("acceptProposals", Proposal(PETE, DATASET), DATASET_EDITORS),
         ("acceptProposals", Proposal(PETE, CONTAINER), "EA"),
         ("acceptProposals", Proposal(PAULA, DATASET), DATASET_EDITORS),
@@ -151,6 +157,8 @@ impl World {
                     format!(r#"(input: {{ userUrn: "{user}", revokeTokens: {tokens} }})"#)
                 })
                 .to_vec(),
+            "updateCorpUserViewsSettings" => vec!["(input: {})".to_owned()],
+            "updateServiceAccountDefaultView" => vec![format!(r#"(input: {{ urn: "{user}" }})"#)],
             "deleteServiceAccount" if user == self.service_account => {
                 let new = new_service_account(&self.app).await;
                 vec![format!(r#"(urn: "{new}")"#)]

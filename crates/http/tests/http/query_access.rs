@@ -39,6 +39,126 @@ enum Denial {
     Without(&'static str),
 }
 
+/// Entities of types that have no tests of their own here: the query, the URN, an aspect of the
+/// entity and its value.
+pub(crate) const OTHER_TYPES: [(&str, &str, &str, &str); 18] = [
+    (
+        "dataPlatformInstance",
+        "urn:li:dataPlatformInstance:(urn:li:dataPlatform:hive,east)",
+        "status",
+        r#"{"removed":false}"#,
+    ),
+    (
+        "dataProcessInstance",
+        "urn:li:dataProcessInstance:hush",
+        "dataProcessInstanceProperties",
+        r#"{"name":"hush","created":{"time":1,"actor":"urn:li:corpuser:vera"}}"#,
+    ),
+    (
+        "businessAttribute",
+        "urn:li:businessAttribute:hush",
+        "businessAttributeInfo",
+        r#"{"fieldPath":"hush","name":"hush"}"#,
+    ),
+    (
+        "erModelRelationship",
+        "urn:li:erModelRelationship:hush",
+        "status",
+        r#"{"removed":false}"#,
+    ),
+    (
+        "form",
+        "urn:li:form:hush",
+        "formInfo",
+        r#"{"name":"hush","type":"COMPLETION","prompts":[]}"#,
+    ),
+    (
+        "mlFeature",
+        "urn:li:mlFeature:(hush,hush)",
+        "status",
+        r#"{"removed":false}"#,
+    ),
+    (
+        "mlFeatureTable",
+        "urn:li:mlFeatureTable:(urn:li:dataPlatform:hive,hush)",
+        "status",
+        r#"{"removed":false}"#,
+    ),
+    (
+        "mlModel",
+        "urn:li:mlModel:(urn:li:dataPlatform:hive,hush,PROD)",
+        "status",
+        r#"{"removed":false}"#,
+    ),
+    (
+        "mlModelGroup",
+        "urn:li:mlModelGroup:(urn:li:dataPlatform:hive,hush,PROD)",
+        "status",
+        r#"{"removed":false}"#,
+    ),
+    (
+        "mlPrimaryKey",
+        "urn:li:mlPrimaryKey:(hush,hush)",
+        "status",
+        r#"{"removed":false}"#,
+    ),
+    (
+        "metric",
+        "urn:li:metric:(urn:li:dataPlatform:dbt,hush,hush)",
+        "metricInfo",
+        r#"{"name":"hush"}"#,
+    ),
+    (
+        "semanticModel",
+        "urn:li:semanticModel:(urn:li:dataPlatform:dbt,hush,hush)",
+        "semanticModelInfo",
+        r#"{"name":"hush","datasets":[]}"#,
+    ),
+    (
+        "role",
+        "urn:li:role:hush",
+        "roleProperties",
+        r#"{"name":"hush","type":"READ"}"#,
+    ),
+    (
+        "structuredProperty",
+        "urn:li:structuredProperty:hush",
+        "propertyDefinition",
+        r#"{"qualifiedName":"hush","valueType":"urn:li:dataType:datahub.string",
+            "entityTypes":["urn:li:entityType:datahub.dataset"]}"#,
+    ),
+    (
+        "versionSet",
+        "urn:li:versionSet:(hush,mlModel)",
+        "versionSetProperties",
+        r#"{"latest":"urn:li:mlModel:(urn:li:dataPlatform:hive,hush,PROD)",
+            "versioningScheme":"LEXICOGRAPHIC_STRING"}"#,
+    ),
+    (
+        "document",
+        "urn:li:document:hush",
+        "documentInfo",
+        r#"{"title":"hush","status":{"state":"PUBLISHED"},"contents":{"text":"hush"},
+            "created":{"time":1,"actor":"urn:li:corpuser:vera"},
+            "lastModified":{"time":1,"actor":"urn:li:corpuser:vera"}}"#,
+    ),
+    (
+        "executionRequest",
+        "urn:li:dataHubExecutionRequest:hush",
+        "dataHubExecutionRequestInput",
+        r#"{"task":"RUN_INGEST","args":{},"executorId":"default","requestedAt":5,
+            "source":{"type":"MANUAL"}}"#,
+    ),
+    (
+        "view",
+        "urn:li:dataHubView:hush",
+        "dataHubViewInfo",
+        r#"{"type":"PERSONAL","name":"hush","definition":{"entityTypes":[],"filter":{"or":[]}},
+            "created":{"time":1,"actor":"urn:li:corpuser:vera"},
+            "lastModified":{"time":1,"actor":"urn:li:corpuser:vera"}}"#,
+    ),
+];
+
 /// A field, its arguments and selection, who may send it, and what others get.
 type Row = (&'static str, String, &'static str, Denial);
 
@@ -66,6 +186,10 @@ async fn extend(app: &App) -> [String; 3] {
             json!({"name": "prod", "value": "x"}),
         ),
     ] {
+        app.ingest(urn, aspect, &value).await;
+    }
+    for (_, urn, aspect, value) in OTHER_TYPES {
+        let value = serde_json::from_str(value).unwrap();
         app.ingest(urn, aspect, &value).await;
     }
     let secret = token_of(&app.catalog, RITA, None).await;
@@ -105,6 +229,11 @@ fn reads() -> Vec<(&'static str, String)> {
         ("dataPlatform", PLATFORM),
         ("entity", DATASET),
     ];
+    let more = OTHER_TYPES.map(|(field, urn, ..)| (field, urn));
+    let more = more
+        .into_iter()
+        .filter(|(field, _)| *field != "executionRequest");
+    let by_urn = by_urn.into_iter().chain(more);
     let by_urn = by_urn.map(|(field, urn)| (field, format!(r#"(urn: "{urn}") {{ urn }}"#)));
     let lists = [
         ("listDomains", "domains"),
@@ -118,6 +247,10 @@ fn reads() -> Vec<(&'static str, String)> {
         ("listRoles", "roles"),
         ("listGroups", "groups"),
         ("listUsers", "users"),
+        ("listPosts", "posts"),
+        ("listMyViews", "views"),
+        ("listGlobalViews", "views"),
+        ("searchDocuments", "documents"),
     ];
     let lists = lists.map(|(field, items)| {
         let text = format!("(input: {{ start: 0, count: 10 }}) {{ total {items} {{ urn }} }}");
@@ -198,7 +331,7 @@ fn reads() -> Vec<(&'static str, String)> {
         ("changesByWeek", "(weeks: 2) { changes }".to_owned()),
         ("documentationCoverage", "{ all { datasets } }".to_owned()),
     ];
-    by_urn.into_iter().chain(lists).chain(others).collect()
+    by_urn.chain(lists).chain(others).collect()
 }
 
 fn rows([secret, token, account]: &[String; 3]) -> Vec<Row> {
@@ -277,6 +410,18 @@ fn rows([secret, token, account]: &[String; 3]) -> Vec<Row> {
             "(input: {}) { ingestionSources { urn } }".to_owned(),
             ADMINISTRATORS,
             Without(SOURCE),
+        ),
+        (
+            "ingestionSource",
+            format!(r#"(urn: "{SOURCE}") {{ type }}"#),
+            ADMINISTRATORS,
+            Without("hive"),
+        ),
+        (
+            "executionRequest",
+            r#"(urn: "urn:li:dataHubExecutionRequest:hush") { input { task } }"#.to_owned(),
+            ADMINISTRATORS,
+            Without("RUN_INGEST"),
         ),
         (
             "searchAcrossEntities",

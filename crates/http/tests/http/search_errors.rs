@@ -94,7 +94,7 @@ async fn invalid_pages_are_rejected_with_advice() {
         ("count: -2", "count must not be negative"),
         ("count: 1001", "at most 1000"),
         ("start: 9995, count: 10", "scrollAcrossEntities"),
-        (r#"viewUrn: "urn:li:dataHubView:a""#, "omit viewUrn"),
+        (r#"viewUrn: "urn:li:tag:a""#, "dataHubView"),
         ("types: [RESTRICTED]", "RESTRICTED"),
     ] {
         let (code, message) = app.graphql_error(&ask(page)).await;

@@ -63,7 +63,14 @@ fn an_entity_has_only_its_aspects_and_key_aspect() {
 fn aspect_constants_are_in_the_registry() {
     for name in [
         AspectName::ACCESS_TOKEN_INFO,
+        AspectName::ACTORS,
         AspectName::ALIASES,
+        AspectName::DOCUMENT_INFO,
+        AspectName::DOCUMENT_SETTINGS,
+        AspectName::METRIC_RELATIONSHIPS,
+        AspectName::POST_INFO,
+        AspectName::VIEW_INFO,
+        AspectName::CORP_USER_SETTINGS,
         AspectName::BROWSE_PATHS_V2,
         AspectName::CONTAINER,
         AspectName::CORP_USER_CREDENTIALS,

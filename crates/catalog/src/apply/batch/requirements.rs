@@ -61,10 +61,10 @@ impl Batch<'_> {
             Requirement::NotInside {
                 parent,
                 aspect,
-                member,
+                at,
                 otherwise,
             } => {
-                let ancestors = self.ancestors(parent, *aspect, member).await?;
+                let ancestors = self.ancestors(parent, *aspect, at).await?;
                 if ancestors.contains(urn) {
                     return Err(Error::invalid(*otherwise));
                 }
@@ -91,7 +91,7 @@ impl Batch<'_> {
         &mut self,
         urn: &Urn,
         aspect: AspectName,
-        member: &str,
+        at: &str,
     ) -> Result<Vec<Urn>, Error> {
         let mut ancestors = Vec::new();
         let mut next = Some(urn.clone());
@@ -103,7 +103,7 @@ impl Batch<'_> {
             }
             let value: Option<Value> = aspect_value(&self.get(&current, aspect).await?);
             ancestors.push(current);
-            next = value.and_then(|value| Urn::parse(value.get(member)?.as_str()?).ok());
+            next = value.and_then(|value| Urn::parse(value.pointer(at)?.as_str()?).ok());
         }
         Ok(ancestors)
     }

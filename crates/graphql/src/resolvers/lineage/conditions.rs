@@ -5,7 +5,7 @@ use docent_catalog::Error;
 use docent_catalog::lineage::{MAX_HOPS, Reached};
 use docent_model::searchable::strip_keyword_suffix;
 
-use crate::resolvers::search::entity_types;
+use crate::entity_types;
 use crate::resolvers::search::input::{AndFilter, FacetFilter};
 
 /// The alternatives of a filter; at least one.

@@ -6,7 +6,8 @@ use docent_catalog::search::{FacetValue, Facets, SearchPage, SearchRequest, page
 use serde_json::{Value, json};
 
 use super::input::SearchInput;
-use super::{entity_types, urn};
+use super::urn;
+use crate::entity_types;
 use crate::{Args, Context};
 
 const DEFAULT_COUNT: usize = 10;
@@ -16,7 +17,8 @@ pub(in super::super) async fn browse_v2(
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
     let mut input = SearchInput::of(&arguments)?;
-    let request = input.request()?;
+    let mut request = input.request()?;
+    input.restrict_to_view(context, &mut request).await?;
     let window = page(input.start, input.count, DEFAULT_COUNT)?;
     let SearchPage::Offset { start, count } = window else {
         return Ok(Value::Null);
@@ -73,8 +75,8 @@ pub(in super::super) async fn get_quick_filters(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    SearchInput::of(&arguments)?;
-    let request = SearchRequest {
+    let input = SearchInput::of(&arguments)?;
+    let mut request = SearchRequest {
         page: SearchPage::Offset { start: 0, count: 0 },
         facets: Facets::Named {
             fields: vec!["platform".to_owned(), "_entityType".to_owned()],
@@ -82,6 +84,7 @@ pub(in super::super) async fn get_quick_filters(
         },
         ..SearchRequest::default()
     };
+    input.restrict_to_view(context, &mut request).await?;
     let found = context.catalog.search(&request).await?;
     let values = |field: &str| -> &[FacetValue] {
         let facet = found.facets.iter().find(|facet| facet.field == field);

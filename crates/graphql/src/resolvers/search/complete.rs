@@ -5,8 +5,8 @@ use docent_catalog::search::{Completions, Filter, whole};
 use futures_util::future::try_join_all;
 use serde_json::{Value, json};
 
-use super::entity_types;
 use super::input::SearchInput;
+use crate::entity_types;
 use crate::{Args, Context};
 
 const DEFAULT_LIMIT: usize = 5;
@@ -42,15 +42,16 @@ struct CompletionRequest {
 }
 
 impl CompletionRequest {
-    fn of(arguments: &Args<'_>) -> Result<Self, Error> {
+    async fn of(context: &Context, arguments: &Args<'_>) -> Result<Self, Error> {
         let mut input = SearchInput::of(arguments)?;
-        let mut types = input.entity_types()?;
-        if types.is_empty() {
-            types = DEFAULT_TYPES.map(str::to_owned).to_vec();
+        let mut request = input.request()?;
+        if request.types.is_empty() {
+            request.types = DEFAULT_TYPES.map(str::to_owned).to_vec();
         }
+        input.restrict_to_view(context, &mut request).await?;
         Ok(Self {
-            types,
-            filter: input.filter()?,
+            types: request.types,
+            filter: request.filter,
             limit: whole("limit", input.limit, DEFAULT_LIMIT)?,
             text: input.query.unwrap_or_default(),
         })
@@ -73,7 +74,7 @@ pub(in super::super) async fn auto_complete(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let request = CompletionRequest::of(&arguments)?;
+    let request = CompletionRequest::of(context, &arguments).await?;
     let found = request.complete(context, &request.types).await?;
     Ok(json!({"query": request.text, "suggestions": found.suggestions, "entities": found.entities}))
 }
@@ -82,7 +83,7 @@ pub(in super::super) async fn auto_complete_for_multiple(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let request = &CompletionRequest::of(&arguments)?;
+    let request = &CompletionRequest::of(context, &arguments).await?;
     let found = try_join_all(request.types.iter().map(|entity_type| async move {
         let types = std::slice::from_ref(entity_type);
         let found = request.complete(context, types).await?;

@@ -4,10 +4,11 @@ use docent_catalog::Error;
 use docent_catalog::search::{
     Criterion, Facets, Filter, MAX_FACET_VALUES, SearchRequest, Sort, criterion, joined, whole,
 };
+use docent_model::Registry;
 use serde::Deserialize;
 
-use super::entity_types;
-use crate::Args;
+use crate::entity_types;
+use crate::{Args, Context};
 
 /// The values per facet.
 const DEFAULT_FACET_VALUES: usize = 20;
@@ -75,7 +76,7 @@ pub(super) struct SearchInput {
     pub(super) query: Option<String>,
     pub(super) start: Option<i64>,
     pub(super) count: Option<i64>,
-    pub(super) scroll_id: Option<String>,
+    scroll_id: Option<String>,
     filters: Option<Vec<FacetFilter>>,
     or_filters: Option<Vec<AndFilter>>,
     view_urn: Option<String>,
@@ -86,17 +87,31 @@ pub(super) struct SearchInput {
     pub(super) limit: Option<i64>,
     pub(super) source: Option<String>,
     pub(super) dataset_urn: Option<String>,
+    pub(super) resource_urn: Option<String>,
+    pub(super) view_type: Option<String>,
 }
 
 impl SearchInput {
     pub(super) fn of(arguments: &Args<'_>) -> Result<Self, Error> {
-        let input: Self = arguments.input::<Option<Self>>()?.unwrap_or_default();
-        if input.view_urn.is_some() {
-            return Err(Error::invalid(
-                "saved views are not supported: omit viewUrn and use orFilters",
-            ));
-        }
-        Ok(input)
+        Ok(arguments.input::<Option<Self>>()?.unwrap_or_default())
+    }
+
+    /// Restricts the request to the view that the input names, if any.
+    pub(super) async fn restrict_to_view(
+        &self,
+        context: &Context,
+        request: &mut SearchRequest,
+    ) -> Result<(), Error> {
+        let Some(view) = self.view_urn.as_deref().filter(|view| !view.is_empty()) else {
+            return Ok(());
+        };
+        let view = Registry::get().parse_urn(view)?;
+        context.catalog.restrict_to_view(request, &view).await
+    }
+
+    /// The cursor of a scroll; `None` for the first page, for which some clients send an empty one.
+    pub(super) fn cursor(&mut self) -> Option<String> {
+        self.scroll_id.take().filter(|cursor| !cursor.is_empty())
     }
 
     /// The registry names of the entity types; empty means the default types.
@@ -167,7 +182,7 @@ impl SearchInput {
         self.search_flags.as_ref().unwrap_or(DEFAULT)
     }
 
-    fn sort(&mut self) -> Vec<Sort> {
+    pub(super) fn sort(&mut self) -> Vec<Sort> {
         let input = self.sort_input.take().unwrap_or_default();
         let one = input.sort_criterion.into_iter();
         let all = input.sort_criteria.unwrap_or_else(|| one.collect());

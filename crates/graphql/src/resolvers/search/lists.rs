@@ -66,6 +66,54 @@ pub(in super::super) async fn roles(
     list_by_name(context, &arguments, "dataHubRole", "roles").await
 }
 
+/// Announcements, newest first; those about an entity if one is named.
+pub(in super::super) async fn posts(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    let mut input = SearchInput::of(&arguments)?;
+    let about = input.resource_urn.take();
+    let about = about.map(|urn| Criterion::equal("target", urn));
+    let newest = Sort {
+        field: "lastModified".to_owned(),
+        descending: true,
+    };
+    let conditions = about.into_iter().collect();
+    list(context, &mut input, "post", conditions, newest, "posts").await
+}
+
+/// The views that the caller created.
+pub(in super::super) async fn my_views(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    let mut input = SearchInput::of(&arguments)?;
+    let me = context.caller.actor().as_str();
+    let mut conditions = vec![Criterion::equal("createdBy", me)];
+    if let Some(kind) = input.view_type.take() {
+        conditions.push(Criterion::equal("type", kind));
+    }
+    views(context, &mut input, conditions).await
+}
+
+pub(in super::super) async fn global_views(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    let mut input = SearchInput::of(&arguments)?;
+    let conditions = vec![Criterion::equal("type", "GLOBAL")];
+    views(context, &mut input, conditions).await
+}
+
+async fn views(
+    context: &Context,
+    input: &mut SearchInput,
+    conditions: Vec<Criterion>,
+) -> Result<Value, Error> {
+    let order = by_name();
+    list(context, input, "dataHubView", conditions, order, "views").await
+}
+
 pub(in super::super) async fn groups(
     context: &Context,
     arguments: Args<'_>,
@@ -87,11 +135,15 @@ async fn list_by_name(
     name: &str,
 ) -> Result<Value, Error> {
     let mut input = SearchInput::of(arguments)?;
-    let by_name = Sort {
+    let order = by_name();
+    list(context, &mut input, entity_type, Vec::new(), order, name).await
+}
+
+fn by_name() -> Sort {
+    Sort {
         field: "name".to_owned(),
         descending: false,
-    };
-    list(context, &mut input, entity_type, Vec::new(), by_name, name).await
+    }
 }
 
 async fn list(

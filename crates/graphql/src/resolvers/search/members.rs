@@ -1,14 +1,13 @@
-//! The members of domains, the contents of containers, the children of glossary nodes and data
-//! products, and the runs of ingestion sources and jobs.
+//! Lists of the entities that refer to another one: the members of a domain, the runs of a job.
 
 use docent_catalog::products::{ENTITY, PARENT};
 use docent_catalog::search::{
-    Criterion, Facets, Filter, SearchPage, SearchRequest, SearchResults, Sort, page,
+    Criterion, Facets, Filter, SearchPage, SearchRequest, SearchResults, Sort, page, scroll_page,
 };
 use docent_model::Urn;
 
 use super::input::SearchInput;
-use super::{lists, results, scroll_request};
+use super::{lists, results};
 use crate::{Args, BatchResult, Context, EntityView};
 
 const DEFAULT_COUNT: usize = 20;
@@ -21,7 +20,9 @@ pub(in super::super) async fn domain_entities(
     entities: &[EntityView<'_>],
     arguments: Args<'_>,
 ) -> BatchResult {
-    members(context, entities, &arguments, "domains", &[]).await
+    Members::of("domains")
+        .list(context, entities, &arguments)
+        .await
 }
 
 pub(in super::super) async fn container_entities(
@@ -29,7 +30,48 @@ pub(in super::super) async fn container_entities(
     entities: &[EntityView<'_>],
     arguments: Args<'_>,
 ) -> BatchResult {
-    members(context, entities, &arguments, "container", &CONTAINED_TYPES).await
+    let contents = Members::of("container").of_types(&CONTAINED_TYPES);
+    contents.list(context, entities, &arguments).await
+}
+
+/// The entities that are the same asset in another platform.
+pub(in super::super) async fn siblings(
+    context: &Context,
+    entities: &[EntityView<'_>],
+    arguments: Args<'_>,
+) -> BatchResult {
+    let siblings = Members::of("siblings");
+    siblings.scroll(context, entities, &arguments).await
+}
+
+/// The versions in version sets, latest first.
+pub(in super::super) async fn versions(
+    context: &Context,
+    sets: &[EntityView<'_>],
+    arguments: Args<'_>,
+) -> BatchResult {
+    let versions = Members::of("versionSet").latest_first("versionSortId");
+    versions.list(context, sets, &arguments).await
+}
+
+/// The metrics below other metrics.
+pub(in super::super) async fn child_metrics(
+    context: &Context,
+    metrics: &[EntityView<'_>],
+    arguments: Args<'_>,
+) -> BatchResult {
+    let children = Members::of("parentMetric").of_types(&["metric"]);
+    children.scroll(context, metrics, &arguments).await
+}
+
+/// The metrics that semantic models define.
+pub(in super::super) async fn model_metrics(
+    context: &Context,
+    models: &[EntityView<'_>],
+    arguments: Args<'_>,
+) -> BatchResult {
+    let metrics = Members::of("semanticModel").of_types(&["metric"]);
+    metrics.scroll(context, models, &arguments).await
 }
 
 /// The terms and nodes right below glossary nodes.
@@ -38,8 +80,8 @@ pub(in super::super) async fn glossary_children(
     nodes: &[EntityView<'_>],
     arguments: Args<'_>,
 ) -> BatchResult {
-    let types = ["glossaryTerm", "glossaryNode"];
-    children(context, nodes, &arguments, "parentNode", &types).await
+    let children = Members::of("parentNode").of_types(&["glossaryTerm", "glossaryNode"]);
+    children.scroll(context, nodes, &arguments).await
 }
 
 /// The data products right below others.
@@ -48,7 +90,8 @@ pub(in super::super) async fn child_products(
     products: &[EntityView<'_>],
     arguments: Args<'_>,
 ) -> BatchResult {
-    children(context, products, &arguments, PARENT, &[ENTITY]).await
+    let children = Members::of(PARENT).of_types(&[ENTITY]);
+    children.scroll(context, products, &arguments).await
 }
 
 /// The runs of ingestion sources, newest first.
@@ -140,37 +183,97 @@ impl Newest {
     }
 }
 
-/// The entities that refer to each group in a field.
-async fn members(
-    context: &Context,
-    groups: &[EntityView<'_>],
-    arguments: &Args<'_>,
-    field: &str,
-    types: &[&str],
-) -> BatchResult {
-    let mut input = SearchInput::of(arguments)?;
-    let mut request = input.request()?;
-    request.types = types.iter().map(|name| (*name).to_owned()).collect();
-    request.page = page(input.start, input.count, DEFAULT_COUNT)?;
-    request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
-    if arguments.selects(&["facets"]) {
-        request.facets = input.facets()?;
+/// A search among the entities that refer to another one in a field.
+struct Members {
+    field: &'static str,
+    /// Empty means all types that searches return.
+    types: &'static [&'static str],
+    order: Option<Sort>,
+}
+
+impl Members {
+    fn of(field: &'static str) -> Self {
+        Self {
+            field,
+            types: &[],
+            order: None,
+        }
     }
-    let only_counts = matches!(request.page, SearchPage::Offset { count: 0, .. })
-        && request.facets == Facets::None;
-    if only_counts && groups.len() > 1 {
-        let urns: Vec<&Urn> = groups.iter().map(EntityView::urn).collect();
-        return member_counts(context, &urns, &request, field).await;
+
+    fn of_types(mut self, types: &'static [&'static str]) -> Self {
+        self.types = types;
+        self
     }
-    let mut replies = Vec::with_capacity(groups.len());
-    for group in groups {
-        let mut request = request.clone();
-        let member = Criterion::equal(field, group.urn().as_str());
-        request.filter = request.filter.and(member);
-        let found = context.catalog.search(&request).await?;
-        replies.push(Ok(results(&request.page, &found)));
+
+    fn latest_first(mut self, field: &str) -> Self {
+        self.order = Some(Sort {
+            field: field.to_owned(),
+            descending: true,
+        });
+        self
     }
-    Ok(replies)
+
+    /// Pages by `start` and `count`.
+    async fn list(
+        self,
+        context: &Context,
+        groups: &[EntityView<'_>],
+        arguments: &Args<'_>,
+    ) -> BatchResult {
+        let input = SearchInput::of(arguments)?;
+        let page = page(input.start, input.count, DEFAULT_COUNT)?;
+        self.search(context, groups, arguments, input, page).await
+    }
+
+    /// Pages by `scrollId`.
+    async fn scroll(
+        self,
+        context: &Context,
+        groups: &[EntityView<'_>],
+        arguments: &Args<'_>,
+    ) -> BatchResult {
+        let mut input = SearchInput::of(arguments)?;
+        let page = scroll_page(input.cursor(), input.count, DEFAULT_COUNT)?;
+        self.search(context, groups, arguments, input, page).await
+    }
+
+    async fn search(
+        self,
+        context: &Context,
+        groups: &[EntityView<'_>],
+        arguments: &Args<'_>,
+        mut input: SearchInput,
+        page: SearchPage,
+    ) -> BatchResult {
+        let mut request = input.request()?;
+        if request.types.is_empty() {
+            request.types = self.types.iter().map(|name| (*name).to_owned()).collect();
+        }
+        input.restrict_to_view(context, &mut request).await?;
+        request.page = page;
+        if request.sort.is_empty() {
+            request.sort.extend(self.order);
+        }
+        request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
+        if arguments.selects(&["facets"]) {
+            request.facets = input.facets()?;
+        }
+        let only_counts = matches!(request.page, SearchPage::Offset { count: 0, .. })
+            && request.facets == Facets::None;
+        if only_counts && groups.len() > 1 {
+            let urns: Vec<&Urn> = groups.iter().map(EntityView::urn).collect();
+            return member_counts(context, &urns, &request, self.field).await;
+        }
+        let mut replies = Vec::with_capacity(groups.len());
+        for group in groups {
+            let mut request = request.clone();
+            let member = Criterion::equal(self.field, group.urn().as_str());
+            request.filter = request.filter.and(member);
+            let found = context.catalog.search(&request).await?;
+            replies.push(Ok(results(&request.page, &found)));
+        }
+        Ok(replies)
+    }
 }
 
 /// Counts the members of all groups in one search.
@@ -189,28 +292,4 @@ async fn member_counts(
         Ok(results(&request.page, &found))
     };
     Ok(counts.await?.into_iter().map(reply).collect())
-}
-
-/// A page of the entities that refer to each parent in a field, as a scroll.
-async fn children(
-    context: &Context,
-    parents: &[EntityView<'_>],
-    arguments: &Args<'_>,
-    field: &str,
-    types: &[&str],
-) -> BatchResult {
-    let mut input = SearchInput::of(arguments)?;
-    let mut request = scroll_request(&mut input, arguments)?;
-    if request.types.is_empty() {
-        request.types = types.iter().map(|name| (*name).to_owned()).collect();
-    }
-    let mut replies = Vec::with_capacity(parents.len());
-    for parent in parents {
-        let mut request = request.clone();
-        let child = Criterion::equal(field, parent.urn().as_str());
-        request.filter = request.filter.and(child);
-        let found = context.catalog.search(&request).await?;
-        replies.push(Ok(results(&request.page, &found)));
-    }
-    Ok(replies)
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::world::*;
+use crate::query_access::OTHER_TYPES;
 use crate::support::{DATASET, encoded};
 
 /// The queries, each with its field.
@@ -35,10 +36,12 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         ("entity", COLUMN, "type"),
         ("entity", TABLE, "type"),
     ];
+    let others = OTHER_TYPES.map(|(field, urn, ..)| (field, urn, ""));
     let edges = "relationships(input: { types: [], direction: INCOMING, start: 0, count: 100 }) {
         total relationships { type entity { urn } } }";
     let mut queries: Vec<(&'static str, String)> = by_urn
         .iter()
+        .chain(&others)
         .map(|(field, urn, selection)| {
             (
                 *field,
@@ -110,6 +113,14 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         more("listActionRequests", format!("listActionRequests(input: {{ status: COMPLETED }}) {requests}")),
         more("listActionRequests", format!(
             r#"listActionRequests(input: {{ resourceUrn: "{TABLE}", count: 0 }}) {requests}"#
+        )),
+        more("ingestionSource", r#"ingestionSource(urn: "urn:li:dataHubIngestionSource:none") { name }"#.to_owned()),
+        more("listPosts", "listPosts(input: {}) { total posts { urn } }".to_owned()),
+        more("listMyViews", "listMyViews(input: {}) { total views { urn } }".to_owned()),
+        more("listGlobalViews", "listGlobalViews(input: {}) { total views { urn } }".to_owned()),
+        more("searchDocuments", "searchDocuments(input: {}) { total documents { urn } }".to_owned()),
+        more("searchDocuments", format!(
+            r#"searchDocuments(input: {{ relatedAssets: ["{TABLE}"] }}) {{ total documents {{ urn }} }}"#
         )),
         more("listRoles", "listRoles(input: {}) { total }".to_owned()),
         more("listGroups", "listGroups(input: {}) { total }".to_owned()),

@@ -46,7 +46,7 @@ impl EntityTypeNames {
 }
 
 /// The registry names of entity types, given by their schema names.
-pub(in crate::resolvers) fn registry_names(names: &[String]) -> Result<Vec<String>, Error> {
+pub(crate) fn registry_names(names: &[String]) -> Result<Vec<String>, Error> {
     let known = |name: &String| {
         let registry_name = ENTITY_TYPES.registry_names.get(name).copied();
         registry_name.map(str::to_owned).ok_or_else(|| {
@@ -59,7 +59,7 @@ pub(in crate::resolvers) fn registry_names(names: &[String]) -> Result<Vec<Strin
 }
 
 /// The schema name of an entity type; its registry name if the schema has none.
-pub(in crate::resolvers) fn schema_name(entity_type: &str) -> &str {
+pub(crate) fn schema_name(entity_type: &str) -> &str {
     ENTITY_TYPES
         .schema_names
         .get(entity_type)
@@ -68,14 +68,14 @@ pub(in crate::resolvers) fn schema_name(entity_type: &str) -> &str {
 
 /// A filter value of a field or pair of fields, with entity types as registry names. They may be
 /// given by either name, in any case.
-pub(super) fn filter_value(field: &str, value: &str) -> String {
+pub(crate) fn filter_value(field: &str, value: &str) -> String {
     convert(field, value, |name| {
         from_any_name(name).unwrap_or(name).to_owned()
     })
 }
 
 /// The registry name of an entity type that is given by either name, in any case.
-pub(in crate::resolvers) fn from_any_name(name: &str) -> Option<&'static str> {
+pub(crate) fn from_any_name(name: &str) -> Option<&'static str> {
     let by_name = ENTITY_TYPES
         .registry_names
         .get(&name.to_uppercase())
@@ -88,7 +88,7 @@ pub(in crate::resolvers) fn from_any_name(name: &str) -> Option<&'static str> {
 }
 
 /// A facet value of a field or pair of fields, with entity types as schema names.
-pub(super) fn facet_value(field: &str, value: &str) -> String {
+pub(crate) fn facet_value(field: &str, value: &str) -> String {
     convert(field, value, |name| schema_name(name).to_owned())
 }
 
@@ -109,7 +109,7 @@ fn is_entity_type_field(field: &str) -> bool {
 }
 
 /// The name of a field in the index.
-pub(super) fn field_name(field: &str) -> String {
+pub(crate) fn field_name(field: &str) -> String {
     let names: Vec<&str> = field
         .split(PAIR_SEPARATOR)
         .map(|name| {
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn both_names_identify_an_entity_type() {
-        let enums = include_str!("../../../schema/enums.graphql");
+        let enums = include_str!("../schema/enums.graphql");
         for registry_name in [
             "dataset",
             "dataJob",

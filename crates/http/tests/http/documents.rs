@@ -1,0 +1,278 @@
+//! Documents: creation, changes, the tree, and who finds them.
+
+use docent_catalog::Caller;
+use docent_model::Urn;
+use serde_json::{Value, json};
+
+use crate::support::{App, DATASET, role, token_of};
+
+const FAQ: &str = "urn:li:document:faq";
+
+async fn create(app: &App, id: &str, more: Value) -> Value {
+    let mut input = json!({"id": id, "title": id, "contents": {"text": format!("About {id}.")}});
+    for (name, value) in more.as_object().unwrap() {
+        input[name] = value.clone();
+    }
+    app.mutate("createDocument", "CreateDocumentInput", input)
+        .await
+}
+
+async fn read(app: &App, urn: &str, fields: &str) -> Value {
+    let query = format!(r#"{{ document(urn: "{urn}") {{ {fields} }} }}"#);
+    let reply = app.graphql(&query).await;
+    assert_eq!(reply["errors"], Value::Null, "{reply}");
+    reply["data"]["document"].clone()
+}
+
+async fn found(app: &App, input: &str) -> Value {
+    let query = format!(
+        "{{ searchDocuments(input: {{ {input} }}) {{ total documents {{ info {{ title }} }} }} }}"
+    );
+    let reply = app.graphql(&query).await;
+    let list = &reply["data"]["searchDocuments"];
+    let titles = list["documents"].as_array();
+    let titles = titles.unwrap_or_else(|| panic!("{reply}")).iter();
+    let titles: Vec<&Value> = titles.map(|document| &document["info"]["title"]).collect();
+    assert_eq!(list["total"], titles.len(), "{reply}");
+    json!(titles)
+}
+
+#[tokio::test]
+async fn a_document_is_created_read_and_changed() {
+    let app = App::with_dataset().await;
+    create(&app, "parent", json!({})).await;
+    let reply = create(
+        &app,
+        "faq",
+        json!({
+            "subType": "FAQ", "state": "PUBLISHED", "parentDocument": "urn:li:document:parent",
+            "relatedAssets": [DATASET], "relatedDocuments": ["urn:li:document:parent"],
+            "settings": {"showInGlobalContext": false},
+        }),
+    )
+    .await;
+    assert_eq!(reply, FAQ);
+    let fields = "subType info { title status { state } contents { text } source { sourceType }
+            created { actor { urn } } relatedAssets { asset { urn } }
+            relatedDocuments { document { urn } } parentDocument { document { urn } } }
+        settings { showInGlobalContext } ownership { owners { owner { ... on CorpUser { urn } } } }
+        parentDocuments { count documents { urn } }";
+    let parent = json!({"urn": "urn:li:document:parent"});
+    let me = json!({"urn": "urn:li:corpuser:datahub"});
+    assert_eq!(
+        read(&app, FAQ, fields).await,
+        json!({
+            "subType": "FAQ",
+            "info": {
+                "title": "faq", "status": {"state": "PUBLISHED"}, "contents": {"text": "About faq."},
+                "source": {"sourceType": "NATIVE"}, "created": {"actor": me},
+                "relatedAssets": [{"asset": {"urn": DATASET}}],
+                "relatedDocuments": [{"document": parent}], "parentDocument": {"document": parent},
+            },
+            "settings": {"showInGlobalContext": false},
+            "ownership": {"owners": [{"owner": me}]},
+            "parentDocuments": {"count": 1, "documents": [parent]},
+        })
+    );
+    for (field, kind, input) in [
+        (
+            "updateDocumentContents",
+            "UpdateDocumentContentsInput",
+            json!({"urn": FAQ, "title": "Questions", "contents": {"text": "Why?"}}),
+        ),
+        (
+            "updateDocumentRelatedEntities",
+            "UpdateDocumentRelatedEntitiesInput",
+            json!({"urn": FAQ, "relatedAssets": []}),
+        ),
+        (
+            "updateDocumentStatus",
+            "UpdateDocumentStatusInput",
+            json!({"urn": FAQ, "state": "UNPUBLISHED"}),
+        ),
+        (
+            "updateDocumentSubType",
+            "UpdateDocumentSubTypeInput",
+            json!({"urn": FAQ, "subType": null}),
+        ),
+        (
+            "updateDocumentSettings",
+            "UpdateDocumentSettingsInput",
+            json!({"urn": FAQ, "showInGlobalContext": true}),
+        ),
+        (
+            "moveDocument",
+            "MoveDocumentInput",
+            json!({"urn": FAQ, "parentDocument": null}),
+        ),
+    ] {
+        assert_eq!(app.mutate(field, kind, input).await, true, "{field}");
+    }
+    assert_eq!(
+        read(&app, FAQ, fields).await,
+        json!({
+            "subType": null,
+            "info": {
+                "title": "Questions", "status": {"state": "UNPUBLISHED"}, "contents": {"text": "Why?"},
+                "source": {"sourceType": "NATIVE"}, "created": {"actor": me},
+                "relatedAssets": [], "relatedDocuments": [{"document": parent}],
+                "parentDocument": null,
+            },
+            "settings": {"showInGlobalContext": true},
+            "ownership": {"owners": [{"owner": me}]},
+            "parentDocuments": {"count": 0, "documents": []},
+        })
+    );
+}
+
+#[tokio::test]
+async fn documents_are_found_by_text_place_type_and_asset() {
+    let app = App::with_dataset().await;
+    create(&app, "parent", json!({"state": "PUBLISHED"})).await;
+    let below = json!({"state": "PUBLISHED", "parentDocument": "urn:li:document:parent"});
+    create(&app, "child", below).await;
+    let about = json!({"state": "PUBLISHED", "subType": "FAQ", "relatedAssets": [DATASET],
+        "settings": {"showInGlobalContext": false}});
+    create(&app, "asset", about).await;
+    for (input, expected) in [
+        ("", json!(["child", "parent"])),
+        (r#"query: "child""#, json!(["child"])),
+        ("rootOnly: true", json!(["parent"])),
+        (
+            r#"parentDocuments: ["urn:li:document:parent"]"#,
+            json!(["child"]),
+        ),
+        ("states: [UNPUBLISHED]", json!([])),
+        (r#"types: ["FAQ"]"#, json!([])),
+        (
+            r#"sortInput: { sortCriterion: { field: "title", sortOrder: DESCENDING } }"#,
+            json!(["parent", "child"]),
+        ),
+    ] {
+        assert_eq!(found(&app, input).await, expected, "{input}");
+    }
+    // The document that is shown with its asset only.
+    let related = "relatedDocuments(input: {}) { total documents { urn } facets { field } }";
+    let dataset = app.read_dataset(related).await;
+    assert_eq!(
+        dataset["relatedDocuments"]["documents"],
+        json!([{"urn": "urn:li:document:asset"}]),
+        "{dataset}"
+    );
+    let other = r#"relatedDocuments(input: { types: ["Guide"] }) { total }"#;
+    let dataset = app.read_dataset(other).await;
+    assert_eq!(dataset["relatedDocuments"]["total"], 0);
+}
+
+#[tokio::test]
+async fn unpublished_documents_are_found_by_their_owners() {
+    let app = App::with_dataset().await;
+    let ada = json!({"owners": [{"ownerUrn": "urn:li:corpuser:ada", "ownerEntityType": "CORP_USER",
+        "type": "TECHNICAL_OWNER"}]});
+    for user in ["urn:li:corpuser:ada", "urn:li:corpuser:bob"] {
+        app.ingest(user, "corpUserInfo", &json!({"active": true}))
+            .await;
+    }
+    create(&app, "draft", ada).await;
+    let query = "{ searchDocuments(input: {}) { documents { urn } } }";
+    for (user, expected) in [
+        ("ada", json!([{"urn": "urn:li:document:draft"}])),
+        ("bob", json!([])),
+    ] {
+        let urn = format!("urn:li:corpuser:{user}");
+        let reader = Some(role("Reader"));
+        let (system, user_urn) = (Caller::system(), [Urn::parse(&urn).unwrap()]);
+        let catalog = &app.catalog;
+        let assigned = catalog.assign_role(&system, &user_urn, reader.as_ref());
+        assigned.await.unwrap();
+        let token = token_of(&app.catalog, &urn, None).await;
+        let reply = app.graphql_as(&token, query).await;
+        let documents = &reply["data"]["searchDocuments"]["documents"];
+        assert_eq!(documents, &expected, "{user}: {reply}");
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_document_leaves_its_children_at_the_top_level() {
+    let app = App::with_dataset().await;
+    create(&app, "parent", json!({"state": "PUBLISHED"})).await;
+    let below = json!({"state": "PUBLISHED", "parentDocument": "urn:li:document:parent"});
+    create(&app, "child", below).await;
+    let delete = r#"mutation { deleteDocument(urn: "urn:li:document:parent") }"#;
+    let reply = app.graphql(delete).await;
+    assert_eq!(reply["data"]["deleteDocument"], true, "{reply}");
+    let child = read(
+        &app,
+        "urn:li:document:child",
+        "info { parentDocument { document { urn } } }",
+    );
+    assert_eq!(child.await["info"]["parentDocument"], Value::Null);
+    assert_eq!(found(&app, "").await, json!(["child"]));
+    let (code, message) = app.graphql_error(delete).await;
+    assert_eq!(code, 400, "{message}");
+    assert!(message.contains("does not exist"), "{message}");
+}
+
+#[tokio::test]
+async fn invalid_input_is_rejected_and_changes_nothing() {
+    let app = App::with_dataset().await;
+    create(&app, "a", json!({})).await;
+    create(&app, "b", json!({"parentDocument": "urn:li:document:a"})).await;
+    let before = app.aspect("urn:li:document:a", "documentInfo").await;
+    let new = |more: Value| {
+        let mut input = json!({"id": "new", "contents": {"text": ""}});
+        for (name, value) in more.as_object().unwrap() {
+            input[name] = value.clone();
+        }
+        ("createDocument", "CreateDocumentInput", input)
+    };
+    let moved = |urn: &str, parent: &str| {
+        let input = json!({"urn": urn, "parentDocument": parent});
+        ("moveDocument", "MoveDocumentInput", input)
+    };
+    let many: Vec<&str> = vec![DATASET; 1_001];
+    for ((field, kind, input), part) in [
+        (new(json!({"id": "a"})), "already exists"),
+        (new(json!({"title": " "})), "the name is empty"),
+        (new(json!({"subType": "x".repeat(101)})), "at most 100"),
+        (
+            new(json!({"parentDocument": "urn:li:document:none"})),
+            "does not exist",
+        ),
+        (new(json!({"parentDocument": DATASET})), "document"),
+        (
+            new(json!({"relatedAssets": ["urn:li:tag:none"]})),
+            "does not exist",
+        ),
+        (new(json!({"relatedAssets": many})), "at most 1000"),
+        (new(json!({"relatedDocuments": [DATASET]})), "document"),
+        (
+            moved("urn:li:document:a", "urn:li:document:b"),
+            "below itself",
+        ),
+        (
+            moved("urn:li:document:a", "urn:li:document:a"),
+            "below itself",
+        ),
+        (
+            moved("urn:li:document:a", "urn:li:document:none"),
+            "does not exist",
+        ),
+        (
+            moved("urn:li:document:none", "urn:li:document:a"),
+            "does not exist",
+        ),
+        (moved(DATASET, "urn:li:document:a"), "document"),
+    ] {
+        let (_, message) = app.mutate_error(field, kind, input.clone()).await;
+        assert!(message.contains(part), "{field} {input}: {message}");
+    }
+    assert_eq!(
+        app.aspect("urn:li:document:a", "documentInfo").await,
+        before
+    );
+    assert_eq!(
+        app.aspect("urn:li:document:new", "documentInfo").await,
+        None
+    );
+}
