@@ -147,7 +147,7 @@ ENTITY = {"urn": URN, "status": {"value": {"removed": True}}}
             {"entities": [{"value": {f"com.linkedin.metadata.snapshot.{kind}Snapshot": SNAPSHOT}} for kind in ("Dataset", "Tag")]},
             URN,
         ),
-        ("/openapi/v3/entity/dataset", [ENTITY, ENTITY | {"Status": ENTITY["status"]}], f"{URN} status"),
+        ("/openapi/v3/entity/dataset?async=false", [ENTITY, ENTITY | {"Status": ENTITY["status"]}], f"{URN} status"),
     ],
 )
 def test_an_invalid_item_is_identified_on_every_endpoint(path, body, part, server, read):

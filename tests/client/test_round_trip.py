@@ -7,7 +7,13 @@ import pytest
 from datahub.configuration.common import OperationalError
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.emitter.serialization_helper import post_json_transform
-from datahub.metadata.schema_classes import ASPECT_NAME_MAP, DomainAssociationClass, DomainsClass
+from datahub.metadata.schema_classes import (
+    ASPECT_NAME_MAP,
+    DomainAssociationClass,
+    DomainsClass,
+    StructuredPropertiesClass,
+    StructuredPropertyDefinitionClass,
+)
 from datahub.metadata.urns import Urn
 
 from generated import Generator, entities_with
@@ -40,21 +46,39 @@ REDACTED = {
 # Aspects in the model that no entity type has.
 NOWHERE = {"incidentSource", "mlHyperParam", "mlMetric"}
 VALUES = 4
+PROPERTY = "urn:li:structuredProperty:made.up"
 
 
 def _keep_the_rules(aspect):
-    """Adjusts a generated aspect so that it is stored unchanged: domains are in it twice, at most one each."""
+    """Adjusts a generated aspect so that it is stored unchanged: domains are in it twice, at most one each, and
+    structured properties exist."""
     if isinstance(aspect, DomainsClass):
         aspect.domains = aspect.domains[:1]
         aspect.domainAssociations = [DomainAssociationClass(domain=urn) for urn in aspect.domains]
+    if isinstance(aspect, StructuredPropertiesClass):
+        aspect.properties = aspect.properties[:1]
+        for assigned in aspect.properties:
+            assigned.propertyUrn = PROPERTY
+            assigned.values = [str(value) for value in assigned.values]
     return aspect
+
+
+def _definition(entities):
+    """Returns the definition of the property that the generated aspects name."""
+    types = [f"urn:li:entityType:datahub.{entity}" for entity in entities]
+    definition = StructuredPropertyDefinitionClass(
+        qualifiedName="made.up", valueType="urn:li:dataType:datahub.string", entityTypes=types, cardinality="MULTIPLE"
+    )
+    return MetadataChangeProposalWrapper(entityUrn=PROPERTY, aspect=definition)
 
 
 def made_up(name: str, flavour: str):
     """Yields proposals for several entities, of several types if the aspect allows it."""
+    entities = entities_with(name)
+    if name == StructuredPropertiesClass.ASPECT_NAME:
+        yield _definition(entities)
     for number in range(VALUES):
         generator = Generator(f"{name} {number}")
-        entities = entities_with(name)
         urn = generator.urn(entities[number % len(entities)], f"{flavour} {name} {number}")
         is_key = name == Urn.from_string(urn).to_key_aspect().ASPECT_NAME
         value = Urn.from_string(urn).to_key_aspect() if is_key else _keep_the_rules(generator.aspect(name))

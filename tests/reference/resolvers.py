@@ -169,6 +169,14 @@ def hyper_parameter(catalog: Catalog, parent, arguments):
     return None if not stored else dict(zip(("key", "value"), sorted(stored.items())[-1]))
 
 
+def wrapped(member):
+    def resolve(catalog: Catalog, parent, arguments):
+        text = parent.value.get(member)
+        return None if text is None else {"string": text}
+
+    return resolve
+
+
 def last_observed(catalog: Catalog, parent, arguments):
     stored = catalog.aspects(parent.owner).get("schemaMetadata")
     return None if stored is None else (stored.get("systemMetadata") or {}).get("lastObserved")
@@ -196,6 +204,8 @@ RESOLVERS = {
     "parentDocuments": ancestors(parent_document, "documents"),
     "parentMetrics": lambda catalog, parent, arguments: parent_metrics(catalog, parent, arguments)["metrics"],
     "hyperParameter": hyper_parameter,
+    "unitaryResults": wrapped("unitaryResults"),
+    "intersectionalResults": wrapped("intersectionalResults"),
     "lastObserved": last_observed,
 }
 

@@ -81,8 +81,6 @@ class Sources:
             return self.enum_values["EntityType"].get(entity_type(owner), "OTHER")
         if "exists" in names:
             return self.catalog.exists(owner)
-        if "absent" in names:
-            return empty_value(field.type)
         if "resolve" in names:
             by = self.directive("resolve", node)["by"]
             return self.resolvers[by](self.catalog, parent, arguments)
@@ -189,14 +187,6 @@ def only(directive):
         directives = [directive]
 
     return Node
-
-
-def empty_value(kind):
-    if not isinstance(kind, GraphQLNonNull):
-        return None
-    if isinstance(kind.of_type, GraphQLList):
-        return []
-    return {"Boolean": False, "Int": 0, "Long": 0}.get(get_named_type(kind).name)
 
 
 def member(value, name: str):

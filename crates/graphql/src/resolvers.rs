@@ -94,6 +94,8 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .computed("postModified", entities::post_modified)
         .computed("viewFilter", entities::view_filter)
         .computed("hyperParameter", entities::hyper_parameter)
+        .computed("unitaryResults", entities::unitary_results)
+        .computed("intersectionalResults", entities::intersectional_results)
         .computed("lastObserved", metadata::last_observed)
 }
 

@@ -100,7 +100,7 @@ mod tests {
                 for field in fields {
                     let is_urn = field.name.to_lowercase().contains("urn")
                         && field.ty.inner_named_type() == "String";
-                    let is_covered = ["urn", "reference", "absent"]
+                    let is_covered = ["urn", "reference"]
                         .iter()
                         .any(|directive| field.directives.has(directive));
                     if is_urn && !is_covered {

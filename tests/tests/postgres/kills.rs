@@ -60,7 +60,7 @@ fn crash_kills_of_the_database_lose_no_acknowledged_write_and_leave_no_partial_b
         write_and_kill(&connections, &mut writers, at_least, delay, || {
             database.kill()
         })
-        .with_context(context)?;
+        .with_context(|| format!("{}; {}", context(), last_lines(&servers)))?;
         if kill.is_multiple_of(KILLED_START_EVERY) {
             let delay = Duration::from_millis(random.below(60));
             database.kill_during_start(delay).with_context(context)?;
@@ -100,6 +100,18 @@ fn crash_kills_of_the_database_lose_no_acknowledged_write_and_leave_no_partial_b
         ensure!(server.stop()?.success());
     }
     Ok(())
+}
+
+/// What the servers printed last, to find out why they did not write.
+fn last_lines(servers: &[Server]) -> String {
+    const LINES: usize = 20;
+    let tail = |server: &Server| {
+        let printed = server.printed();
+        let lines: Vec<&str> = printed.lines().collect();
+        lines[lines.len().saturating_sub(LINES)..].join("\n")
+    };
+    let tails: Vec<String> = servers.iter().map(tail).collect();
+    format!("the servers printed:\n{}", tails.join("\n\n"))
 }
 
 /// Waits until every server uses the database again.

@@ -44,6 +44,21 @@ pub(super) fn hyper_parameter(properties: &EntityView<'_>) -> Value {
     )
 }
 
+pub(super) fn unitary_results(analyses: &EntityView<'_>) -> Value {
+    wrapped(&analyses.value()["unitaryResults"])
+}
+
+pub(super) fn intersectional_results(analyses: &EntityView<'_>) -> Value {
+    wrapped(&analyses.value()["intersectionalResults"])
+}
+
+/// A text as the member of a union. DataHub's clients write the text alone where a union has no
+/// other member.
+fn wrapped(text: &Value) -> Value {
+    text.as_str()
+        .map_or(Value::Null, |text| json!({"string": text}))
+}
+
 /// When a post was changed, and by whom it was created; only the time of a change is stored.
 pub(super) fn post_modified(post: &EntityView<'_>) -> Value {
     let row = post.aspect(AspectName::POST_INFO);

@@ -7,7 +7,7 @@ use apollo_compiler::ast::{Directive, FieldDefinition};
 use docent_model::{AspectName, EntitySpec, Registry};
 use serde_json::Value;
 
-use super::{Loader, ObjectKind, OutputKind, OutputType, Scalar};
+use super::{Loader, ObjectKind, OutputType};
 use crate::path::Path;
 use crate::resolve::{BatchResolver, RootResolver};
 
@@ -146,15 +146,7 @@ impl Loader {
                 self.resolve_origin(field, directive, kind, &mut origins);
             }
         }
-        if directives.has("absent") {
-            match absent_value(output) {
-                Some(value) => origins.push(Origin::Default(value)),
-                None => self.problem(
-                    field,
-                    "@absent has no value for this type: make the type nullable",
-                ),
-            }
-        } else if origins.is_empty() && self.problems.len() == problems_before {
+        if origins.is_empty() && self.problems.len() == problems_before {
             match kind {
                 ObjectKind::Plain => {
                     origins.push(Origin::Path(vec![Path::member(definition.name.as_str())]));
@@ -281,20 +273,6 @@ impl Loader {
         if !known {
             self.problem(field, &format!("the key has no part '{part}'"));
         }
-    }
-}
-
-/// The value of an `@absent` field; `None` if its type has no empty value.
-fn absent_value(output: &OutputType) -> Option<Value> {
-    if !output.non_null {
-        return Some(Value::Null);
-    }
-    match &output.kind {
-        OutputKind::List(_) => Some(Value::Array(Vec::new())),
-        OutputKind::Scalar(Scalar::Boolean) => Some(Value::Bool(false)),
-        OutputKind::Scalar(Scalar::Int | Scalar::Long | Scalar::Float) => Some(Value::from(0)),
-        OutputKind::Scalar(Scalar::String) => Some(Value::from("")),
-        OutputKind::Scalar(Scalar::Any) | OutputKind::Enum(_) | OutputKind::Composite(_) => None,
     }
 }
 

@@ -62,8 +62,6 @@ fn every_mistake_in_a_directive_is_reported() {
             r#"x(a: Int): Int @resolve(by: "nobody", path: "y")"#,
             "fields without arguments",
         ),
-        ("x: Color! @absent", "make the type nullable"),
-        ("x: Plain! @absent", "make the type nullable"),
         ("x: String @urn @entries", "@entries needs a list type"),
     ] {
         let problem = problem(field);

@@ -77,7 +77,7 @@ async fn every_kind_of_source_is_read() {
     let fixture = catalog().await;
     let query = format!(
         r#"{{ dataset(urn: "{}") {{
-            urn type exists name origin absent
+            urn type exists name origin
             platform {{ urn type name }}
             properties {{ customProperties {{ key value associatedUrn }} lastModified {{ time actor }} }}
             schemaMetadata {{
@@ -96,7 +96,7 @@ async fn every_kind_of_source_is_read() {
     assert_eq!(
         reply["data"]["dataset"],
         json!({
-            "urn": urn, "type": "DATASET", "exists": true, "name": "orders", "origin": "PROD", "absent": [],
+            "urn": urn, "type": "DATASET", "exists": true, "name": "orders", "origin": "PROD",
             "platform": {"urn": "urn:li:dataPlatform:hive", "type": "DATA_PLATFORM", "name": "hive"},
             "properties": {
                 "customProperties": [

@@ -81,7 +81,7 @@ fn examples() -> Vec<Example> {
                 ("mlModelTrainingData", json!({"trainingData": [{"dataset": DATASET}]})),
                 (
                     "mlModelQuantitativeAnalyses",
-                    json!({"unitaryResults": {"string": "https://example.com"}}),
+                    json!({"unitaryResults": "https://example.com"}),
                 ),
                 ("mlModelEthicalConsiderations", json!({"risksAndHarms": ["bias"]})),
                 (
