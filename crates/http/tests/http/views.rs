@@ -122,6 +122,19 @@ async fn a_view_is_listed_changed_chosen_and_deleted() {
         }]}, "listGlobalViews": {"total": 0}}),
         "{reply}"
     );
+    let global = json!({"viewType": "GLOBAL", "name": "All", "definition": definition(&[], "AND", &json!([]))});
+    let create = "mutation ($input: CreateViewInput!) { createView(input: $input) { urn } }";
+    app.graphql_with(create, json!({"input": global})).await;
+    let lists = "{ mine: listMyViews(input: { viewType: PERSONAL }) { views { name } }
+        shared: listMyViews(input: { viewType: GLOBAL }) { views { name } }
+        all: listGlobalViews(input: { query: \"all\" }) { views { name } } }";
+    let reply = app.graphql(lists).await;
+    assert_eq!(
+        reply["data"],
+        json!({"mine": {"views": [{"name": "Not Kafka"}]}, "shared": {"views": [{"name": "All"}]},
+            "all": {"views": [{"name": "All"}]}}),
+        "{reply}"
+    );
     let change = format!(
         r#"mutation {{
             updateView(urn: "{view}", input: {{ name: "Mine" }}) {{ name }}

@@ -91,7 +91,7 @@ pub(in super::super) async fn my_views(
     let me = context.caller.actor().as_str();
     let mut conditions = vec![Criterion::equal("createdBy", me)];
     if let Some(kind) = input.view_type.take() {
-        conditions.push(Criterion::equal("type", kind));
+        conditions.push(Criterion::equal("viewType", kind));
     }
     views(context, &mut input, conditions).await
 }
@@ -101,7 +101,7 @@ pub(in super::super) async fn global_views(
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
     let mut input = SearchInput::of(&arguments)?;
-    let conditions = vec![Criterion::equal("type", "GLOBAL")];
+    let conditions = vec![Criterion::equal("viewType", "GLOBAL")];
     views(context, &mut input, conditions).await
 }
 
