@@ -40,10 +40,7 @@ impl Catalog {
         let mut assets = stored.clone();
         assets.extend(new_assets.iter().filter(|it| !stored.contains(it)).cloned());
         let missing = |asset: &Urn| format!("Provided entity with urn {asset} does not exist!");
-        let exist = self.exists(new_assets).await?;
-        if let Some((asset, _)) = new_assets.iter().zip(exist).find(|(_, exists)| !exists) {
-            return Err(Error::no_entity(missing(asset)).naming(asset));
-        }
+        self.expect_all_existing(new_assets, missing).await?;
         let exists = |asset: &Urn| Requirement::exists(asset, missing(asset));
         require_all(&mut proposals, new_assets.iter().map(exists));
         if assets.is_empty() {

@@ -1,14 +1,15 @@
 //! Applications: creation, changes and deletion, and the assets that belong to them.
 
+use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Urn};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::domains::assignment;
 use crate::limits::check_name;
 use crate::owners;
 use crate::privilege::EDIT_ENTITY;
 use crate::proposal::{Proposal, Requirement, require_all};
-use crate::target::{Target, edit_members, expect_few};
+use crate::target::{Target, edit_list, edit_members, expect_few};
 use crate::{Caller, Catalog, Change, Error};
 
 const ENTITY: &str = "application";
@@ -183,26 +184,13 @@ fn existing(proposal: Proposal, application: &Urn) -> Proposal {
     proposal.requires_existing(application, missing)
 }
 
-/// An edit of the applications of an asset. One without effect writes nothing.
+/// An edit of the applications of an asset.
 fn edit_applications<F>(asset: &Target, edit: F) -> Result<Proposal, Error>
 where
     F: Fn(&mut Vec<Value>) + Send + Sync + 'static,
 {
-    asset.expect_aspect(AspectName::APPLICATIONS, "applications")?;
-    let (urn, aspect) = (asset.urn.clone(), AspectName::APPLICATIONS);
-    Ok(Proposal::edit_if::<Map<String, Value>, _>(
-        urn,
-        aspect,
-        move |current, _| {
-            let mut holder = current.unwrap_or_default();
-            let list = holder.entry("applications").or_insert_with(|| json!([]));
-            let Value::Array(applications) = list else {
-                return Ok(None);
-            };
-            let before = applications.clone();
-            edit(applications);
-            let has_changed = *applications != before;
-            Ok(has_changed.then_some(holder))
-        },
-    ))
+    let aspect = AspectName::APPLICATIONS;
+    asset.expect_aspect(aspect, "applications")?;
+    let edit = move |applications: &mut Vec<Value>, _: &AuditStamp| edit(applications);
+    Ok(edit_list(&asset.urn, aspect, "applications", edit))
 }

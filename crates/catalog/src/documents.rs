@@ -4,13 +4,10 @@
 //! A published document is found by everybody, another one by its owners and by those who manage
 //! documents.
 
-use std::collections::HashSet;
-
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Urn};
 use serde_json::{Map, Value, json};
 
-use crate::access::read_identity;
 use crate::limits::{check_length, check_name};
 use crate::owners::{NewOwner, created_by, ownership};
 use crate::privilege::MANAGE_DOCUMENTS;
@@ -218,14 +215,6 @@ impl Catalog {
         } else {
             filter
         })
-    }
-
-    /// The URNs of a user and of the user's groups, without soft-deleted ones.
-    pub async fn identities_of(&self, user: &Urn) -> Result<HashSet<String>, Error> {
-        let identity = read_identity(self.store(), user).await?;
-        let mut urns = identity.groups;
-        urns.insert(identity.user);
-        Ok(urns)
     }
 }
 

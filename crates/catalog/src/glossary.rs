@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use docent_model::{AspectName, Urn};
 use docent_store::ListPage;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::proposal::{Proposal, Requirement, require_all};
 use crate::search::{SearchPage, SearchRequest, Sort, roots};
-use crate::target::{edit_members, expect_few};
+use crate::target::{edit_list, edit_members, expect_few};
 use crate::{Caller, Catalog, Change, Error};
 
 const NODE: &str = "glossaryNode";
@@ -238,24 +238,12 @@ fn check_related(term: &Urn, others: &[Urn]) -> Result<(), Error> {
     Ok(())
 }
 
-/// An edit of the terms that a term is related to. One without effect writes nothing.
+/// An edit of the terms that a term is related to.
 fn edit_related<F>(term: &Urn, relation: TermRelation, edit: F) -> Proposal
 where
     F: Fn(&mut Vec<Value>) + Send + Sync + 'static,
 {
     let aspect = AspectName::GLOSSARY_RELATED_TERMS;
-    Proposal::edit_if::<Map<String, Value>, _>(term.clone(), aspect, move |current, _| {
-        let mut related = current.unwrap_or_default();
-        let terms = related
-            .entry(relation.member())
-            .or_insert_with(|| json!([]));
-        let Value::Array(terms) = terms else {
-            return Ok(None);
-        };
-        let before = terms.clone();
-        edit(terms);
-        let has_changed = *terms != before;
-        Ok(has_changed.then_some(related))
-    })
-    .requires_existing(term, no_term(term))
+    edit_list(term, aspect, relation.member(), move |terms, _| edit(terms))
+        .requires_existing(term, no_term(term))
 }

@@ -3,10 +3,13 @@
 //! Membership is stored with the user (`nativeGroupMembership`), so that one read has all groups
 //! of a caller.
 
+use std::collections::HashSet;
+
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Urn};
 use serde_json::{Value, json};
 
+use crate::access::read_identity;
 use crate::limits::{check_name, check_note};
 use crate::privilege::{self as p, Privilege};
 use crate::proposal::{Change, Proposal, Requirement};
@@ -139,6 +142,14 @@ impl Catalog {
         let delete = Proposal::new(group.clone(), Change::DeleteEntity);
         self.apply_authorized(caller, vec![delete]).await?;
         Ok(())
+    }
+
+    /// The URNs of a user and of the user's groups, without soft-deleted ones.
+    pub async fn identities_of(&self, user: &Urn) -> Result<HashSet<String>, Error> {
+        let identity = read_identity(self.store(), user).await?;
+        let mut urns = identity.groups;
+        urns.insert(identity.user);
+        Ok(urns)
     }
 }
 

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use docent_model::aspects::{AuditStamp, Domains};
 use docent_model::{AspectName, Urn};
-use docent_store::{AspectKey, ListPage, ReadRequest};
+use docent_store::{AspectKey, ListPage, ReadRequest, RelatedEntity};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::domains::assignment;
 use crate::limits::check_name;
@@ -19,7 +19,7 @@ use crate::privilege::{EDIT_ENTITY, EDIT_ENTITY_DATA_PRODUCTS, MANAGE_DATA_PRODU
 use crate::proposal::{Proposal, Requirement, require_all};
 use crate::search::{SearchPage, SearchRequest, Sort, roots};
 use crate::stored::aspect_value;
-use crate::target::{Target, edit_members, expect_few};
+use crate::target::{Target, edit_list, edit_members, expect_few};
 use crate::{Caller, Catalog, Change, ConflictReason, Error};
 
 pub const ENTITY: &str = "dataProduct";
@@ -160,12 +160,9 @@ impl Catalog {
         product: &Urn,
         assets: &[Urn],
     ) -> Result<(), Error> {
-        let mut proposals = vec![adding(product, &assets.into())?];
-        require_assets(&mut proposals, assets)?;
-        for proposal in proposals {
-            self.apply_to_product(caller, product, proposal).await?;
-        }
-        Ok(())
+        let mut proposal = adding(product, &assets.into())?;
+        require_assets(std::slice::from_mut(&mut proposal), assets)?;
+        self.apply_to_product(caller, product, proposal).await
     }
 
     /// Adds assets to data products, by the right on the assets.
@@ -217,10 +214,7 @@ impl Catalog {
     ) -> Result<(), Error> {
         expect_few("data products", proposals.len())?;
         require_assets(&mut proposals, assets)?;
-        let exist = self.exists(assets).await?;
-        if let Some((missing, _)) = assets.iter().zip(exist).find(|(_, exists)| !exists) {
-            return Err(Error::no_entity(no_asset(missing)).naming(missing));
-        }
+        self.expect_all_existing(assets, no_asset).await?;
         self.authorize_each(caller, ASSET_EDITORS, assets).await?;
         let assets = assets.iter().cloned();
         self.apply_with_right_on(caller, ASSET_EDITORS, assets, proposals)
@@ -335,13 +329,10 @@ impl Catalog {
         let pages = self
             .relationships(assets, false, &[CONTAINS], 0, MAX_PRODUCTS)
             .await?;
-        let urns = |page: ListPage<_>| page.items.into_iter().map(related).collect();
+        let urns =
+            |page: ListPage<RelatedEntity>| page.items.into_iter().map(|edge| edge.urn).collect();
         Ok(pages.into_iter().map(urns).collect())
     }
-}
-
-fn related(edge: docent_store::RelatedEntity) -> Urn {
-    edge.urn
 }
 
 /// The other entities that are the same thing.
@@ -426,27 +417,15 @@ fn removing(product: &Urn, assets: &Arc<[Urn]>) -> Result<Proposal, Error> {
     })
 }
 
-/// An edit of the assets of a product. One without effect writes nothing.
+/// An edit of the assets of a product.
 fn edit_assets<F>(product: &Urn, edit: F) -> Result<Proposal, Error>
 where
     F: Fn(&mut Vec<Value>, &AuditStamp) + Send + Sync + 'static,
 {
     product.expect_type(ENTITY)?;
     let aspect = AspectName::DATA_PRODUCT_PROPERTIES;
-    let proposal = Proposal::edit_if::<Map<String, Value>, _>(
-        product.clone(),
-        aspect,
-        move |current, stamp| {
-            let mut properties = current.unwrap_or_default();
-            let assets = properties.entry("assets").or_insert_with(|| json!([]));
-            let Value::Array(assets) = assets else {
-                return Ok(None);
-            };
-            let before = assets.len();
-            edit(assets, stamp);
-            let has_changed = assets.len() != before;
-            Ok(has_changed.then_some(properties))
-        },
-    );
-    Ok(existing(proposal, product))
+    Ok(existing(
+        edit_list(product, aspect, "assets", edit),
+        product,
+    ))
 }

@@ -210,6 +210,19 @@ impl Catalog {
         }
     }
 
+    /// Fails for the first of the entities that does not exist, with the message about it.
+    pub(crate) async fn expect_all_existing(
+        &self,
+        urns: &[Urn],
+        otherwise: impl Fn(&Urn) -> String,
+    ) -> Result<(), Error> {
+        let exist = self.exists(urns).await?;
+        match urns.iter().zip(exist).find(|(_, exists)| !exists) {
+            Some((missing, _)) => Err(Error::no_entity(otherwise(missing)).naming(missing)),
+            None => Ok(()),
+        }
+    }
+
     /// The entities that each entity points at, or that point at it, by the names of their
     /// relationships; no names mean all. An unknown name finds nothing.
     pub async fn relationships(

@@ -2,7 +2,7 @@
 
 use docent_model::aspects::{AuditStamp, EditableSchemaFieldInfo, EditableSchemaMetadata, Stamped};
 use docent_model::{AspectName, Registry, Urn, UrnError};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::error::{Error, ErrorSubject};
 use crate::proposal::{Proposal, Requirement};
@@ -141,6 +141,24 @@ pub(crate) fn edit_members(
             }
         }
         Ok(value)
+    })
+}
+
+/// An edit of a list in an aspect. One without effect writes nothing.
+pub(crate) fn edit_list<F>(urn: &Urn, aspect: AspectName, member: &'static str, edit: F) -> Proposal
+where
+    F: Fn(&mut Vec<Value>, &AuditStamp) + Send + Sync + 'static,
+{
+    Proposal::edit_if::<Map<String, Value>, _>(urn.clone(), aspect, move |current, stamp| {
+        let mut value = current.unwrap_or_default();
+        let list = value.entry(member).or_insert_with(|| json!([]));
+        let Value::Array(list) = list else {
+            return Ok(None);
+        };
+        let before = list.clone();
+        edit(list, stamp);
+        let has_changed = *list != before;
+        Ok(has_changed.then_some(value))
     })
 }
 

@@ -59,6 +59,14 @@ pub struct ViewCondition {
     pub negated: bool,
 }
 
+impl ViewFilter {
+    fn alternatives(&self) -> Result<Vec<Vec<Criterion>>, Error> {
+        let criteria =
+            |all: &ViewConditions| all.and.iter().map(ViewCondition::criterion).collect();
+        self.or.iter().map(criteria).collect()
+    }
+}
+
 impl ViewCondition {
     fn criterion(&self) -> Result<Criterion, Error> {
         let values = match self.values.as_slice() {
@@ -201,16 +209,7 @@ impl Catalog {
                 request.filter = std::mem::take(&mut request.filter).and(of_view);
             }
         }
-        let alternatives = definition.filter.or.iter();
-        let alternatives = alternatives
-            .map(|conditions| {
-                conditions
-                    .and
-                    .iter()
-                    .map(ViewCondition::criterion)
-                    .collect()
-            })
-            .collect::<Result<Vec<Vec<Criterion>>, Error>>()?;
+        let alternatives = definition.filter.alternatives()?;
         if alternatives.is_empty() {
             return Ok(());
         }
@@ -318,15 +317,5 @@ fn set_default_view(urn: &Urn, aspect: AspectName, view: Option<&Urn>) -> Propos
 
 /// A definition must make a search that works.
 fn check_definition(definition: &ViewDefinition) -> Result<(), Error> {
-    let conditions = definition.filter.or.iter();
-    let any = conditions
-        .map(|conditions| {
-            conditions
-                .and
-                .iter()
-                .map(ViewCondition::criterion)
-                .collect()
-        })
-        .collect::<Result<Vec<_>, Error>>()?;
-    joined(any, Vec::new()).map(|_| ())
+    joined(definition.filter.alternatives()?, Vec::new()).map(|_| ())
 }

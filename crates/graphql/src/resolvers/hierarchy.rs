@@ -16,10 +16,7 @@ pub(super) async fn parent_domains(
 ) -> BatchResult {
     let urns = EntityView::urns(entities);
     let chains = context.catalog.domain_ancestors(&urns).await?;
-    Ok(chains
-        .into_iter()
-        .map(|chain| Ok(json!({"count": chain.len(), "domains": chain})))
-        .collect())
+    Ok(counted(chains, "domains"))
 }
 
 pub(super) async fn parent_containers(
@@ -29,10 +26,7 @@ pub(super) async fn parent_containers(
 ) -> BatchResult {
     let step = |_: &Urn| Some((AspectName::CONTAINER, "/container"));
     let chains = climb(context, entities, step).await?;
-    Ok(chains
-        .into_iter()
-        .map(|chain| Ok(json!({"count": chain.len(), "containers": chain})))
-        .collect())
+    Ok(counted(chains, "containers"))
 }
 
 pub(super) async fn parent_nodes(
@@ -48,10 +42,7 @@ pub(super) async fn parent_nodes(
         Some((Registry::get().aspect(aspect)?, "/parentNode"))
     };
     let chains = climb(context, entities, step).await?;
-    Ok(chains
-        .into_iter()
-        .map(|chain| Ok(json!({"count": chain.len(), "nodes": chain})))
-        .collect())
+    Ok(counted(chains, "nodes"))
 }
 
 /// The data products above others, nearest first.
@@ -72,10 +63,7 @@ pub(super) async fn parent_documents(
 ) -> BatchResult {
     let step = |_: &Urn| Some((AspectName::DOCUMENT_INFO, "/parentDocument/document"));
     let chains = climb(context, entities, step).await?;
-    Ok(chains
-        .into_iter()
-        .map(|chain| Ok(json!({"count": chain.len(), "documents": chain})))
-        .collect())
+    Ok(counted(chains, "documents"))
 }
 
 pub(super) async fn parent_metrics(
@@ -86,6 +74,12 @@ pub(super) async fn parent_metrics(
     let step = |_: &Urn| Some((AspectName::METRIC_RELATIONSHIPS, "/parentMetric"));
     let chains = climb(context, entities, step).await?;
     Ok(chains.into_iter().map(|chain| Ok(json!(chain))).collect())
+}
+
+/// The reply for chains that come with their lengths; `name` is the list in it.
+fn counted(chains: Vec<Vec<Urn>>, name: &str) -> Vec<Result<Value, Error>> {
+    let reply = |chain: Vec<Urn>| Ok(json!({"count": chain.len(), name: chain}));
+    chains.into_iter().map(reply).collect()
 }
 
 /// Follows a member of an aspect to the ancestors of all entities: one read per step, not per

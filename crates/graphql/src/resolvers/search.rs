@@ -14,8 +14,8 @@ pub(super) mod products;
 
 use docent_catalog::Error;
 use docent_catalog::search::{
-    DescriptionCounts, Facet, FacetValue, Facets, FieldMatch, Hit, PAIR_SEPARATOR, SearchPage,
-    SearchResults, page, scroll_page,
+    Criterion, DescriptionCounts, Facet, FacetValue, Facets, FieldMatch, Hit, PAIR_SEPARATOR,
+    SearchPage, SearchResults, page, scroll_page,
 };
 use docent_model::Registry;
 use serde_json::{Value, json};
@@ -71,11 +71,22 @@ pub(super) async fn search_across_entities(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let mut input = SearchInput::of(&arguments)?;
-    let mut request = input.request()?;
-    input.restrict_to_view(context, &mut request).await?;
+    search_where(context, &arguments, None).await
+}
+
+/// Searches the entities that meet a condition besides those of the input.
+async fn search_where(
+    context: &Context,
+    arguments: &Args<'_>,
+    condition: Option<Criterion>,
+) -> Result<Value, Error> {
+    let mut input = SearchInput::of(arguments)?;
+    let mut request = input.request(context, &[]).await?;
+    if let Some(condition) = condition {
+        request.filter = request.filter.and(condition);
+    }
     request.page = page(input.start, input.count, DEFAULT_COUNT)?;
-    request.facets = facets(&input, &arguments)?;
+    request.facets = facets(&input, arguments)?;
     request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
     let found = context.catalog.search(&request).await?;
     Ok(results(&request.page, &found))
@@ -86,8 +97,7 @@ pub(super) async fn scroll_across_entities(
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
     let mut input = SearchInput::of(&arguments)?;
-    let mut request = input.request()?;
-    input.restrict_to_view(context, &mut request).await?;
+    let mut request = input.request(context, &[]).await?;
     request.page = scroll_page(input.cursor(), input.count, DEFAULT_COUNT)?;
     request.facets = facets(&input, &arguments)?;
     request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
@@ -100,8 +110,7 @@ pub(super) async fn aggregate_across_entities(
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
     let mut input = SearchInput::of(&arguments)?;
-    let mut request = input.request()?;
-    input.restrict_to_view(context, &mut request).await?;
+    let mut request = input.request(context, &[]).await?;
     request.page = SearchPage::Offset { start: 0, count: 0 };
     request.facets = facets(&input, &arguments)?;
     request.explain_matches = false;

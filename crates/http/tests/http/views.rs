@@ -95,6 +95,41 @@ async fn a_view_restricts_searches_scrolls_counts_and_completions() {
 }
 
 #[tokio::test]
+async fn a_view_restricts_the_assets_of_products_and_applications() {
+    let app = with_two_datasets().await;
+    let kafka = json!([{"field": "platform", "values": ["urn:li:dataPlatform:kafka"]}]);
+    let view = create(&app, "Kafka", definition(&[], "AND", &kafka)).await;
+    let assets = json!([{"destinationUrn": DATASET}, {"destinationUrn": OTHER}]);
+    let product = json!({"name": "p", "assets": assets});
+    app.ingest("urn:li:dataProduct:p", "dataProductProperties", &product)
+        .await;
+    app.ingest(
+        "urn:li:application:a",
+        "applicationProperties",
+        &json!({"name": "a"}),
+    )
+    .await;
+    for asset in [DATASET, OTHER] {
+        let applications = json!({"applications": ["urn:li:application:a"]});
+        app.ingest(asset, "applications", &applications).await;
+    }
+    let search = format!(
+        r#"input: {{ query: "*", viewUrn: "{view}" }}) {{ searchResults {{ entity {{ urn }} }} }}"#
+    );
+    let query = format!(
+        r#"{{ products: listDataProductAssets(urn: "urn:li:dataProduct:p", {search}
+            applications: listApplicationAssets(urn: "urn:li:application:a", {search} }}"#
+    );
+    let reply = app.graphql(&query).await;
+    let found = json!({"searchResults": [{"entity": {"urn": OTHER}}]});
+    assert_eq!(
+        reply["data"],
+        json!({"products": found, "applications": found}),
+        "{reply}"
+    );
+}
+
+#[tokio::test]
 async fn a_view_is_listed_changed_chosen_and_deleted() {
     let app = with_two_datasets().await;
     let condition = json!([{"field": "platform", "values": ["urn:li:dataPlatform:kafka"],

@@ -17,8 +17,7 @@ pub(in super::super) async fn browse_v2(
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
     let mut input = SearchInput::of(&arguments)?;
-    let mut request = input.request()?;
-    input.restrict_to_view(context, &mut request).await?;
+    let request = input.request(context, &[]).await?;
     let window = page(input.start, input.count, DEFAULT_COUNT)?;
     let SearchPage::Offset { start, count } = window else {
         return Ok(Value::Null);

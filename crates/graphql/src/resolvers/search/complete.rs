@@ -44,11 +44,7 @@ struct CompletionRequest {
 impl CompletionRequest {
     async fn of(context: &Context, arguments: &Args<'_>) -> Result<Self, Error> {
         let mut input = SearchInput::of(arguments)?;
-        let mut request = input.request()?;
-        if request.types.is_empty() {
-            request.types = DEFAULT_TYPES.map(str::to_owned).to_vec();
-        }
-        input.restrict_to_view(context, &mut request).await?;
+        let request = input.request(context, &DEFAULT_TYPES).await?;
         Ok(Self {
             types: request.types,
             filter: request.filter,

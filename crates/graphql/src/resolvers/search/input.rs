@@ -142,10 +142,15 @@ impl SearchInput {
         joined(any, criteria(&self.filters.take().unwrap_or_default())?)
     }
 
-    /// Builds the request, except the page and the facets.
-    pub(super) fn request(&mut self) -> Result<SearchRequest, Error> {
+    /// Builds the request, except the page and the facets: in the view that the input names, and
+    /// for these types if it names none.
+    pub(super) async fn request(
+        &mut self,
+        context: &Context,
+        default_types: &[&str],
+    ) -> Result<SearchRequest, Error> {
         let flags = self.flags();
-        Ok(SearchRequest {
+        let mut request = SearchRequest {
             types: self.entity_types()?,
             query: self.query.clone().unwrap_or_default(),
             include_removed: flags.include_soft_deleted == Some(true),
@@ -153,7 +158,15 @@ impl SearchInput {
             filter: self.filter()?,
             sort: self.sort(),
             ..SearchRequest::default()
-        })
+        };
+        if request.types.is_empty() {
+            request.types = default_types
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect();
+        }
+        self.restrict_to_view(context, &mut request).await?;
+        Ok(request)
     }
 
     /// The facets to count: the requested fields, or the default ones.

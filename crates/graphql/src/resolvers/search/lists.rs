@@ -154,7 +154,7 @@ async fn list(
     order: Sort,
     name: &str,
 ) -> Result<Value, Error> {
-    let mut request = input.request()?;
+    let mut request = input.request(context, &[]).await?;
     request.types = vec![entity_type.to_owned()];
     request.explain_matches = false;
     request.page = page(input.start, input.count, DEFAULT_COUNT)?;

@@ -245,11 +245,7 @@ impl Members {
         mut input: SearchInput,
         page: SearchPage,
     ) -> BatchResult {
-        let mut request = input.request()?;
-        if request.types.is_empty() {
-            request.types = self.types.iter().map(|name| (*name).to_owned()).collect();
-        }
-        input.restrict_to_view(context, &mut request).await?;
+        let mut request = input.request(context, self.types).await?;
         request.page = page;
         if request.sort.is_empty() {
             request.sort.extend(self.order);

@@ -9,7 +9,7 @@ use docent_model::{AspectName, Urn};
 use serde_json::{Value, json};
 
 use super::input::SearchInput;
-use super::{DEFAULT_COUNT, facets, results};
+use super::{DEFAULT_COUNT, facets, results, search_where};
 use crate::{Args, BatchResult, Context, EntityView};
 
 /// The condition on output ports, and the mark of those in the reply.
@@ -61,18 +61,15 @@ async fn search_assets(
     let is_requested =
         |asset: &&ProductAsset| only_ports.is_none_or(|it| it == asset.is_output_port);
     let requested: Vec<&ProductAsset> = assets.iter().filter(is_requested).collect();
-    let mut request = input.request()?;
+    let types: BTreeSet<&str> = requested.iter().map(|it| it.urn.entity_type()).collect();
+    let types: Vec<&str> = types.into_iter().collect();
+    let mut request = input.request(context, &types).await?;
     request.page = page(input.start, input.count, DEFAULT_COUNT)?;
     if requested.is_empty() {
         return Ok(results(&request.page, &SearchResults::default()));
     }
     request.facets = facets(&input, arguments)?;
     request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
-    if request.types.is_empty() {
-        let types = requested.iter().map(|asset| asset.urn.entity_type());
-        let types: BTreeSet<&str> = types.collect();
-        request.types = types.into_iter().map(str::to_owned).collect();
-    }
     request.filter = request.filter.and(Criterion {
         field: "urn".to_owned(),
         values: requested
@@ -101,13 +98,6 @@ pub(in super::super) async fn list_application_assets(
 ) -> Result<Value, Error> {
     let application = arguments.urn("urn")?;
     application.expect_type("application")?;
-    let mut input = SearchInput::of(&arguments)?;
-    let mut request = input.request()?;
-    request.page = page(input.start, input.count, DEFAULT_COUNT)?;
-    request.facets = facets(&input, &arguments)?;
-    request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
     let member = Criterion::equal("applications", application.as_str());
-    request.filter = request.filter.and(member);
-    let found = context.catalog.search(&request).await?;
-    Ok(results(&request.page, &found))
+    search_where(context, &arguments, Some(member)).await
 }
