@@ -54,6 +54,10 @@ fix: ## Format the code and apply clippy's automatic fixes
 	cargo fmt --all
 	cargo clippy --fix --allow-dirty --allow-staged --workspace --all-targets --all-features
 
+.PHONY: frontend
+frontend: ## Build DataHub's web page for 'docent serve --frontend' (CHECKOUT=DIR with its sources)
+	@tests/frontend/build $(CHECKOUT)
+
 .PHONY: bench
 bench: ## Run the benchmarks (see docs/PERFORMANCE.md)
 	@scripts/set-up-system compiler postgresql

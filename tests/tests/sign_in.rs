@@ -410,6 +410,56 @@ fn the_second_listener_serves_the_same_api_and_stops_with_the_first() -> anyhow:
 }
 
 #[test]
+fn the_second_listener_serves_a_build_of_datahubs_page() -> anyhow::Result<()> {
+    let build = temporary_directory()?;
+    fs::write(
+        build.path().join("index.html"),
+        "<base href=\"@basePath\" />",
+    )?;
+    let options = Options::default()
+        .argument("--ui-listen")
+        .argument("127.0.0.1:0")
+        .argument("--frontend")
+        .argument(build.path().display().to_string());
+    let server = Server::start(options)?;
+    let second = server.printed_line("and on ")?;
+    let second = second.trim_start_matches("and on ").to_owned();
+    let client = Client::builder().no_proxy().build()?;
+    let read = |address: &str| -> anyhow::Result<String> {
+        Ok(client.get(format!("{address}/search")).send()?.text()?)
+    };
+    ensure!(read(&second)? == "<base href=\"/\" />");
+    ensure!(read(server.address())?.contains("Docent"));
+    let cookie = session(&second, "datahub", &printed_password(&server)?)?;
+    ensure!(status_with(&server, &cookie)? == 200);
+    Ok(())
+}
+
+#[test]
+fn a_frontend_that_cannot_be_served_is_an_error_that_says_what_to_do() -> anyhow::Result<()> {
+    for (arguments, expected) in [
+        (
+            ["--frontend", "dist", "--ui-listen", "127.0.0.1:0"].as_slice(),
+            ["dist/index.html", "datahub-web-react", "No such file"],
+        ),
+        (
+            ["--frontend", "dist"].as_slice(),
+            ["--frontend", "--ui-listen", "127.0.0.1:9002"],
+        ),
+    ] {
+        let directory = temporary_directory()?;
+        let mut command = docent_command(directory.path())?;
+        command.args(["serve", "--listen", "127.0.0.1:0"]);
+        let sentence = CommandOutput::run(command.args(arguments))?.failed()?;
+        for part in expected {
+            ensure!(sentence.contains(part), "{sentence}");
+        }
+        ensure!(!directory.path().join("docent.db").exists());
+    }
+    Ok(())
+}
+
+#[test]
 fn a_second_address_in_use_is_an_error_and_leaves_no_store() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let taken = TcpListener::bind("127.0.0.1:0")?;

@@ -15,7 +15,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
 use docent_catalog::rate::RateLimit;
 use docent_catalog::sessions::SessionLimits;
@@ -61,6 +61,10 @@ pub(crate) struct ServeFlags {
     /// Second address to listen on, for DataHub clients that sign in at port 9002 [default: none]
     #[arg(long, env = "DOCENT_UI_LISTEN", value_name = "ADDR")]
     ui_listen: Option<String>,
+    /// Directory with a build of DataHub's web page, served at --ui-listen in place of Docent's own
+    /// page [default: none]
+    #[arg(long, env = "DOCENT_FRONTEND", value_name = "DIR")]
+    frontend: Option<PathBuf>,
     /// Certificate chain for HTTPS, in PEM form, with --tls-key; reread when it changes [default:
     /// plain HTTP]
     #[arg(long, env = "DOCENT_TLS_CERT", value_name = "FILE")]
@@ -163,6 +167,7 @@ struct File {
     store: Option<String>,
     listen: Option<String>,
     ui_listen: Option<String>,
+    frontend: Option<PathBuf>,
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
     auth: Option<Switch>,
@@ -213,6 +218,8 @@ pub(crate) struct Settings {
     pub(crate) store: StoreUrl,
     pub(crate) listen: SocketAddr,
     pub(crate) ui_listen: Option<SocketAddr>,
+    /// A build of DataHub's web page; only with `ui_listen`.
+    pub(crate) frontend: Option<PathBuf>,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) auth: Switch,
     pub(crate) trusted_proxies: Vec<IpNet>,
@@ -242,6 +249,11 @@ impl Settings {
         let listen = serve.listen.or(file.listen);
         let listen = listen.as_deref().unwrap_or(DEFAULT_LISTEN);
         let ui_listen = serve.ui_listen.or(file.ui_listen);
+        let frontend = serve.frontend.or(file.frontend);
+        ensure!(
+            frontend.is_none() || ui_listen.is_some(),
+            "--frontend needs an address of its own: set --ui-listen, for example to 127.0.0.1:9002"
+        );
         let store = StoreUrl::parse(store.store.as_deref().or(file.store.as_deref()))?;
         let search_index = serve.search_index.or(file.search_index);
         let auth = serve.auth.or(file.auth).unwrap_or(Switch::On);
@@ -250,6 +262,7 @@ impl Settings {
             store,
             listen: parse_address(listen)?,
             ui_listen: ui_listen.as_deref().map(parse_address).transpose()?,
+            frontend,
             tls: TlsFiles::resolve(
                 serve.tls_cert.or(file.tls_cert),
                 serve.tls_key.or(file.tls_key),

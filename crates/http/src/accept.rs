@@ -1,5 +1,6 @@
 //! What clients accept: `Accept` and `Accept-Encoding`.
 
+use axum::http::header::ACCEPT;
 use axum::http::{HeaderMap, HeaderName};
 
 /// The weight of an item that a header lists, such as a media type or an encoding; `None` if it
@@ -16,4 +17,9 @@ pub(crate) fn weight(headers: &HeaderMap, header: HeaderName, item: &str) -> Opt
         let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse().ok());
         is_it.then_some(weight.unwrap_or(1.0))
     })
+}
+
+/// Whether the client is a browser window. Programs that accept `*/*` do not expect HTML.
+pub(crate) fn is_browser_window(headers: &HeaderMap) -> bool {
+    weight(headers, ACCEPT, "text/html").is_some()
 }

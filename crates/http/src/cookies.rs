@@ -120,12 +120,16 @@ pub(crate) fn begin_session(
     secret: &str,
     limits: SessionLimits,
 ) -> SessionCookies {
-    let actor = utf8_percent_encode(user.as_str(), ENCODED).to_string();
     let max_age = Duration::milliseconds(limits.absolute_ms);
     AppendHeaders([
         SESSION.set(client, secret, max_age),
-        set_actor(client, &actor, max_age),
+        set_actor(client, &encoded(user), max_age),
     ])
+}
+
+/// The `Set-Cookie` header that tells a page who the caller is when nobody signs in.
+pub(crate) fn show_actor(client: &Client, user: &Urn) -> (HeaderName, String) {
+    set_actor(client, &encoded(user), Duration::days(1))
 }
 
 /// Deletes the cookies of a session in the browser.
@@ -157,6 +161,10 @@ pub(crate) fn id_token(headers: &HeaderMap, client: &Client, provider: &str) -> 
     let cookie = ID_TOKEN.read(headers, client)?;
     let (id, token) = cookie.split_once('.')?;
     (id == provider).then(|| token.to_owned())
+}
+
+fn encoded(user: &Urn) -> String {
+    utf8_percent_encode(user.as_str(), ENCODED).to_string()
 }
 
 /// The `Set-Cookie` header of the cookie with the user's URN.

@@ -25,6 +25,7 @@
 //! - [`parsed_size`]: estimates the memory of parsed JSON
 //! - [`reply_budget`]: limits the size of replies
 //! - [`page`]: the web page, without authentication
+//! - [`mod@frontend`]: a build of DataHub's web page in its place
 //! - [`server`]: connections, timeouts, graceful shutdown
 //! - [`trailing_slash`]: removes the slash at the end of a path
 //!
@@ -42,6 +43,7 @@ mod cookies;
 mod deadline;
 mod error;
 mod filter;
+mod frontend;
 mod graphql;
 mod items;
 mod memory;
@@ -74,6 +76,7 @@ use ipnet::IpNet;
 
 pub use auth::AuthMode;
 pub use deadline::RequestTimeout;
+pub use frontend::Frontend;
 use rate_limits::RateLimits;
 use reply_budget::ReplyMemory;
 pub use service::HttpService;
@@ -181,12 +184,21 @@ const GRAPHQL_PATH: &str = "/api/graphql";
 
 /// All routes, with the API routes repeated under each of [`BASES`].
 pub fn service(state: AppState) -> HttpService {
-    let whole = routes(&state).merge(page::routes());
+    let pages = page::routes().fallback(page::not_found);
+    with_pages(state, pages)
+}
+
+/// [`service`] with DataHub's web page in place of ours.
+pub fn frontend_service(state: AppState, frontend: Frontend) -> HttpService {
+    with_pages(state, frontend::routes(frontend))
+}
+
+fn with_pages(state: AppState, pages: Router<AppState>) -> HttpService {
+    let whole = routes(&state).merge(pages);
     let whole = BASES
         .into_iter()
         .fold(whole, |whole, base| whole.nest(base, routes(&state)));
     let whole = whole
-        .fallback(page::not_found)
         .method_not_allowed_fallback(page::method_not_allowed)
         .with_state(state.clone());
     HttpService::new(state, whole)
@@ -234,6 +246,7 @@ fn routes(state: &AppState) -> Router<AppState> {
             post(openapi::audit::search),
         )
         .route("/openapi/v1/trace/write/{trace}", post(trace::write_status))
+        .route("/openapi/v1/tracking/track", post(openapi::tracking::track))
         .route(
             "/openapi/v1/registry/models/entity/specifications",
             get(openapi::models::entities),

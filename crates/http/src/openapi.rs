@@ -19,6 +19,7 @@ pub(crate) mod models;
 pub(crate) mod read;
 pub(crate) mod relationships;
 pub(crate) mod timeline;
+pub(crate) mod tracking;
 pub(crate) mod write;
 
 use docent_catalog::{Error, ErrorKind};

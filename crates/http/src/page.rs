@@ -6,8 +6,8 @@
 //! add an API endpoint with a new first path segment, extend [`API_PREFIXES`].
 
 use axum::http::header::{
-    ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
-    CONTENT_TYPE, REFERRER_POLICY, VARY,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    REFERRER_POLICY, VARY,
 };
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
@@ -15,7 +15,7 @@ use axum::routing::get;
 use axum::{Extension, Router};
 use docent_page::File;
 
-use crate::accept::weight;
+use crate::accept::{is_browser_window, weight};
 use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
 use crate::query::Path;
@@ -98,7 +98,7 @@ pub(crate) async fn not_found(
     caller: Result<Authenticated, ErrorResponse>,
 ) -> Result<Response, ErrorResponse> {
     let is_read = method == Method::GET || method == Method::HEAD;
-    if is_read && accepts_html(&headers) && !is_api_path(uri.path()) {
+    if is_read && is_browser_window(&headers) && !is_api_path(uri.path()) {
         let page = response(docent_page::index(), &headers);
         return Ok((StatusCode::NOT_FOUND, page).into_response());
     }
@@ -126,7 +126,7 @@ pub(crate) async fn method_not_allowed(
 }
 
 /// Sent to authenticated callers only, so that others cannot enumerate the routes.
-fn unknown_route(_: &Authenticated, uri: &Uri) -> ErrorResponse {
+pub(crate) fn unknown_route(_: &Authenticated, uri: &Uri) -> ErrorResponse {
     ErrorResponse::new(
         StatusCode::NOT_FOUND,
         format!(
@@ -136,7 +136,7 @@ fn unknown_route(_: &Authenticated, uri: &Uri) -> ErrorResponse {
     )
 }
 
-fn is_api_path(path: &str) -> bool {
+pub(crate) fn is_api_path(path: &str) -> bool {
     API_PREFIXES.contains(&first_segment(path))
 }
 
@@ -149,14 +149,9 @@ fn is_protected(path: &str) -> bool {
     API_PREFIXES[..PROTECTED_PREFIXES].contains(&first_segment(path))
 }
 
-fn first_segment(path: &str) -> &str {
+pub(crate) fn first_segment(path: &str) -> &str {
     let segments = path.trim_start_matches('/').split('/').next();
     segments.unwrap_or_default()
-}
-
-/// Whether the client is a browser window. Programs that accept `*/*` do not expect HTML.
-fn accepts_html(headers: &HeaderMap) -> bool {
-    weight(headers, ACCEPT, "text/html").is_some()
 }
 
 async fn asset(Path(path): Path, headers: HeaderMap) -> Result<Response, ErrorResponse> {

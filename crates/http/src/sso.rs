@@ -14,9 +14,10 @@ use docent_catalog::sessions::SignIn;
 use docent_catalog::{Caller, Catalog, Error, ErrorKind};
 use docent_oidc::{Callback, IdToken, Identity, OidcError, Provider, SIGN_IN_MS, TrustedIssuer};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::AppState;
+use crate::accept;
 use crate::client::Client;
 use crate::cookies;
 use crate::error::ErrorResponse;
@@ -95,12 +96,20 @@ impl From<&OidcError> for Failure {
 }
 
 /// The buttons of the sign-in page.
-pub(crate) async fn list(State(state): State<AppState>) -> Json<Value> {
+pub(crate) async fn list(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    // DataHub's page leads browsers here to begin a sign-in.
+    if accept::is_browser_window(&headers) {
+        return match state.settings().identity.providers.first() {
+            Some(provider) => Redirect::to(&format!("/sso/{}", provider.settings().id)),
+            None => Redirect::to("/login"),
+        }
+        .into_response();
+    }
     let providers = state.settings().identity.providers.iter().map(|provider| {
         let settings = provider.settings();
         json!({"id": settings.id, "name": settings.name})
     });
-    Json(json!({"providers": providers.collect::<Vec<_>>()}))
+    Json(json!({"providers": providers.collect::<Vec<_>>()})).into_response()
 }
 
 #[derive(Debug, Deserialize)]

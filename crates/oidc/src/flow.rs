@@ -384,7 +384,7 @@ fn endpoint(url: Option<&Url>, name: &str) -> Result<Url, OidcError> {
 }
 
 /// A path of this server; the start page in place of anything that could lead elsewhere.
-fn local_path(text: &str) -> &str {
+pub fn local_path(text: &str) -> &str {
     let is_local = text.starts_with('/')
         && !text.starts_with("//")
         && text.len() <= MAX_RETURN_BYTES

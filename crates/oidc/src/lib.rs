@@ -24,7 +24,9 @@ mod keys;
 mod metadata;
 mod seal;
 
-pub use flow::{Callback, Finish, IdToken, Provider, ProviderSettings, SIGN_IN_MS, Start};
+pub use flow::{
+    Callback, Finish, IdToken, Provider, ProviderSettings, SIGN_IN_MS, Start, local_path,
+};
 pub use identity::{ClaimNames, Identity};
 pub use issuer::{IssuerSettings, TrustedIssuer};
 pub use key::Algorithm;

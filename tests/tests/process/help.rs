@@ -9,9 +9,10 @@ use docent_e2e::{CommandOutput, docent_command, repository_root, temporary_direc
 /// The flags of every command but `move`.
 const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
 /// The settings of `docent serve`, besides the common ones.
-const SERVE: [&str; 35] = [
+const SERVE: [&str; 36] = [
     "--listen",
     "--ui-listen",
+    "--frontend",
     "--tls-cert",
     "--tls-key",
     "--auth",

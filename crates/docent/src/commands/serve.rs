@@ -16,7 +16,7 @@ use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
 use docent_http::server::tls::Certificate;
 use docent_http::server::{ConnectionLimits, Connections};
-use docent_http::{AppState, AuthMode, HttpSettings, IdentityProviders, server};
+use docent_http::{AppState, AuthMode, Frontend, HttpSettings, IdentityProviders, server};
 use docent_model::{SystemClock, Urn};
 use docent_oidc::{Provider, TrustedIssuer};
 use docent_search::Search;
@@ -72,6 +72,11 @@ async fn run(settings: Settings) -> Result<()> {
         Some(address) => Some(listen(address, "--ui-listen").await?),
         None => None,
     };
+    let frontend = settings
+        .frontend
+        .as_deref()
+        .map(open_frontend)
+        .transpose()?;
     let certificate = match &settings.tls {
         Some(files) => Some(Arc::new(Certificate::load(&files.certificate, &files.key)?)),
         None => None,
@@ -119,16 +124,11 @@ async fn run(settings: Settings) -> Result<()> {
     if let Some(days) = settings.audit_retention_days {
         background.spawn(audit_retention::prune(catalog.clone(), days));
     }
-    let http = HttpSettings {
-        auth,
-        trusted_proxies: settings.trusted_proxies.clone(),
-        allowed_hosts: settings.allowed_hosts.clone(),
-        address_rate_limit: settings.address_rate_limit,
-        token_rate_limit: settings.token_rate_limit,
-        request_timeout: settings.request_timeout,
-        identity: Arc::new(identity),
-    };
-    let service = docent_http::service(AppState::new(catalog.clone(), engine, http));
+    let http = http_settings(&settings, auth, identity);
+    let state = AppState::new(catalog.clone(), engine, http);
+    let ui_service = frontend.map(|it| docent_http::frontend_service(state.clone(), it));
+    let service = docent_http::service(state);
+    let ui_service = ui_service.unwrap_or_else(|| service.clone());
     let scheme = certificate.as_ref().map_or("http", |_| "https");
     let second = ui.as_ref().map(|(_, address)| *address);
     announce_addresses(scheme, address, second);
@@ -143,15 +143,15 @@ async fn run(settings: Settings) -> Result<()> {
     if let Some(certificate) = certificate.clone() {
         background.spawn(certificate.watch());
     }
-    let serve = async |listener| {
-        let (connections, service, stop) = (connections.clone(), service.clone(), stop.clone());
+    let serve = async |listener, service| {
+        let (connections, stop) = (connections.clone(), stop.clone());
         server::serve(listener, connections, certificate.clone(), service, stop).await
     };
     match ui {
         Some((ui, _)) => {
-            tokio::try_join!(serve(listener), serve(ui))?;
+            tokio::try_join!(serve(listener, service), serve(ui, ui_service))?;
         }
-        None => serve(listener).await?,
+        None => serve(listener, service).await?,
     }
     background.abort_all();
     // Best effort: it must not delay the shutdown.
@@ -160,6 +160,27 @@ async fn run(settings: Settings) -> Result<()> {
     let _ = tokio::time::timeout(FINAL_TOKEN_USE_TIMEOUT, last_rows).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+fn http_settings(settings: &Settings, auth: AuthMode, identity: IdentityProviders) -> HttpSettings {
+    HttpSettings {
+        auth,
+        trusted_proxies: settings.trusted_proxies.clone(),
+        allowed_hosts: settings.allowed_hosts.clone(),
+        address_rate_limit: settings.address_rate_limit,
+        token_rate_limit: settings.token_rate_limit,
+        request_timeout: settings.request_timeout,
+        identity: Arc::new(identity),
+    }
+}
+
+fn open_frontend(directory: &Path) -> Result<Frontend> {
+    Frontend::open(directory).with_context(|| {
+        format!(
+            "cannot read {}; --frontend takes the directory that a build of DataHub's web page writes, datahub-web-react/dist",
+            directory.join("index.html").display()
+        )
+    })
 }
 
 /// Logs what each part of the start takes, to explain a slow one.

@@ -55,6 +55,10 @@ fn there_is_no_second_address_by_default() {
     let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
     assert_eq!(settings.ui_listen.map(|address| address.port()), Some(9002));
     assert_eq!(settings.admin_password_file, Some(PathBuf::from("secret")));
+    assert_eq!(settings.frontend, None);
+    let (_directory, store) = file("ui-listen = '127.0.0.1:9002'\nfrontend = 'dist'\n");
+    let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+    assert_eq!(settings.frontend, Some(PathBuf::from("dist")));
     let flags = ServeFlags {
         ui_listen: Some("9002".to_owned()),
         ..ServeFlags::default()

@@ -30,6 +30,7 @@ mod domains;
 mod entity_types;
 mod error_responses;
 mod escalation;
+mod frontend;
 mod glossary;
 mod graphql_protocol;
 mod hidden;

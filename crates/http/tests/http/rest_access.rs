@@ -345,6 +345,11 @@ fn reads() -> Vec<Read> {
             json!({DATASET: ["datasetProperties"]}),
         ),
         post(
+            "/openapi/v1/tracking/track",
+            "",
+            json!({"type": "PageViewEvent"}),
+        ),
+        post(
             "/openapi/v2/entity/batch/{type}",
             "/dataset",
             json!({"urns": [DATASET], "aspectNames": ["domains"]}),

@@ -16,7 +16,7 @@ use crate::audit::events;
 use crate::support::App;
 
 /// A provider that is never asked.
-fn provider() -> Provider {
+pub(crate) fn provider() -> Provider {
     let settings = ProviderSettings {
         id: "oidc".to_owned(),
         name: "Example".to_owned(),

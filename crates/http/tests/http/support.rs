@@ -1,5 +1,6 @@
 //! A complete Docent in the process of the test: the real router over a store of the chosen engine.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -8,7 +9,7 @@ use docent_catalog::sessions::SessionLimits;
 use docent_catalog::tokens::NewToken;
 use docent_catalog::{Caller, Catalog, Proposal};
 use docent_graphql::Engine;
-use docent_http::{AppState, AuthMode, HttpService, HttpSettings};
+use docent_http::{AppState, AuthMode, Frontend, HttpService, HttpSettings};
 use docent_model::{AspectName, FixedClock, Urn};
 use docent_search::Search;
 use docent_store::Store;
@@ -75,6 +76,14 @@ impl App {
             service,
             test_store,
         }
+    }
+
+    /// Serves a build of DataHub's web page from now on.
+    pub(crate) fn serve_frontend(&mut self, settings: HttpSettings, directory: &Path) {
+        let frontend = Frontend::open(directory).unwrap();
+        let engine = Engine::docent().unwrap();
+        let state = AppState::new(self.catalog.clone(), engine, settings);
+        self.service = docent_http::frontend_service(state, frontend);
     }
 
     /// The catalog of another server on the same store.
