@@ -53,6 +53,7 @@ EXCLUDED_TYPES = {
     "SearchResults",
     "TimeseriesCapabilitiesResult",
     "UsageQueryResult",
+    "VersionedDataset",
 }
 RELATIONSHIPS = ["OwnedBy", "IsPartOf", "DownstreamOf", "AssociatedWith", "TaggedWith", "IsMemberOfGroup", "TermedWith"]
 # Root fields and the registry names of their entity types.

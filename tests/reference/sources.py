@@ -47,7 +47,8 @@ class Sources:
             entity = self.directive("entity", kind.ast_node)
             if entity is not None:
                 # A second type of an entity, such as Policy, is no possible type of an interface.
-                if kind.interfaces or entity["type"] not in self.type_of_entity:
+                known = schema.type_map.get(self.type_of_entity.get(entity["type"]))
+                if known is None or (kind.interfaces and not known.interfaces):
                     self.type_of_entity[entity["type"]] = name
                 self.entity_of_type[name] = entity["type"]
             variant = self.directive("variant", kind.ast_node)

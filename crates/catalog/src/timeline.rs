@@ -1,18 +1,30 @@
 //! The change history of an entity, from the stored versions of its aspects.
 //!
-//! Each rule of [`RULES`] names a list (or a single text) in an aspect whose entries have a key.
-//! Comparing two versions by key shows which entries were added, removed or modified.
+//! [`rules`] says what is compared: lists and texts in aspects. [`columns`] compares the columns of
+//! two schemas, where a rename and a change of type are told apart from an addition. [`schemas`]
+//! reads the versions of a schema from the changes.
 //!
-//! To report another kind of change: a line in [`RULES`].
+//! To report another kind of change: a line in the table of [`rules`].
+
+mod columns;
+mod rules;
+mod schemas;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
-use docent_store::{AspectKey, LogicalVersion, StoredAspect, version};
-use serde_json::Value;
+use docent_store::{AspectKey, LogicalVersion, RowVersion, StoredAspect, version};
+use serde_json::{Map, Value};
 
 use crate::view::stand_in;
-use crate::{Catalog, Error, long_work};
+use crate::{Catalog, Error, ReadRequest, long_work};
+use rules::{RULES, Rule};
+
+pub use schemas::{ColumnChange, SchemaBlame, SchemaVersion};
+
+/// How many versions of an asset are merged into one timeline.
+const MAX_MERGED_VERSIONS: usize = 50;
 
 /// The category of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,10 +39,14 @@ pub enum Category {
     Application,
     AssetMembership,
     Versioning,
+    Parent,
+    RelatedEntities,
+    /// The state of a document. Not in DataHub's GraphQL schema.
+    Lifecycle,
 }
 
 impl Category {
-    const ALL: [(Self, &'static str); 10] = [
+    const ALL: [(Self, &'static str); 13] = [
         (Self::Documentation, "DOCUMENTATION"),
         (Self::Tag, "TAG"),
         (Self::GlossaryTerm, "GLOSSARY_TERM"),
@@ -41,7 +57,15 @@ impl Category {
         (Self::Application, "APPLICATION"),
         (Self::AssetMembership, "ASSET_MEMBERSHIP"),
         (Self::Versioning, "VERSIONING"),
+        (Self::Parent, "PARENT"),
+        (Self::RelatedEntities, "RELATED_ENTITIES"),
+        (Self::Lifecycle, "LIFECYCLE"),
     ];
+
+    /// All categories.
+    pub fn all() -> Vec<Self> {
+        Self::ALL.iter().map(|(category, _)| *category).collect()
+    }
 
     pub fn parse(name: &str) -> Result<Self, Error> {
         let name = name.to_ascii_uppercase();
@@ -70,9 +94,21 @@ impl Category {
 /// The impact of a change on users of the entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
+    None,
     Patch,
     Minor,
     Major,
+}
+
+impl Weight {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "NONE",
+            Self::Patch => "PATCH",
+            Self::Minor => "MINOR",
+            Self::Major => "MAJOR",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,16 +118,30 @@ pub enum Operation {
     Remove,
 }
 
+impl Operation {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Add => "ADD",
+            Self::Modify => "MODIFY",
+            Self::Remove => "REMOVE",
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Event {
+    /// The entity, or its column if the change is about the description or a label of one.
+    pub entity: String,
     pub category: Category,
     pub operation: Operation,
     pub weight: Weight,
     /// The URN or URL that was added, modified or removed; `None` for the entity's own text. A URN
     /// that the caller may not see is replaced.
     pub modifier: Option<String>,
-    /// The column that it belongs to.
+    /// The column after the change, if it is about one.
     pub column: Option<String>,
+    /// What a client needs to show the change, by name.
+    pub parameters: Map<String, Value>,
     pub description: String,
 }
 
@@ -100,162 +150,80 @@ pub struct Event {
 pub struct Moment {
     pub time_ms: EpochMillis,
     pub actor: String,
+    /// The version of the entity after the changes.
+    pub version: SemanticVersion,
+    /// The largest weight of the changes.
+    pub weight: Weight,
+    /// The row versions of all aspects at that time, as `name:version` separated by semicolons.
+    pub version_stamp: String,
     pub events: Vec<Event>,
 }
 
-struct Rule {
-    category: Category,
-    aspect: &'static str,
-    /// The path to the entries: members, `*` for each item of a list.
-    path: &'static [&'static str],
-    /// The member that identifies an entry; `""` if it is the entry itself, `None` if there is only
-    /// one.
-    key: Option<&'static str>,
-    /// The member that names the column of the entry.
-    column: Option<&'static str>,
-    /// The members whose change makes an entry modified.
-    content: &'static [&'static str],
-    /// The name of an entry.
-    noun: &'static str,
+/// A semantic version, advanced by the weight of each change. The first one is 0.0.0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SemanticVersion {
+    major: u64,
+    minor: u64,
+    patch: u64,
 }
 
-const fn rule(category: Category, aspect: &'static str, noun: &'static str) -> Rule {
-    Rule {
-        category,
-        aspect,
-        path: &[],
-        key: None,
-        column: None,
-        content: &[],
-        noun,
+impl SemanticVersion {
+    fn after(self, weight: Weight) -> Self {
+        match weight {
+            Weight::Major => Self {
+                major: self.major + 1,
+                ..Self::default()
+            },
+            Weight::Minor => Self {
+                minor: self.minor + 1,
+                patch: 0,
+                ..self
+            },
+            Weight::Patch => Self {
+                patch: self.patch + 1,
+                ..self
+            },
+            Weight::None => self,
+        }
+    }
+
+    /// Reads `1.2.3`, also with fewer numbers or with the suffix that DataHub adds.
+    pub fn parse(text: &str) -> Option<Self> {
+        let numbers = text.strip_suffix("-computed").unwrap_or(text);
+        let mut numbers = numbers.split('.').map(|part| part.parse::<u64>().ok());
+        let mut next = || numbers.next().unwrap_or(Some(0));
+        let version = Self {
+            major: next()?,
+            minor: next()?,
+            patch: next()?,
+        };
+        numbers.next().is_none().then_some(version)
     }
 }
 
-/// A text of the entity itself.
-const fn text(aspect: &'static str, path: &'static [&'static str]) -> Rule {
-    Rule {
-        path,
-        content: &[""],
-        ..rule(Category::Documentation, aspect, "documentation")
+impl fmt::Display for SemanticVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
     }
 }
 
-const COLUMN: Option<&str> = Some("fieldPath");
+/// The merged timeline of the versions of an asset.
+#[derive(Debug)]
+pub struct MergedTimeline {
+    /// Oldest first.
+    pub moments: Vec<Moment>,
+    /// The number of versions that are left out, because there are too many.
+    pub skipped: usize,
+}
 
-const RULES: [Rule; 23] = [
-    text("datasetProperties", &["description"]),
-    text("editableDatasetProperties", &["description"]),
-    text("containerProperties", &["description"]),
-    text("editableContainerProperties", &["description"]),
-    text("domainProperties", &["description"]),
-    text("dataProductProperties", &["description"]),
-    text("glossaryTermInfo", &["definition"]),
-    text("glossaryNodeInfo", &["definition"]),
-    text("tagProperties", &["description"]),
-    Rule {
-        path: &["elements", "*"],
-        key: Some("url"),
-        content: &["description"],
-        ..rule(Category::Documentation, "institutionalMemory", "link")
-    },
-    Rule {
-        path: &["fields", "*"],
-        key: COLUMN,
-        content: &["description"],
-        ..rule(
-            Category::Documentation,
-            "schemaMetadata",
-            "documentation of column",
-        )
-    },
-    Rule {
-        path: &["editableSchemaFieldInfo", "*"],
-        key: COLUMN,
-        content: &["description"],
-        ..rule(
-            Category::Documentation,
-            "editableSchemaMetadata",
-            "documentation of column",
-        )
-    },
-    Rule {
-        path: &["tags", "*"],
-        key: Some("tag"),
-        ..rule(Category::Tag, "globalTags", "tag")
-    },
-    Rule {
-        path: &["editableSchemaFieldInfo", "*", "globalTags", "tags", "*"],
-        key: Some("tag"),
-        column: COLUMN,
-        ..rule(Category::Tag, "editableSchemaMetadata", "tag")
-    },
-    Rule {
-        path: &["terms", "*"],
-        key: Some("urn"),
-        ..rule(Category::GlossaryTerm, "glossaryTerms", "term")
-    },
-    Rule {
-        path: &[
-            "editableSchemaFieldInfo",
-            "*",
-            "glossaryTerms",
-            "terms",
-            "*",
-        ],
-        key: Some("urn"),
-        column: COLUMN,
-        ..rule(Category::GlossaryTerm, "editableSchemaMetadata", "term")
-    },
-    Rule {
-        path: &["owners", "*"],
-        key: Some("owner"),
-        content: &["type", "typeUrn"],
-        ..rule(Category::Ownership, "ownership", "owner")
-    },
-    Rule {
-        path: &["fields", "*"],
-        key: COLUMN,
-        content: &["type", "nativeDataType", "nullable", "isPartOfKey"],
-        ..rule(Category::TechnicalSchema, "schemaMetadata", "column")
-    },
-    Rule {
-        path: &["domains", "*"],
-        key: Some(""),
-        ..rule(Category::Domain, "domains", "domain")
-    },
-    Rule {
-        path: &["properties", "*"],
-        key: Some("propertyUrn"),
-        content: &["values"],
-        ..rule(
-            Category::StructuredProperty,
-            "structuredProperties",
-            "structured property",
-        )
-    },
-    Rule {
-        path: &["applications", "*"],
-        key: Some(""),
-        ..rule(Category::Application, "applications", "application")
-    },
-    Rule {
-        path: &["assets", "*"],
-        key: Some("destinationUrn"),
-        ..rule(Category::AssetMembership, "dataProductProperties", "asset")
-    },
-    Rule {
-        path: &["version", "versionTag"],
-        content: &[""],
-        ..rule(Category::Versioning, "versionProperties", "version")
-    },
-];
-
-/// The entries of a version, by key and column, with the compared content.
-type Entries = BTreeMap<(String, Option<String>), Value>;
+/// The changes by time and actor, with the index of their rule.
+type Changes = BTreeMap<(EpochMillis, String), Vec<(usize, Event)>>;
+/// When which row of an aspect was written, oldest first.
+type RowTimes = Vec<(EpochMillis, RowVersion)>;
 
 impl Catalog {
     /// The changes of an entity in some categories, oldest first, as far back as versions are
-    /// retained.
+    /// retained. None for a missing entity.
     pub async fn timeline(
         &self,
         urn: &Urn,
@@ -264,209 +232,228 @@ impl Catalog {
         through_ms: Option<EpochMillis>,
     ) -> Result<Vec<Moment>, Error> {
         let entity = Registry::get().check_urn(urn)?;
-        let rules: Vec<(&Rule, AspectName)> = RULES
+        let rules: Vec<(usize, &Rule, AspectName)> = RULES
             .iter()
-            .filter(|rule| categories.contains(&rule.category))
-            .filter_map(|rule| Some((rule, Registry::get().aspect(rule.aspect)?)))
-            .filter(|(_, aspect)| entity.has_aspect(*aspect))
+            .enumerate()
+            .filter(|(_, rule)| categories.contains(&rule.category))
+            .filter_map(|(index, rule)| Some((index, rule, Registry::get().aspect(rule.aspect)?)))
+            .filter(|(_, _, aspect)| entity.has_aspect(*aspect))
             .collect();
-        let aspects: BTreeSet<AspectName> = rules.iter().map(|(_, aspect)| *aspect).collect();
-        let mut moments: BTreeMap<(EpochMillis, String), Vec<(usize, Event)>> = BTreeMap::new();
-        for aspect in aspects {
+        let mut changes = Changes::new();
+        let mut rows: BTreeMap<AspectName, RowTimes> = BTreeMap::new();
+        for aspect in self.stored_aspects(urn).await? {
             let versions = self.versions_of(&AspectKey::new(urn, aspect)).await?;
-            let of_aspect = rules.iter().enumerate().filter(|(_, it)| it.1 == aspect);
-            let of_aspect: Vec<_> = of_aspect.map(|(index, it)| (index, it.0)).collect();
-            let compare = || {
-                for (moment, events) in compare_versions(urn, &of_aspect, &versions.rows) {
-                    moments.entry(moment).or_default().extend(events);
-                }
-            };
+            let row_time = |row: &StoredAspect| (row.created_on_ms, row.version);
+            rows.insert(aspect, versions.rows.iter().map(row_time).collect());
+            let of_aspect = rules.iter().filter(|(_, _, of)| *of == aspect);
+            let of_aspect: Vec<_> = of_aspect.map(|(index, rule, _)| (*index, *rule)).collect();
+            if of_aspect.is_empty() {
+                continue;
+            }
+            let compare = || compare_versions(urn, &of_aspect, &versions.rows, &mut changes);
             long_work::run(versions.are_long(), compare).await;
         }
-        let in_range = |time: EpochMillis| {
-            from_ms.is_none_or(|from| time >= from) && through_ms.is_none_or(|last| time <= last)
+        let in_range = |moment: &Moment| {
+            from_ms.is_none_or(|from| moment.time_ms >= from)
+                && through_ms.is_none_or(|last| moment.time_ms <= last)
         };
-        let mut moments: Vec<Moment> = moments
-            .into_iter()
-            .filter(|((time_ms, _), _)| in_range(*time_ms))
-            .map(|((time_ms, actor), mut events)| {
-                // In the order of the rules.
-                events.sort_by_key(|(rule, _)| *rule);
-                Moment {
-                    time_ms,
-                    actor,
-                    events: events.into_iter().map(|(_, event)| event).collect(),
-                }
-            })
-            .collect();
-        self.hide_modifiers(&mut moments).await?;
+        // The version of a change does not depend on the range that is asked for.
+        let mut moments = moments(changes, &rows);
+        moments.retain(in_range);
+        self.hide_references(&mut moments).await?;
         Ok(moments)
     }
 
+    /// The timeline of an asset merged with those of the other assets in its version set.
+    pub async fn timeline_of_versions(
+        &self,
+        urn: &Urn,
+        categories: &[Category],
+    ) -> Result<MergedTimeline, Error> {
+        let (assets, skipped) = self.assets_of_version_set(urn).await?;
+        let mut moments = Vec::new();
+        for asset in &assets {
+            moments.extend(self.timeline(asset, categories, None, None).await?);
+        }
+        moments.sort_by(|a, b| (a.time_ms, &a.actor).cmp(&(b.time_ms, &b.actor)));
+        Ok(MergedTimeline { moments, skipped })
+    }
+
+    /// The assets in the version set of an asset, itself first, and how many more there are.
+    async fn assets_of_version_set(&self, urn: &Urn) -> Result<(Vec<Urn>, usize), Error> {
+        const RELATIONSHIP: &[&str] = &["VersionOf"];
+        let asset = std::slice::from_ref(urn);
+        let sets = self
+            .public_edges(asset, true, RELATIONSHIP, 0, 1)
+            .await?
+            .pop();
+        let mut assets = vec![urn.clone()];
+        let Some(set) = sets.and_then(|page| page.items.into_iter().next()) else {
+            return Ok((assets, 0));
+        };
+        let members = self
+            .public_edges(&[set.urn], false, RELATIONSHIP, 0, MAX_MERGED_VERSIONS)
+            .await?
+            .pop();
+        let Some(members) = members else {
+            return Ok((assets, 0));
+        };
+        let others = members.items.into_iter().map(|member| member.urn);
+        assets.extend(others.filter(|other| other != urn));
+        assets.truncate(MAX_MERGED_VERSIONS);
+        let skipped = members.total.saturating_sub(assets.len());
+        Ok((assets, skipped))
+    }
+
+    /// The versioned aspects that the entity has.
+    async fn stored_aspects(&self, urn: &Urn) -> Result<Vec<AspectName>, Error> {
+        let entity = Registry::get().check_urn(urn)?;
+        let is_versioned = |aspect: &AspectName| {
+            !Registry::get().is_timeseries(*aspect) && !Self::is_secret(*aspect)
+        };
+        let key = std::iter::once(entity.key_aspect);
+        let aspects = key.chain(entity.aspects.iter().copied());
+        let aspects: Vec<AspectName> = aspects.filter(is_versioned).collect();
+        let keys: Vec<AspectKey> = aspects
+            .iter()
+            .map(|aspect| AspectKey::new(urn, *aspect))
+            .collect();
+        let exist = self.read(ReadRequest::exists(&keys)).await?.exists;
+        let stored = aspects.into_iter().zip(exist);
+        Ok(stored
+            .filter_map(|(aspect, exists)| exists.then_some(aspect))
+            .collect())
+    }
+
     /// Replaces the URNs of what the caller may not see.
-    async fn hide_modifiers(&self, moments: &mut [Moment]) -> Result<(), Error> {
-        let modifier = |event: &Event| Urn::parse(event.modifier.as_deref()?).ok();
-        let events = moments.iter().flat_map(|moment| &moment.events);
-        let modifiers: Vec<Urn> = events.filter_map(modifier).collect();
-        let hidden = self.hidden_among(&modifiers).await?;
+    async fn hide_references(&self, moments: &mut [Moment]) -> Result<(), Error> {
+        let mut named = BTreeSet::new();
+        for event in moments.iter().flat_map(|moment| &moment.events) {
+            named.extend(event.modifier.as_deref().and_then(|it| Urn::parse(it).ok()));
+            event
+                .parameters
+                .values()
+                .for_each(|value| collect_urns(value, &mut named));
+        }
+        let hidden = self.hidden_among(&named).await?;
+        let shown = hidden
+            .iter()
+            .map(|urn| Ok((urn.as_str(), stand_in(urn)?)))
+            .collect::<Result<BTreeMap<&str, Urn>, Error>>()?;
+        if shown.is_empty() {
+            return Ok(());
+        }
         for event in moments.iter_mut().flat_map(|moment| &mut moment.events) {
-            if let Some(urn) = modifier(event).filter(|urn| hidden.contains(urn)) {
-                let shown = stand_in(&urn)?;
-                event.description = event.description.replace(urn.as_str(), shown.as_str());
-                event.modifier = Some(shown.as_str().to_owned());
+            if let Some(modifier) = &mut event.modifier
+                && let Some(stand_in) = shown.get(modifier.as_str())
+            {
+                let text = event
+                    .description
+                    .replace(modifier.as_str(), stand_in.as_str());
+                event.description = text;
+                *modifier = stand_in.as_str().to_owned();
+            }
+            for value in event.parameters.values_mut() {
+                replace_urns(value, &shown);
             }
         }
         Ok(())
     }
 }
 
-/// When and by whom a version was written, and its changes by the index of their rule.
-type VersionChanges = ((EpochMillis, String), Vec<(usize, Event)>);
+fn collect_urns(value: &Value, named: &mut BTreeSet<Urn>) {
+    match value {
+        Value::String(text) => named.extend(Urn::parse(text).ok()),
+        Value::Array(items) => items.iter().for_each(|item| collect_urns(item, named)),
+        Value::Object(members) => {
+            for member in members.values() {
+                collect_urns(member, named);
+            }
+        }
+        _ => {}
+    }
+}
 
-/// The changes between the versions of an aspect, oldest first.
+fn replace_urns(value: &mut Value, shown: &BTreeMap<&str, Urn>) {
+    match value {
+        Value::String(text) => {
+            if let Some(stand_in) = shown.get(text.as_str()) {
+                *text = stand_in.as_str().to_owned();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| replace_urns(item, shown)),
+        Value::Object(members) => {
+            for member in members.values_mut() {
+                replace_urns(member, shown);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Collects the changes between the versions of an aspect.
 fn compare_versions(
     urn: &Urn,
     rules: &[(usize, &Rule)],
     versions: &[StoredAspect],
-) -> Vec<VersionChanges> {
-    let mut changes = Vec::new();
-    let mut before: Option<Vec<Entries>> = None;
+    changes: &mut Changes,
+) {
+    let mut before: Option<Value> = None;
     for row in versions {
-        let value = serde_json::from_str::<Value>(&row.metadata).unwrap_or_default();
-        let entries = rules.iter().map(|(_, rule)| rule.entries(&value));
-        let after: Vec<Entries> = entries.collect();
+        let after = serde_json::from_str::<Value>(&row.metadata).unwrap_or_default();
         let is_first = version::logical_version_of(row) <= LogicalVersion::FIRST;
-        let old = match before.take() {
-            Some(before) => before,
-            None if is_first => vec![Entries::new(); rules.len()],
-            // The changes of the oldest retained version are unknown.
-            None => after.clone(),
-        };
-        let compared = rules.iter().zip(old.into_iter().zip(&after));
-        let events = compared.flat_map(|((index, rule), (old, new))| {
-            let events = rule.compare(urn, old, new);
-            events.into_iter().map(|event| (*index, event))
-        });
-        changes.push((
-            (row.created_on_ms, row.created_by.clone()),
-            events.collect(),
-        ));
+        // The changes of the oldest retained version are unknown.
+        if before.is_some() || is_first {
+            let mut events = Vec::new();
+            for (index, rule) in rules {
+                let found = rule.compare(urn, before.as_ref(), &after);
+                events.extend(found.into_iter().map(|event| (*index, event)));
+            }
+            if !events.is_empty() {
+                let moment = (row.created_on_ms, row.created_by.clone());
+                changes.entry(moment).or_default().extend(events);
+            }
+        }
         before = Some(after);
     }
-    changes.retain(|(_, events): &VersionChanges| !events.is_empty());
-    changes
 }
 
-impl Rule {
-    fn compare(&self, urn: &Urn, mut old: Entries, new: &Entries) -> Vec<Event> {
-        let mut events = Vec::new();
-        for (key, content) in new {
-            match old.remove(key) {
-                None => events.push(self.event(urn, Operation::Add, key.clone())),
-                Some(former) if former != *content => {
-                    events.push(self.event(urn, Operation::Modify, key.clone()));
-                }
-                Some(_) => {}
+/// Sums up the changes of each time.
+fn moments(changes: Changes, rows: &BTreeMap<AspectName, RowTimes>) -> Vec<Moment> {
+    let mut version: Option<SemanticVersion> = None;
+    changes
+        .into_iter()
+        .map(|((time_ms, actor), mut events)| {
+            // In the order of the rules.
+            events.sort_by_key(|(rule, _)| *rule);
+            let events: Vec<Event> = events.into_iter().map(|(_, event)| event).collect();
+            let weight = events.iter().map(|event| event.weight).max();
+            let weight = weight.unwrap_or(Weight::None);
+            let next = version.map_or_else(SemanticVersion::default, |last| last.after(weight));
+            version = Some(next);
+            Moment {
+                time_ms,
+                actor,
+                version: next,
+                weight,
+                version_stamp: version_stamp(rows, time_ms),
+                events,
             }
-        }
-        for key in old.into_keys() {
-            events.push(self.event(urn, Operation::Remove, key));
-        }
-        events
-    }
+        })
+        .collect()
+}
 
-    fn entries(&self, value: &Value) -> Entries {
-        let mut entries = Entries::new();
-        self.collect(value, self.path, None, &mut entries);
-        entries
-    }
-
-    fn collect(&self, value: &Value, path: &[&str], column: Option<&str>, entries: &mut Entries) {
-        let Some((step, rest)) = path.split_first() else {
-            self.collect_entry(value, column, entries);
-            return;
-        };
-        if *step != "*" {
-            if let Some(inner) = value.get(*step) {
-                self.collect(inner, rest, column, entries);
-            }
-            return;
-        }
-        for item in value.as_array().into_iter().flatten() {
-            let own = self.column.and_then(|member| item.get(member)?.as_str());
-            self.collect(item, rest, own.or(column), entries);
-        }
-    }
-
-    fn collect_entry(&self, entry: &Value, column: Option<&str>, entries: &mut Entries) {
-        let key = match self.key {
-            None => Some(""),
-            Some("") => entry.as_str(),
-            Some(member) => entry.get(member).and_then(Value::as_str),
-        };
-        let content: Vec<Value> = self
-            .content
-            .iter()
-            .map(|member| match *member {
-                "" => entry.clone(),
-                member => entry.get(member).cloned().unwrap_or_default(),
-            })
-            .collect();
-        // A missing text is no entry, and neither is a column without one.
-        let is_text = self.category == Category::Documentation;
-        let is_empty = |value: &Value| value.is_null() || value == "";
-        if is_text && content.iter().all(is_empty) {
-            return;
-        }
-        if let Some(key) = key {
-            let column = if self.key == COLUMN {
-                Some(key)
-            } else {
-                column
-            };
-            let entry_key = (key.to_owned(), column.map(str::to_owned));
-            entries.insert(entry_key, Value::Array(content));
-        }
-    }
-
-    fn event(
-        &self,
-        urn: &Urn,
-        operation: Operation,
-        (key, column): (String, Option<String>),
-    ) -> Event {
-        let weight = match (self.category, operation) {
-            (Category::TechnicalSchema, Operation::Add) => Weight::Minor,
-            (Category::TechnicalSchema, _) => Weight::Major,
-            (Category::Documentation, _) => Weight::Patch,
-            _ => Weight::Minor,
-        };
-        let verb = match operation {
-            Operation::Add => "added",
-            Operation::Modify => "changed",
-            Operation::Remove => "removed",
-        };
-        let mut what = format!("The {}", self.noun);
-        if !key.is_empty() {
-            what = format!("{what} '{key}'");
-        }
-        let modifier = match &column {
-            Some(column) if self.key == COLUMN => format!("urn:li:schemaField:({urn},{column})"),
-            Some(column) => {
-                what = format!("{what} of column '{column}'");
-                key
-            }
-            None => key,
-        };
-        Event {
-            category: self.category,
-            operation,
-            weight,
-            modifier: Some(modifier).filter(|modifier| !modifier.is_empty()),
-            column,
-            description: format!("{what} was {verb}."),
-        }
-    }
+/// The rows that were the latest at a time.
+fn version_stamp(rows: &BTreeMap<AspectName, RowTimes>, time_ms: EpochMillis) -> String {
+    let mut parts: Vec<String> = rows
+        .iter()
+        .filter_map(|(aspect, times)| {
+            let (_, row) = times.iter().rfind(|(time, _)| *time <= time_ms)?;
+            Some(format!("{aspect}:{}", row.get()))
+        })
+        .collect();
+    parts.sort();
+    parts.join(";")
 }
 
 #[cfg(test)]
@@ -474,13 +461,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rule_is_about_an_aspect_of_the_registry() {
-        for rule in &RULES {
-            assert!(
-                Registry::get().aspect(rule.aspect).is_some(),
-                "{}",
-                rule.aspect
-            );
+    fn semantic_versions_are_read_as_they_are_written() {
+        let version = SemanticVersion::parse("1.2.3-computed").unwrap();
+        assert_eq!(version.to_string(), "1.2.3");
+        assert!(SemanticVersion::parse("1.10.0") > SemanticVersion::parse("1.9"));
+        for wrong in ["", "1.x", "1.2.3.4", "v1"] {
+            assert_eq!(SemanticVersion::parse(wrong), None, "{wrong}");
         }
     }
 }

@@ -128,6 +128,15 @@ impl FieldPlan {
     }
 }
 
+impl FieldPlan {
+    fn value_mut(&mut self) -> Option<&mut ValuePlan> {
+        match &mut self.kind {
+            FieldKind::Value(value) => Some(value),
+            FieldKind::TypeName | FieldKind::Introspection => None,
+        }
+    }
+}
+
 impl ValuePlan {
     pub(crate) fn origins(&self) -> &[Origin] {
         match &self.field.source {
@@ -259,10 +268,19 @@ impl Compiler<'_> {
     }
 
     fn value(&self, field: &Arc<Field>, selected: &[&Node<Selected>]) -> ValuePlan {
-        let selection = match field.output.innermost() {
+        let mut selection = match field.output.innermost() {
             OutputKind::Composite(name) => self.selection(name, selected, field.must_exist),
             _ => Selection::Leaf,
         };
+        if field.passes_arguments
+            && let Selection::Object(plan) = &mut selection
+        {
+            for inner in plan.fields.iter_mut().filter_map(FieldPlan::value_mut) {
+                if inner.resolver().is_some() && inner.field.arguments.is_empty() {
+                    inner.arguments = self.arguments(field, selected[0]);
+                }
+            }
+        }
         let has_nested_entities = field.is_reference || selection.has_nested_entities();
         ValuePlan {
             field: Arc::clone(field),

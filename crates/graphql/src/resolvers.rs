@@ -21,6 +21,7 @@ mod quality;
 mod queries;
 mod relationships;
 mod search;
+mod timeline;
 mod timeseries;
 mod tokens;
 mod usage;
@@ -33,6 +34,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         products::register,
         register_lookups,
         search::register,
+        timeline::register,
     ];
     let resolvers = parts.iter().fold(resolvers, |all, part| part(all));
     resolvers

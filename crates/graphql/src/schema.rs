@@ -87,6 +87,8 @@ pub(crate) struct Field {
     pub(crate) must_exist: bool,
     /// The text may be the URN of an entity.
     pub(crate) is_reference: bool,
+    /// Whether the resolvers of the returned entity get the arguments.
+    pub(crate) passes_arguments: bool,
 }
 
 /// The type of a field, for writing its value.
@@ -339,6 +341,7 @@ impl Loader {
                 arguments: definition.arguments.clone(),
                 must_exist: definition.directives.has("mustExist"),
                 is_reference: definition.directives.has("reference"),
+                passes_arguments: definition.directives.has("passArguments"),
             };
             fields.insert(name.clone(), Arc::new(field));
         }

@@ -47,6 +47,7 @@ pub const SDL: &[(&str, &str)] = sources![
     "settings.graphql",
     "structured_properties.graphql",
     "tags_and_glossary.graphql",
+    "timeline.graphql",
     "tokens.graphql",
 ];
 

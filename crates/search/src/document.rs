@@ -443,7 +443,7 @@ fn text_of_flag(flag: bool) -> &'static str {
 /// Removes the type annotations of a version 2 field path:
 /// `[version=2.0].[type=struct].address.[type=string].city` becomes `address.city`. Otherwise
 /// `string` would match every table.
-pub(crate) fn simple_path(path: &str) -> Cow<'_, str> {
+pub fn simple_path(path: &str) -> Cow<'_, str> {
     if !path.starts_with("[version=") {
         return Cow::Borrowed(path);
     }

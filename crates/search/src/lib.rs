@@ -55,6 +55,7 @@ mod whole_name;
 
 pub use budget::SearchLimits;
 pub use coverage::{Coverage, DescriptionCounts};
+pub use document::simple_path;
 pub use error::SearchError;
 pub use field::{
     BROWSE_PATH, BROWSE_PATH_SEPARATOR, ENTITY_TYPE, OWNER_OF_TYPE, REMOVED, owner_of_type,

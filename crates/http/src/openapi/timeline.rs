@@ -2,9 +2,8 @@
 
 use axum::http::Uri;
 use axum::response::Response;
-use docent_catalog::timeline::{Category, Event, Moment, Operation, Weight};
-use docent_model::Urn;
-use serde_json::{Value, json};
+use docent_catalog::timeline::{Category, Event, Moment};
+use serde_json::{Map, Value, json};
 
 use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
@@ -27,102 +26,57 @@ pub(crate) async fn read(
             "the parameter categories is missing: send ?categories=DOCUMENTATION,TAG",
         ));
     }
-    let moments = state
-        .catalog()
-        .timeline(
-            &urn,
-            &categories,
-            parameters.number("startTime")?,
-            parameters.number("endTime")?,
-        )
-        .await?;
-    let mut version = SemanticVersion::default();
-    let moments: Vec<Value> = moments
-        .iter()
-        .map(|moment| {
-            let weight = moment.events.iter().map(|event| event.weight).max();
-            version.advance(weight);
-            transaction(&urn, moment, &version, weight)
-        })
-        .collect();
+    let catalog = state.catalog();
+    let moments = if parameters.flag("includeVersionSet")? {
+        let merged = catalog.timeline_of_versions(&urn, &categories).await?;
+        merged.moments
+    } else {
+        // DataHub's client sends -1 and 0 if there are no limits.
+        let from = parameters.number("startTime")?.filter(|time| *time >= 0);
+        let through = parameters.number("endTime")?.filter(|time| *time > 0);
+        catalog.timeline(&urn, &categories, from, through).await?
+    };
+    let moments: Vec<Value> = moments.iter().map(transaction).collect();
     Ok(reply(&moments))
 }
 
-/// A semantic version, advanced by the weight of each change.
-#[derive(Default)]
-struct SemanticVersion {
-    major: u64,
-    minor: u64,
-    patch: u64,
-}
-
-impl SemanticVersion {
-    fn advance(&mut self, weight: Option<Weight>) {
-        match weight {
-            Some(Weight::Major) => {
-                *self = Self {
-                    major: self.major + 1,
-                    ..Self::default()
-                };
-            }
-            Some(Weight::Minor) => {
-                self.minor += 1;
-                self.patch = 0;
-            }
-            Some(Weight::Patch) => self.patch += 1,
-            None => {}
-        }
-    }
-}
-
-fn transaction(
-    urn: &Urn,
-    moment: &Moment,
-    version: &SemanticVersion,
-    weight: Option<Weight>,
-) -> Value {
-    let stamp = json!({"time": moment.time_ms, "actor": moment.actor});
-    let events: Vec<Value> = moment
-        .events
-        .iter()
-        .map(|event| change_event(urn, event, &stamp))
-        .collect();
+fn transaction(moment: &Moment) -> Value {
+    let events: Vec<Value> = moment.events.iter().map(change_event).collect();
     json!({
         "timestamp": moment.time_ms,
         "actor": moment.actor,
-        "semVer": format!("{}.{}.{}", version.major, version.minor, version.patch),
-        "semVerChange": weight_name(weight),
+        "semVer": format!("{}-computed", moment.version),
+        "semVerChange": moment.weight.name(),
         "changeEvents": events,
+        "versionStamp": moment.version_stamp,
     })
 }
 
-fn change_event(urn: &Urn, event: &Event, stamp: &Value) -> Value {
-    let operation = match event.operation {
-        Operation::Add => "ADD",
-        Operation::Modify => "MODIFY",
-        Operation::Remove => "REMOVE",
-    };
-    let parameters = event
-        .column
-        .as_ref()
-        .map(|column| json!({"fieldPath": column}));
-    json!({
-        "entityUrn": urn,
+fn change_event(event: &Event) -> Value {
+    // Lists and objects are JSON texts, as in DataHub.
+    let parameters: Map<String, Value> = event
+        .parameters
+        .iter()
+        .map(|(name, value)| {
+            let value = match value {
+                Value::Array(_) | Value::Object(_) => value.to_string().into(),
+                other => other.clone(),
+            };
+            (name.clone(), value)
+        })
+        .collect();
+    let mut change = json!({
+        "entityUrn": event.entity,
         "category": event.category.name(),
-        "operation": operation,
-        "modifier": event.modifier,
-        "parameters": parameters,
-        "semVerChange": weight_name(Some(event.weight)),
+        "operation": event.operation.name(),
+        "semVerChange": event.weight.name(),
         "description": event.description,
-        "auditStamp": stamp,
-    })
-}
-
-fn weight_name(weight: Option<Weight>) -> &'static str {
-    match weight {
-        None => "NONE",
-        Some(Weight::Patch) => "PATCH",
-        Some(Weight::Minor) => "MINOR",
-        Some(Weight::Major) => "MAJOR",
+    });
+    if let Some(modifier) = &event.modifier {
+        change["modifier"] = modifier.as_str().into();
     }
+    if !parameters.is_empty() {
+        change["parameters"] = parameters.into();
+    }
+    change
 }

@@ -325,6 +325,28 @@ fn reads() -> Vec<(&'static str, String)> {
             ),
         ),
         (
+            "getTimeline",
+            format!(
+                r#"(input: {{ urn: "{DATASET}" }}) {{ changeTransactions {{ versionStamp }} }}"#
+            ),
+        ),
+        (
+            "getSchemaBlame",
+            format!(
+                r#"(input: {{ datasetUrn: "{DATASET}" }}) {{ schemaFieldBlameList {{ fieldPath }} }}"#
+            ),
+        ),
+        (
+            "getSchemaVersionList",
+            format!(
+                r#"(input: {{ datasetUrn: "{DATASET}" }}) {{ latestVersion {{ versionStamp }} }}"#
+            ),
+        ),
+        (
+            "versionedDataset",
+            format!(r#"(urn: "{DATASET}") {{ schema {{ fields {{ fieldPath }} }} }}"#),
+        ),
+        (
             "recentChanges",
             "(input: { types: [DATASET], count: 20 }) { entity { urn } }".to_owned(),
         ),

@@ -65,8 +65,9 @@ async fn the_timeline_of_a_dataset_does_not_name_it() {
     for urn in [DOMAIN, TERM] {
         assert!(!reply.contains(urn), "{reply}");
     }
-    // Two changes of the domain and one of the terms, each with its modifier and description.
-    assert_eq!(reply.matches(STAND_IN).count(), 6, "{reply}");
+    // Two changes of the domain and one of the terms, each with its modifier, parameter and
+    // description.
+    assert_eq!(reply.matches(STAND_IN).count(), 9, "{reply}");
     assert!(reply.contains(FINANCE), "{reply}");
     let (_, reply) = send(&app, &app.token, "GET", &path, &Value::Null).await;
     assert!(reply.contains(DOMAIN) && reply.contains(TERM), "{reply}");

@@ -154,6 +154,24 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         more("history", format!(
             r#"history(input: {{ urn: "{TABLE}", subject: DESCRIPTION }}) {{ changes {{ text }} }}"#
         )),
+        more("getTimeline", format!(
+            r#"getTimeline(input: {{ urn: "{TABLE}", includeVersionSet: true }}) {{ skippedVersionCount changeTransactions {{ changes {{ urn modifier }} }} }}"#
+        )),
+        more("getTimeline", format!(
+            r#"getTimeline(input: {{ urn: "{DATASET}" }}) {{ changeTransactions {{ changes {{ urn modifier description parameters {{ key value }} }} }} }}"#
+        )),
+        more("getSchemaBlame", format!(
+            r#"getSchemaBlame(input: {{ datasetUrn: "{TABLE}" }}) {{ version {{ versionStamp }} schemaFieldBlameList {{ fieldPath }} }}"#
+        )),
+        more("getSchemaVersionList", format!(
+            r#"getSchemaVersionList(input: {{ datasetUrn: "{TABLE}" }}) {{ latestVersion {{ versionStamp }} }}"#
+        )),
+        more("versionedDataset", format!(
+            r#"versionedDataset(urn: "{TABLE}") {{ name schema {{ name }} tags {{ tags {{ tag {{ urn }} }} }} }}"#
+        )),
+        more("versionedDataset", format!(
+            r#"versionedDataset(urn: "{DATASET}") {{ name container {{ urn }} tags {{ tags {{ tag {{ urn }} }} }} domain {{ domain {{ urn }} }} }}"#
+        )),
         more("recentChanges", "recentChanges(input: { types: [DATASET, DOMAIN], count: 20 }) { entity { urn } }".to_owned()),
         more("changesByWeek", "changesByWeek(weeks: 2) { changes }".to_owned()),
         more("documentationCoverage", "documentationCoverage { all { datasets columns } domains { domain { urn } counts { datasets } } }".to_owned()),
