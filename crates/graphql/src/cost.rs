@@ -1,12 +1,10 @@
-//! The cost of an operation: depth, complexity and size.
+//! The cost of an operation: depth and complexity.
 //!
 //! - **Depth** is the number of nested fields.
-//! - **Complexity** is the number of selected fields, with fragments counted at every spread. Of
-//!   several fragments on different object types only the most complex counts: an object has one
-//!   type, and plans are compiled only for types that occur. (Agents select on 40 types at once.)
-//!   Every list argument named `input` adds its length. An `input` adds twice its `count` if the
-//!   results are selected with [`RESULT_FRAGMENT`].
-//! - **Size** is the number of selected fields, summed over all types.
+//! - **Complexity** is the number of fields in the document, as DataHub counts them: those of a
+//!   fragment count once, however often it is spread. Every list argument named `input` adds its
+//!   length. An `input` adds twice its `count` if the results are selected with
+//!   [`RESULT_FRAGMENT`].
 //!
 //! `__typename` is free, because clients add it everywhere. Introspection fields count like all
 //! others; [`crate::introspect`] limits the size of their result.
@@ -28,7 +26,6 @@ const RESULT_FRAGMENT: &str = "searchResultFields";
 pub(crate) struct Cost {
     depth: u64,
     complexity: u64,
-    size: u64,
     /// How many times the length of a variable is added.
     list_uses: VariableUses,
     /// How many times the cost of a variable's page is added.
@@ -73,69 +70,17 @@ impl Cost {
             }
         }
         LimitExceeded::check("query complexity", complexity, limits.complexity)?;
-        LimitExceeded::check("query size", self.size, limits.size)?;
         LimitExceeded::check("query depth", self.depth, limits.depth)?;
         Ok(())
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.depth = self.depth.max(other.depth);
-        self.complexity = self.complexity.saturating_add(other.complexity);
-        self.size = self.size.saturating_add(other.size);
-        merge(&mut self.list_uses, &other.list_uses, u64::saturating_add);
-        merge(&mut self.page_uses, &other.page_uses, u64::saturating_add);
-    }
-}
-
-fn merge(uses: &mut VariableUses, others: &VariableUses, combine: fn(u64, u64) -> u64) {
-    for (variable, other) in others {
-        let count = uses.entry(*variable).or_default();
-        *count = combine(*count, *other);
-    }
-}
-
-/// The cost of a selection set: of selections on every object, and of selections on one object
-/// type.
-#[derive(Debug, Clone, Default)]
-struct SelectionCost<'d> {
-    always: Cost,
-    by_type: BTreeMap<&'d str, Cost>,
-}
-
-impl<'d> SelectionCost<'d> {
-    fn add(&mut self, other: &Self) {
-        self.always.add(&other.always);
-        for (ty, cost) in &other.by_type {
-            self.of_type(ty).add(cost);
-        }
-    }
-
-    fn of_type(&mut self, ty: &'d str) -> &mut Cost {
-        self.by_type.entry(ty).or_default()
-    }
-
-    /// The highest cost of one object.
-    fn maximum(self) -> Cost {
-        let mut total = self.always;
-        let mut largest = Cost::default();
-        let mut size = 0_u64;
-        for cost in self.by_type.values() {
-            size = size.saturating_add(cost.size);
-            largest.depth = largest.depth.max(cost.depth);
-            largest.complexity = largest.complexity.max(cost.complexity);
-            merge(&mut largest.list_uses, &cost.list_uses, u64::max);
-            merge(&mut largest.page_uses, &cost.page_uses, u64::max);
-        }
-        largest.size = size;
-        total.add(&largest);
-        total
     }
 }
 
 /// Sums up selections. Each fragment is visited once, however often it is spread.
 struct CostCounter<'d> {
     variant: OperationVariant<'d>,
-    fragments: HashMap<&'d str, SelectionCost<'d>>,
+    cost: Cost,
+    /// The depths of fragments.
+    fragments: HashMap<&'d str, u64>,
     /// Whether a fragment spreads [`RESULT_FRAGMENT`] at the end of a path of this length.
     result_fragments: HashMap<(&'d str, usize), bool>,
 }
@@ -144,68 +89,56 @@ struct CostCounter<'d> {
 pub(crate) fn cost(variant: OperationVariant<'_>) -> Cost {
     let mut counter = CostCounter {
         variant,
+        cost: Cost::default(),
         fragments: HashMap::new(),
         result_fragments: HashMap::new(),
     };
-    counter.cost(variant.selection_set())
+    let depth = counter.visit(variant.selection_set());
+    Cost {
+        depth,
+        ..counter.cost
+    }
 }
 
 impl<'d> CostCounter<'d> {
-    fn cost(&mut self, set: &'d SelectionSet) -> Cost {
-        self.costs(set).maximum()
-    }
-
-    fn costs(&mut self, set: &'d SelectionSet) -> SelectionCost<'d> {
-        let mut total = SelectionCost::default();
+    /// Counts the fields of a selection set. Returns its depth.
+    fn visit(&mut self, set: &'d SelectionSet) -> u64 {
+        let mut depth = 0;
         for selection in &set.selections {
             if !self.variant.includes(selection.directives()) {
                 continue;
             }
-            match selection {
+            let nested = match selection {
+                Selection::Field(field) if field.name == "__typename" => 0,
                 Selection::Field(field) => {
-                    if field.name != "__typename" {
-                        let mut cost = self.cost(&field.selection_set);
-                        cost.depth += 1;
-                        cost.complexity = cost.complexity.saturating_add(1);
-                        cost.size = cost.size.saturating_add(1);
-                        self.add_list(field, &mut cost);
-                        self.add_page(field, &mut cost);
-                        total.always.add(&cost);
-                    }
+                    self.add_complexity(1);
+                    self.add_list(field);
+                    self.add_page(field);
+                    self.visit(&field.selection_set) + 1
                 }
-                Selection::InlineFragment(fragment) => {
-                    let costs = self.fragment_costs(&fragment.selection_set);
-                    total.add(&costs);
-                }
-                Selection::FragmentSpread(spread) => {
-                    let name = spread.fragment_name.as_str();
-                    if let Some(costs) = self.fragments.get(name) {
-                        total.add(costs);
-                    } else if let Some(fragment) = self.variant.fragments().get(name) {
-                        let costs = self.fragment_costs(&fragment.selection_set);
-                        total.add(&costs);
-                        self.fragments.insert(name, costs);
-                    }
-                }
-            }
+                Selection::InlineFragment(fragment) => self.visit(&fragment.selection_set),
+                Selection::FragmentSpread(spread) => self.visit_fragment(&spread.fragment_name),
+            };
+            depth = depth.max(nested);
         }
-        total
+        depth
     }
 
-    /// The cost of a fragment. On an object type it counts for that type alone.
-    fn fragment_costs(&mut self, set: &'d SelectionSet) -> SelectionCost<'d> {
-        let ty = set.ty.as_str();
-        if self.variant.schema.object(ty).is_none() {
-            return self.costs(set);
+    fn visit_fragment(&mut self, name: &'d str) -> u64 {
+        if let Some(depth) = self.fragments.get(name) {
+            return *depth;
         }
-        let cost = self.cost(set);
-        SelectionCost {
-            always: Cost::default(),
-            by_type: BTreeMap::from([(ty, cost)]),
-        }
+        let fragment = self.variant.fragments().get(name);
+        let depth = fragment.map_or(0, |fragment| self.visit(&fragment.selection_set));
+        self.fragments.insert(name, depth);
+        depth
     }
 
-    fn add_list(&self, field: &Field, cost: &mut Cost) {
+    fn add_complexity(&mut self, fields: u64) {
+        self.cost.complexity = self.cost.complexity.saturating_add(fields);
+    }
+
+    fn add_list(&mut self, field: &Field) {
         let is_list = field
             .definition
             .argument_by_name("input")
@@ -219,20 +152,20 @@ impl<'d> CostCounter<'d> {
         match &**value {
             Literal::Null => {}
             Literal::List(items) => {
-                cost.complexity = cost.complexity.saturating_add(items.len() as u64);
+                self.add_complexity(items.len() as u64);
             }
             Literal::Variable(name) => {
                 if let Some(variable) = self.variant.variable(name) {
-                    let uses = cost.list_uses.entry(variable).or_default();
+                    let uses = self.cost.list_uses.entry(variable).or_default();
                     *uses = uses.saturating_add(1);
                 }
             }
-            _ => cost.complexity = cost.complexity.saturating_add(1),
+            _ => self.add_complexity(1),
         }
     }
 
     /// Adds the cost of a page if nearly everything of its results is selected.
-    fn add_page(&mut self, field: &'d Field, cost: &mut Cost) {
+    fn add_page(&mut self, field: &'d Field) {
         let Some(input) = field.specified_argument_by_name("input") else {
             return;
         };
@@ -249,13 +182,13 @@ impl<'d> CostCounter<'d> {
         match count.map(|count| &**count) {
             Some(Literal::Variable(name)) => {
                 if let Some(variable) = self.variant.variable(name) {
-                    let uses = cost.page_uses.entry(variable).or_default();
+                    let uses = self.cost.page_uses.entry(variable).or_default();
                     *uses = uses.saturating_add(1);
                 }
             }
             Some(Literal::Int(number)) => {
                 let count = number.as_str().parse().unwrap_or(0);
-                cost.complexity = cost.complexity.saturating_add(page_cost(count));
+                self.add_complexity(page_cost(count));
             }
             _ => {}
         }
@@ -334,6 +267,6 @@ mod tests {
         let cost = cost(variant);
         assert_eq!(cost.list_uses, VariableUses::from([(0, 1)]));
         assert_eq!(cost.page_uses, VariableUses::new());
-        assert_eq!(cost.size, 1002);
+        assert_eq!(cost.complexity, 1002);
     }
 }

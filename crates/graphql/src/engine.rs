@@ -171,6 +171,7 @@ impl Engine {
         let plan = long_work::run(is_long, compile).await;
         plan.cost
             .check(self.limits, &values)
+            .and_then(|()| plan.size.check())
             .map_err(|exceeded| vec![exceeded.into()])?;
         let Some(root) = &plan.root else {
             return Err(vec![RequestError::new(

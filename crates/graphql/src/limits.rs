@@ -10,7 +10,7 @@ use crate::error::{Classification, RequestError};
 pub struct Limits {
     pub depth: u64,
     pub complexity: u64,
-    /// Selected fields, summed over all object types.
+    /// Compiled fields of the types that occur ([`crate::plan`]).
     pub size: u64,
     /// Root fields of a query that a resolver computes, such as searches and lists.
     pub root_calls: u64,

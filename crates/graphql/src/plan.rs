@@ -8,6 +8,7 @@
 mod arguments;
 mod collect;
 mod needs;
+mod size;
 mod weight;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,17 +22,19 @@ use crate::cost::{self, Cost};
 use crate::document::OperationVariant;
 use crate::introspect::IntrospectionCost;
 use crate::json::Projection;
-use crate::limits::Limits;
+use crate::limits::{LimitExceeded, Limits};
 use crate::path::Path;
 use crate::resolve::{BatchResolver, SelectedFields};
 use crate::schema::source::{Origin, Source};
 use crate::schema::{AbstractType, Field, ObjectType, OutputKind};
 
 pub(crate) use arguments::ArgumentPlan;
+pub(crate) use size::PlanSize;
 
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) cost: Cost,
+    pub(crate) size: Arc<PlanSize>,
     /// `None` if the operation exceeds a limit: fragments can make plans very large.
     pub(crate) root: Option<ObjectPlan>,
     /// `None` if the operation selects no introspection field.
@@ -112,6 +115,8 @@ pub(crate) struct AbstractPlan {
     must_exist: bool,
     /// By the index of the possible type.
     plans: Box<[OnceLock<ObjectPlan>]>,
+    /// That of the whole plan.
+    size: Arc<PlanSize>,
 }
 
 impl FieldPlan {
@@ -162,9 +167,14 @@ impl ValuePlan {
 
 impl AbstractPlan {
     /// The plan for one of the possible types.
-    pub(crate) fn plan<'p>(&'p self, index: usize, compiler: &Compiler<'_>) -> &'p ObjectPlan {
+    pub(crate) fn plan<'p>(
+        &'p self,
+        index: usize,
+        compiler: &Compiler<'_>,
+    ) -> Result<&'p ObjectPlan, LimitExceeded> {
         if let Some(plan) = self.compiled_plan(index) {
-            return plan;
+            self.size.check()?;
+            return Ok(plan);
         }
         let plan = self.plans[index].get_or_init(|| {
             let sets: Vec<_> = self
@@ -172,10 +182,11 @@ impl AbstractPlan {
                 .iter()
                 .map(|field| &field.selection_set)
                 .collect();
-            compiler.object(&self.ty.possible[index], &sets, self.must_exist)
+            compiler.object(&self.ty.possible[index], &sets, self.must_exist, &self.size)
         });
         compiler.growth.set();
-        plan
+        self.size.check()?;
+        Ok(plan)
     }
 
     /// The plan for one of the possible types, if it is compiled.
@@ -212,9 +223,10 @@ impl Compiler<'_> {
     pub(crate) fn plan(&self, limits: Limits) -> Plan {
         let variant = self.variant;
         let cost = cost::cost(variant);
+        let size = Arc::new(PlanSize::new(limits));
         let root = match variant.schema.root(variant.operation.kind()) {
             Some(root) if cost.check(limits, &Vec::new()).is_ok() => {
-                Some(self.object(root, &[variant.selection_set()], false))
+                Some(self.object(root, &[variant.selection_set()], false, &size))
             }
             _ => None,
         };
@@ -225,15 +237,27 @@ impl Compiler<'_> {
             .count();
         Plan {
             cost,
+            size,
             introspection: (introspection_fields > 0)
                 .then(|| IntrospectionCost::new(variant, introspection_fields)),
             root,
         }
     }
 
-    fn object(&self, ty: &Arc<ObjectType>, sets: &[&SelectionSet], must_exist: bool) -> ObjectPlan {
+    /// Without fields if the plan is too large: then it is not executed.
+    fn object(
+        &self,
+        ty: &Arc<ObjectType>,
+        sets: &[&SelectionSet],
+        must_exist: bool,
+        size: &Arc<PlanSize>,
+    ) -> ObjectPlan {
+        let mut collected = self.collect(ty, sets);
+        if !size.add(collected.len()) {
+            collected.clear();
+        }
         let mut fields = Vec::new();
-        for (name, selected) in self.collect(ty, sets) {
+        for (name, selected) in collected {
             let Some(first) = selected.first() else {
                 continue;
             };
@@ -242,7 +266,7 @@ impl Compiler<'_> {
                 "__schema" | "__type" => FieldKind::Introspection,
                 field => match ty.fields.get(field) {
                     Some(field) => {
-                        FieldKind::Value(Box::new(self.value(field, selected.as_slice())))
+                        FieldKind::Value(Box::new(self.value(field, selected.as_slice(), size)))
                     }
                     None => continue,
                 },
@@ -267,9 +291,14 @@ impl Compiler<'_> {
         )
     }
 
-    fn value(&self, field: &Arc<Field>, selected: &[&Node<Selected>]) -> ValuePlan {
+    fn value(
+        &self,
+        field: &Arc<Field>,
+        selected: &[&Node<Selected>],
+        size: &Arc<PlanSize>,
+    ) -> ValuePlan {
         let mut selection = match field.output.innermost() {
-            OutputKind::Composite(name) => self.selection(name, selected, field.must_exist),
+            OutputKind::Composite(name) => self.selection(name, selected, field.must_exist, size),
             _ => Selection::Leaf,
         };
         if field.passes_arguments
@@ -292,25 +321,35 @@ impl Compiler<'_> {
         }
     }
 
-    fn selection(&self, name: &str, selected: &[&Node<Selected>], must_exist: bool) -> Selection {
+    fn selection(
+        &self,
+        name: &str,
+        selected: &[&Node<Selected>],
+        must_exist: bool,
+        size: &Arc<PlanSize>,
+    ) -> Selection {
         if let Some(ty) = self.variant.schema.object(name) {
             let sets: Vec<_> = selected.iter().map(|field| &field.selection_set).collect();
-            return Selection::Object(self.object(ty, &sets, must_exist));
+            return Selection::Object(self.object(ty, &sets, must_exist, size));
         }
         let Some(ty) = self.variant.schema.abstract_type(name) else {
             return Selection::Leaf;
         };
+        if !size.add(ty.possible.len()) {
+            return Selection::Leaf;
+        }
         let plan = AbstractPlan {
             ty: Arc::clone(ty),
             selected: selected.iter().map(|field| (*field).clone()).collect(),
             must_exist,
             plans: ty.possible.iter().map(|_| OnceLock::new()).collect(),
+            size: Arc::clone(size),
         };
         // The members of a stored union are part of the owner's aspect, so their projection must be
         // known before the aspect is parsed.
         for (index, possible) in ty.possible.iter().enumerate() {
-            if !possible.variants.is_empty() {
-                plan.plan(index, self);
+            if !possible.variants.is_empty() && plan.plan(index, self).is_err() {
+                return Selection::Leaf;
             }
         }
         Selection::Abstract(plan)

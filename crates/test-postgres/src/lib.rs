@@ -30,6 +30,8 @@ pub use server::Server;
 const SERVER_VARIABLE: &str = "TEST_DATABASE_URL";
 /// The limit for any single operation, far more than it needs.
 const TIMEOUT: Duration = Duration::from_mins(1);
+/// How much of a log an error shows.
+const LOG_LINES: usize = 20;
 
 /// Options for speed: test data need not survive a power failure.
 const FAST: &str =
@@ -304,7 +306,16 @@ fn start(programs: &Path, directory: &Path, options: &str) -> Result<()> {
     let mut pg_ctl = Command::new(programs.join("pg_ctl"));
     pg_ctl.args(["start", "--wait", "--options", &options, "--log"]);
     pg_ctl.arg(directory.join("log")).arg("--pgdata");
-    run(pg_ctl.arg(directory.join("data")), directory)
+    let started = run(pg_ctl.arg(directory.join("data")), directory);
+    started.with_context(|| format!("the log ends with:\n{}", last_lines(&directory.join("log"))))
+}
+
+/// Why a server did not start.
+fn last_lines(log: &Path) -> String {
+    let log = fs::read(log).unwrap_or_default();
+    let log = String::from_utf8_lossy(&log);
+    let lines: Vec<&str> = log.lines().rev().take(LOG_LINES).collect();
+    lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
 /// Runs a program as a user that PostgreSQL accepts.

@@ -65,7 +65,7 @@ fn crash_kills_of_the_database_lose_no_acknowledged_write_and_leave_no_partial_b
             let delay = Duration::from_millis(random.below(60));
             database.kill_during_start(delay).with_context(context)?;
         }
-        database.restart()?;
+        database.restart().with_context(context)?;
         let restarted = Instant::now();
         wait_for(&connections)?;
         recoveries.push(restarted.elapsed());

@@ -526,7 +526,7 @@ impl<'p> Walk<'_, 'p> {
             }
             return Ok(());
         }
-        match value::target(plan, view, self.scope.compiler) {
+        match value::target(plan, view, self.scope.compiler)? {
             Some(Target::Entity(object, text)) => {
                 if self.loaded.find(object, &text).is_none()
                     && let Ok(urn) = Urn::parse(&text)

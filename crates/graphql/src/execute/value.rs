@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use super::loaded::{CallKey, Content, Loaded, Slot};
 use crate::error::Failure;
 use crate::json::View;
+use crate::limits::LimitExceeded;
 use crate::path::Path;
-use crate::plan::{Compiler, ObjectPlan, Selection, ValuePlan};
+use crate::plan::{AbstractPlan, Compiler, ObjectPlan, Selection, ValuePlan};
 use crate::schema::source::{Origin, TemplatePart};
 
 /// The object that a field is read from: an entity, or a JSON value that belongs to one.
@@ -200,42 +201,74 @@ pub(crate) fn target<'p, 'l>(
     value: &'p ValuePlan,
     view: View<'l>,
     compiler: &Compiler<'_>,
-) -> Option<Target<'p, 'l>> {
-    let allows_stub = || value.field.output.is_innermost_non_null();
-    match &value.selection {
+) -> Result<Option<Target<'p, 'l>>, LimitExceeded> {
+    Ok(match &value.selection {
         Selection::Leaf => None,
-        Selection::Object(plan) => match plan.ty.entity() {
-            Some(spec) => {
-                let text = view.text()?;
-                let fits = entity_type(&text)? == spec.name || allows_stub();
-                fits.then_some(Target::Entity(plan, text))
+        Selection::Object(plan) => object_target(value, plan, view),
+        Selection::Abstract(plan) => match possible_type(value, plan, view) {
+            Some((index, Shape::Entity(urn))) => {
+                Some(Target::Entity(plan.plan(index, compiler)?, urn))
             }
-            None if plan.ty.variants.is_empty() => Some(Target::Plain(plan, view)),
-            None => variant(view, &plan.ty.variants).map(|inner| Target::Plain(plan, inner)),
+            Some((index, Shape::Plain(view))) => {
+                Some(Target::Plain(plan.plan(index, compiler)?, view))
+            }
+            None => None,
         },
-        Selection::Abstract(plan) => {
-            if let Some(text) = view.text() {
-                let entity_type = entity_type(&text)?;
-                let index = plan.ty.possible.iter().position(|possible| {
-                    possible
-                        .entity()
-                        .is_some_and(|spec| spec.name == entity_type)
-                });
-                let index = index.or_else(|| plan.ty.stub.filter(|_| allows_stub()))?;
-                return Some(Target::Entity(plan.plan(index, compiler), text));
-            }
-            let name = view.member("__typename").text();
-            for (index, possible) in plan.ty.possible.iter().enumerate() {
-                if name.as_deref() == Some(possible.name.as_str()) {
-                    return Some(Target::Plain(plan.plan(index, compiler), view));
-                }
-                if let Some(inner) = variant(view, &possible.variants) {
-                    return Some(Target::Plain(plan.plan(index, compiler), inner));
-                }
-            }
-            None
+    })
+}
+
+fn object_target<'p, 'l>(
+    value: &ValuePlan,
+    plan: &'p ObjectPlan,
+    view: View<'l>,
+) -> Option<Target<'p, 'l>> {
+    match plan.ty.entity() {
+        Some(spec) => {
+            let text = view.text()?;
+            let fits = entity_type(&text)? == spec.name || allows_stub(value);
+            fits.then_some(Target::Entity(plan, text))
         }
+        None if plan.ty.variants.is_empty() => Some(Target::Plain(plan, view)),
+        None => variant(view, &plan.ty.variants).map(|inner| Target::Plain(plan, inner)),
     }
+}
+
+/// What an object of an abstract type is made of.
+enum Shape<'l> {
+    Entity(Cow<'l, str>),
+    Plain(View<'l>),
+}
+
+/// The type of a value, by its index among the possible ones.
+fn possible_type<'l>(
+    value: &ValuePlan,
+    plan: &AbstractPlan,
+    view: View<'l>,
+) -> Option<(usize, Shape<'l>)> {
+    if let Some(text) = view.text() {
+        let entity_type = entity_type(&text)?;
+        let index = plan.ty.possible.iter().position(|possible| {
+            possible
+                .entity()
+                .is_some_and(|spec| spec.name == entity_type)
+        });
+        let index = index.or_else(|| plan.ty.stub.filter(|_| allows_stub(value)))?;
+        return Some((index, Shape::Entity(text)));
+    }
+    let name = view.member("__typename").text();
+    let mut possible = plan.ty.possible.iter().enumerate();
+    possible.find_map(|(index, possible)| {
+        let inner = if name.as_deref() == Some(possible.name.as_str()) {
+            Some(view)
+        } else {
+            variant(view, &possible.variants)
+        };
+        inner.map(|inner| (index, Shape::Plain(inner)))
+    })
+}
+
+fn allows_stub(value: &ValuePlan) -> bool {
+    value.field.output.is_innermost_non_null()
 }
 
 fn variant<'l>(view: View<'l>, variants: &[Box<str>]) -> Option<View<'l>> {

@@ -212,7 +212,7 @@ impl<'w, 'p> Writer<'w, 'p> {
                 Ok(())
             }
             OutputKind::Composite(_) => {
-                match value::target(current.plan, view, self.scope.compiler) {
+                match value::target(current.plan, view, self.scope.compiler)? {
                     Some(Target::Entity(plan, urn)) => match self.find(plan, &urn) {
                         Some(slot) => self.entity(current, plan, slot),
                         None => return self.missing(current, output, owner),

@@ -22,8 +22,10 @@ use conditions::Alternatives;
 
 const DEFAULT_NEIGHBOURS: usize = 100;
 const DEFAULT_COUNT: usize = 10;
-/// The maximum page size.
-const MAX_COUNT: usize = 1000;
+/// The maximum page size of neighbors.
+const MAX_NEIGHBOURS: usize = 1000;
+/// The maximum page size of searches; DataHub's page requests whole graphs.
+const MAX_FOUND: usize = 10_000;
 /// Limit on the neighbors in the pages of all entities of a level.
 const MAX_TOTAL: usize = 200_000;
 /// Limit on the paths to one entity.
@@ -54,7 +56,10 @@ pub(super) async fn neighbors(
         separate_siblings: input.separate_siblings == Some(true),
         include_ghosts: input.include_ghost_entities == Some(true),
         start: number("start", input.start, 0)?,
-        count: at_most(number("count", input.count, DEFAULT_NEIGHBOURS)?)?,
+        count: at_most(
+            MAX_NEIGHBOURS,
+            number("count", input.count, DEFAULT_NEIGHBOURS)?,
+        )?,
     };
     if entities.len().saturating_mul(query.count) > MAX_TOTAL {
         return Err(Error::invalid(format!(
@@ -197,7 +202,7 @@ pub(super) async fn search_across_lineage(
 ) -> Result<Value, Error> {
     let input: LineageSearchInput = arguments.input()?;
     let start = number("start", input.start, 0)?;
-    let count = at_most(number("count", input.count, DEFAULT_COUNT)?)?;
+    let count = at_most(MAX_FOUND, number("count", input.count, DEFAULT_COUNT)?)?;
     let LineageMatches { walk, hits, facets } = search(context, &input).await?;
     let page: Vec<&Reached> = hits.iter().skip(start).take(count).collect();
     let matched = matched(context, &arguments, &input, &page).await?;
@@ -342,10 +347,10 @@ fn number(name: &str, value: Option<i64>, default: usize) -> Result<usize, Error
         .map_err(|_| Error::invalid(format!("{name} must not be negative: {value}")))
 }
 
-fn at_most(count: usize) -> Result<usize, Error> {
-    if count > MAX_COUNT {
+fn at_most(max_count: usize, count: usize) -> Result<usize, Error> {
+    if count > max_count {
         return Err(Error::invalid(format!(
-            "count is {count}, at most {MAX_COUNT} are allowed; use start for the next page"
+            "count is {count}, at most {max_count} are allowed; use start for the next page"
         )));
     }
     Ok(count)

@@ -102,38 +102,67 @@ async fn operations_over_a_limit_are_rejected_with_both_numbers() {
 }
 
 #[tokio::test]
-async fn only_the_largest_of_fragments_on_different_types_counts() {
+async fn the_fields_of_a_fragment_count_once_however_often_it_is_spread() {
     let fixture = Fixture::new(&[]).await;
-    let on = |ty: &str, count: usize| {
-        let fields: Vec<_> = (0..count).map(|number| format!("a{number}: urn")).collect();
-        format!("... on {ty} {{ {} }}", fields.join(" "))
-    };
-    let query = |fragments: &[String]| {
+    let query = |fields: usize| {
+        let fields: Vec<_> = (0..fields)
+            .map(|number| format!("a{number}: urn"))
+            .collect();
+        let fields = fields.join(" ");
         format!(
-            r#"{{ entity(urn: "urn:li:domain:d") {{ ...F }} }} fragment F on Entity {{ type {} }}"#,
-            fragments.join(" ")
+            r#"{{ a: entity(urn: "urn:li:domain:d") {{ ...F }} b: entity(urn: "urn:li:domain:d") {{ ...F }} }}
+               fragment F on Entity {{ type ... on Dataset {{ {fields} }} ... on Domain {{ {fields} }} }}"#
         )
     };
-    let each = ["Dataset", "Domain", "CorpUser"].map(|ty| on(ty, 1998));
-    let reply = fixture.json(&query(&each)).await;
-    assert_eq!(messages(&reply), [""; 0], "one object has one type");
-    let same = [on("Domain", 5), on("Dataset", 1000), on("Dataset", 999)];
-    let reply = fixture.json(&query(&same)).await;
+    let reply = fixture.json(&query(998)).await;
+    assert_eq!(messages(&reply), [""; 0], "{reply}");
+    let reply = fixture.json(&query(999)).await;
     assert_eq!(
         messages(&reply),
         ["maximum query complexity exceeded 2001 > 2000"]
     );
-    let limits = Limits {
-        size: 5000,
+}
+
+#[tokio::test]
+async fn plans_are_limited_by_the_types_that_occur() {
+    let fields: Vec<_> = (0..100).map(|number| format!("a{number}: urn")).collect();
+    let fields = fields.join(" ");
+    let selection = format!("... on Dataset {{ {fields} }} ... on Domain {{ {fields} }}");
+    let query = |count: usize| {
+        let entities = (0..count)
+            .map(|number| format!(r#"e{number}: entity(urn: "urn:li:domain:d") {{ ...F }}"#));
+        let entities: Vec<_> = entities.collect();
+        format!(
+            "{{ {} }} fragment F on Entity {{ {selection} }}",
+            entities.join(" ")
+        )
+    };
+    let limits = |size| Limits {
+        size,
         ..Limits::default()
     };
-    let reply = Fixture::limited(limits, &[])
-        .await
-        .json(&query(&each))
-        .await;
+    // Each has a plan for the domain, and none for a dataset.
+    let possible = 20 * 50;
+    let fixture = Fixture::limited(limits(20 * 100 + possible), &[]).await;
+    let reply = fixture.json(&query(20)).await;
+    assert_eq!(messages(&reply), [""; 0], "{reply}");
+    let fixture = Fixture::limited(limits(20 * 99), &[]).await;
+    for _ in 0..2 {
+        let reply = fixture.json(&query(20)).await;
+        let message = messages(&reply).concat();
+        assert!(
+            message.starts_with("maximum size of the plan exceeded "),
+            "{message}"
+        );
+        assert_eq!(reply["data"], Value::Null);
+    }
+    // Without an abstract type, before anything is executed.
+    let wide = format!(r#"{{ domain(urn: "urn:li:domain:d") {{ {fields} }} }}"#);
+    let fixture = Fixture::limited(limits(100), &[]).await;
+    let reply = fixture.json(&wide).await;
     assert_eq!(
         messages(&reply),
-        ["maximum query size exceeded 5996 > 5000"]
+        ["maximum size of the plan exceeded 101 > 100"]
     );
 }
 

@@ -1,6 +1,7 @@
 //! `POST /openapi/v1/tracking/track`: what people do on DataHub's web page. Nothing is recorded.
 
-use axum::http::StatusCode;
+use axum::Json;
+use serde_json::{Value, json};
 
 use crate::auth::Authenticated;
 use crate::body::{MAX_SMALL_BODY_BYTES, WholeBody};
@@ -10,8 +11,8 @@ use crate::error::ErrorResponse;
 pub(crate) async fn track(
     _: Authenticated,
     WholeBody(bytes): WholeBody<MAX_SMALL_BODY_BYTES>,
-) -> Result<StatusCode, ErrorResponse> {
+) -> Result<Json<Value>, ErrorResponse> {
     serde_json::from_slice::<serde::de::IgnoredAny>(&bytes)
         .map_err(|error| ErrorResponse::bad_request(format!("The event is not JSON: {error}")))?;
-    Ok(StatusCode::OK)
+    Ok(Json(json!({})))
 }

@@ -25,7 +25,8 @@ use world::{
 
 /// Routes that only write, and those of one's own account. [`writes_that_name_it_do_not_find_it`]
 /// sends writes.
-const NOT_READING: [(&str, &str); 9] = [
+const NOT_READING: [(&str, &str); 10] = [
+    ("POST", "/openapi/v1/tracking/track"),
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
     ("POST", "/openapi/v3/entity/{type}"),

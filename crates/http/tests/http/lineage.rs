@@ -478,7 +478,7 @@ async fn unsupported_lineage_queries_are_rejected_with_a_reason() {
             400,
             "start must not be negative",
         ),
-        (with(json!({"count": 1001})), 400, "at most 1000"),
+        (with(json!({"count": 10_001})), 400, "at most 10000"),
         (
             with(json!({"orFilters": degree("far")})),
             400,

@@ -59,6 +59,7 @@ pub(super) fn of(operation: &Operation, entity: Option<&EntitySpec>) -> Option<R
         (_, "/openapi/v3/lineage/scroll") => reference("LineageEdges"),
         (_, "/openapi/v1/events/audit/search") => reference("AuditPage"),
         (_, "/openapi/v1/trace/write/{trace}") => reference("WriteStatus"),
+        (_, "/openapi/v1/tracking/track") => json!({"type": "object"}),
         (_, "/openapi/v2/timeline/v1/{urn}") => list(&reference("Transaction")),
         (_, "/openapi/v1/registry/models/entity/specifications") => reference("EntityTypes"),
         (_, "/openapi/v2/entity/batch/{type}") => reference("EntityBatch"),

@@ -165,6 +165,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     call("post", "/openapi/v3/lineage/scroll", ALL_TYPES, "Scroll through lineage", LINEAGE, Body::Example(r#"{"urns": ["urn:li:dataset:(urn:li:dataPlatform:hive,d,PROD)"]}"#)),
     call("post", "/openapi/v1/events/audit/search", ALL_TYPES, "Search the audit log", &[("startTime", "integer"), ("endTime", "integer"), ("size", "integer"), ("scrollId", "string"), ("includeRaw", "boolean")], Body::Example(r#"{"eventTypes": ["LogInEvent"], "actorUrns": []}"#)),
     call("post", "/openapi/v1/trace/write/{trace}", ALL_TYPES, "The status of a write", &[("onlyIncludeErrors", "boolean"), ("detailed", "boolean")], Body::Example(r#"{"urn:li:domain:d": ["domainProperties"]}"#)),
+    call("post", "/openapi/v1/tracking/track", ALL_TYPES, "An event of DataHub's web page, which is not recorded", &[], Body::Example(r#"{"type": "PageViewEvent"}"#)),
     call("get", "/openapi/v2/timeline/v1/{urn}", ALL_TYPES, "The change history of an entity", &[("categories", "string"), ("start", "integer"), ("end", "integer")], Body::None),
     call("get", "/openapi/v1/registry/models/entity/specifications", ALL_TYPES, "The aspects of each entity type", &[("start", "integer"), ("count", "integer")], Body::None),
     call("post", "/openapi/v2/entity/batch/{type}", "", "Read several entities (older format)", &[], Body::Example(r#"{"urns": ["urn:li:domain:d"]}"#)),
