@@ -25,6 +25,7 @@ REFUSED = {
     "dataHubAccessTokenKey": "would make a token",
     "dataHubPolicyInfo": "grants rights",
     "dataHubPolicyKey": "would make a policy",
+    "dataHubSecretValue": "would not be encrypted",
     "globalSettingsInfo": "holds secrets of the server",
     "globalSettingsKey": "would make settings",
     "inviteToken": "holds the hash of an invite link",
@@ -35,7 +36,6 @@ REFUSED = {
 # Accepted, and never shown.
 SECRET = {
     "dataHubConnectionDetails": "holds what another system lets us in with",
-    "dataHubSecretValue": "holds a secret of an ingestion recipe",
 }
 # Members that are shown as asterisks, or all of whose members are.
 REDACTED = {

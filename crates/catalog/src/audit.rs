@@ -5,7 +5,8 @@
 //! the caller, and from where and in which operation, by the caller's origin, which the API sets.
 //! It has URNs, names of aspects and versions, never values.
 //!
-//! A change that stores nothing new, such as adding a tag twice, is not an event, nor is a read.
+//! A change that stores nothing new, such as adding a tag twice, is not an event, nor is a read, except
+//! for [`Catalog::record_read`].
 
 mod flood;
 mod read;
@@ -151,6 +152,23 @@ impl Catalog {
         }
     }
 
+    /// Records a read that returns what no other one does. Fails if it cannot be recorded.
+    pub(crate) async fn record_read(
+        &self,
+        caller: &Caller,
+        items: Vec<AuditItem>,
+    ) -> Result<(), Error> {
+        let Some(event) = self.audit_event(caller, self.now_ms(), &[]) else {
+            return Ok(());
+        };
+        let event = AuditEvent {
+            entities: items.len() as u64,
+            ..event
+        };
+        self.try_store_events(vec![AuditRecord { event, items }])
+            .await
+    }
+
     fn new_event(
         &self,
         actor: Option<&Urn>,
@@ -202,7 +220,13 @@ impl Catalog {
         if records.is_empty() {
             return;
         }
-        let stored = transact::<(), Error, _>(self.store(), move |tx| {
+        if let Err(error) = self.try_store_events(records).await {
+            tracing::warn!(%error, "cannot record a denied request in the audit log ({error})");
+        }
+    }
+
+    async fn try_store_events(&self, records: Vec<AuditRecord>) -> Result<(), Error> {
+        transact::<(), Error, _>(self.store(), move |tx| {
             let records = records.clone();
             Box::pin(async move {
                 for record in &records {
@@ -211,10 +235,7 @@ impl Catalog {
                 Ok(())
             })
         })
-        .await;
-        if let Err(error) = stored {
-            tracing::warn!(%error, "cannot record a denied request in the audit log ({error})");
-        }
+        .await
     }
 }
 

@@ -5,7 +5,7 @@
 //! [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the
 //! input of one use case into proposals: [`action_requests`], [`applications`], [`contracts`],
 //! [`credentials`], [`descriptions`], [`datasets`], [`domains`], [`external_users`], [`glossary`],
-//! [`groups`], [`incidents`], [`invitations`], [`labels`], [`lifecycle`], [`links`], [`names`],
+//! [`groups`], [`incidents`], [`ingestion_secrets`], [`invitations`], [`labels`], [`lifecycle`], [`links`], [`names`],
 //! [`owners`], [`ownership_types`], [`people`], [`policies`], [`products`], [`saved_queries`],
 //! [`service_accounts`], [`sessions`], [`structured_properties`], [`tokens`], [`vocabulary`].
 //!
@@ -44,6 +44,7 @@ mod hooks;
 mod ids;
 pub mod incidents;
 mod ingest;
+pub mod ingestion_secrets;
 pub mod invitations;
 pub mod labels;
 pub mod lifecycle;
@@ -129,6 +130,8 @@ struct Options {
     ids: Arc<dyn Ids>,
     session_limits: sessions::SessionLimits,
     token_limits: tokens::TokenLimits,
+    /// `None` if the server has no key for secrets.
+    secret_keys: Option<ingestion_secrets::SecretKeys>,
 }
 
 #[derive(Debug)]
@@ -176,6 +179,7 @@ impl Catalog {
                 ids: Arc::new(RandomIds),
                 token_limits: tokens::TokenLimits::default(),
                 session_limits: sessions::SessionLimits::default(),
+                secret_keys: None,
             }),
             view: None,
             reading_caller: None,

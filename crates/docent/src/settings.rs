@@ -5,6 +5,7 @@
 
 mod file_errors;
 mod identity;
+mod secret_keys;
 mod session_limits;
 mod store_url;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
+use docent_catalog::ingestion_secrets::SecretKeys;
 use docent_catalog::rate::RateLimit;
 use docent_catalog::sessions::SessionLimits;
 use docent_catalog::tokens::MAX_ISSUED_TTL_MS;
@@ -127,6 +129,12 @@ pub(crate) struct ServeFlags {
     /// File with the initial password of the user datahub [default: generated and printed]
     #[arg(long, env = "DOCENT_ADMIN_PASSWORD_FILE", value_name = "FILE")]
     admin_password_file: Option<PathBuf>,
+    /// File with the key that encrypts secrets, 32 bytes in base64 [default: no secrets]
+    #[arg(long, env = "DOCENT_SECRET_KEY_FILE", value_name = "FILE")]
+    secret_key_file: Option<PathBuf>,
+    /// File with the key that was used before, to decrypt what it encrypted [default: none]
+    #[arg(long, env = "DOCENT_PREVIOUS_SECRET_KEY_FILE", value_name = "FILE")]
+    previous_secret_key_file: Option<PathBuf>,
     /// Load a sample catalog into an empty store, and print a token
     #[arg(long, env = "DOCENT_DEMO", num_args = 0..=1, default_missing_value = "true", value_name = "true|false",
           value_parser = clap::builder::BoolishValueParser::new())]
@@ -188,6 +196,8 @@ struct File {
     #[serde(default)]
     jwt: Vec<IssuerTable>,
     admin_password_file: Option<PathBuf>,
+    secret_key_file: Option<PathBuf>,
+    previous_secret_key_file: Option<PathBuf>,
     demo: Option<bool>,
     search_index: Option<PathBuf>,
     audit_retention: Option<TextOrNumber>,
@@ -235,6 +245,8 @@ pub(crate) struct Settings {
     pub(crate) session_limits: SessionLimits,
     pub(crate) identity: IdentitySettings,
     pub(crate) admin_password_file: Option<PathBuf>,
+    /// `None` if secrets cannot be stored.
+    pub(crate) secret_keys: Option<SecretKeys>,
     pub(crate) demo: bool,
     pub(crate) search_index: PathBuf,
     /// `None` keeps the audit log forever.
@@ -306,6 +318,12 @@ impl Settings {
                 file.jwt,
             )?,
             admin_password_file: serve.admin_password_file.or(file.admin_password_file),
+            secret_keys: secret_keys::read(
+                serve.secret_key_file.or(file.secret_key_file),
+                serve
+                    .previous_secret_key_file
+                    .or(file.previous_secret_key_file),
+            )?,
             demo: serve.demo.or(file.demo).unwrap_or(false),
             audit_retention_days: parse_retention(
                 serve

@@ -24,6 +24,7 @@ mod proposals;
 mod quality;
 mod roles;
 mod saved_queries;
+mod secrets;
 mod structured_properties;
 mod tokens;
 mod views;
@@ -46,6 +47,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         products::register,
         quality::register,
         saved_queries::register,
+        secrets::register,
         views::register,
     ];
     let resolvers = parts.iter().fold(resolvers, |all, part| part(all));

@@ -22,6 +22,7 @@ mod queries;
 mod relationships;
 mod search;
 mod timeline;
+mod secrets;
 mod timeseries;
 mod tokens;
 mod usage;
@@ -53,6 +54,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query("getServiceAccount", accounts::get_service_account)
         .query("getAccessTokenMetadata", queries::get_access_token_metadata)
         .query("auditLog", audit::audit_log)
+        .query("getSecretValues", secrets::get_secret_values)
         .query("history", history::history)
         .query("recentChanges", history::recent_changes)
         .query("changesByWeek", history::changes_by_week)

@@ -44,6 +44,7 @@ pub const SDL: &[(&str, &str)] = sources![
     "query.graphql",
     "schema_metadata.graphql",
     "search.graphql",
+    "secrets.graphql",
     "settings.graphql",
     "structured_properties.graphql",
     "tags_and_glossary.graphql",
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     /// URNs that are shown as they are stored, and why.
-    const SHOWN: [(&str, &str); 16] = [
+    const SHOWN: [(&str, &str); 17] = [
         ("AccessTokenMetadata.actorUrn", "everyone sees users"),
         ("AccessTokenMetadata.ownerUrn", "everyone sees users"),
         ("ActionRequest.urn", "the request itself"),
@@ -82,6 +83,7 @@ mod tests {
         ("PatchEntityResult.urn", "the caller named it"),
         ("Schema.platformUrn", "everyone sees platforms"),
         ("SchemaMetadata.platformUrn", "everyone sees platforms"),
+        ("Secret.urn", "those who manage secrets list them"),
         ("ServiceAccount.urn", "the account itself"),
     ];
 

@@ -9,7 +9,7 @@ use docent_e2e::{CommandOutput, docent_command, repository_root, temporary_direc
 /// The flags of every command but `move`.
 const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
 /// The settings of `docent serve`, besides the common ones.
-const SERVE: [&str; 36] = [
+const SERVE: [&str; 38] = [
     "--listen",
     "--ui-listen",
     "--frontend",
@@ -41,6 +41,8 @@ const SERVE: [&str; 36] = [
     "--jwt-user-claim",
     "--jwt-groups-claim",
     "--admin-password-file",
+    "--secret-key-file",
+    "--previous-secret-key-file",
     "--demo",
     "--search-index",
     "--audit-retention",

@@ -372,6 +372,16 @@ fn other_settings_have_the_same_precedence() -> anyhow::Result<()> {
             "0",
             "use a number from 1 to 4096",
         ),
+        (
+            "DOCENT_SECRET_KEY_FILE",
+            "missing.key",
+            "cannot read the secret key file missing.key",
+        ),
+        (
+            "DOCENT_PREVIOUS_SECRET_KEY_FILE",
+            "missing.key",
+            "needs --secret-key-file",
+        ),
     ] {
         let error = Server::start(from_file().variable(variable, value));
         let error = format!("{:#}", error.err().context("no error")?);

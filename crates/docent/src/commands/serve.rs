@@ -234,11 +234,16 @@ async fn prepare_catalog(
     let catalog = Catalog::new(store, Arc::new(SystemClock))
         .with_search(Arc::clone(search))
         .with_session_limits(settings.session_limits)
-        .with_token_limits(token_limits);
+        .with_token_limits(token_limits)
+        .with_secret_keys(settings.secret_keys.clone());
     catalog
         .add_built_in_ownership_types(&Caller::system())
         .await?;
     catalog.ensure_policies().await?;
+    let reencrypted = catalog.reencrypt_secrets().await?;
+    if reencrypted > 0 {
+        tracing::info!("encrypted {reencrypted} secrets with the new key");
+    }
     if settings.auth == Switch::On {
         enforce_policies(&catalog, settings.default_role.as_deref()).await?;
         if settings.view_policies == Switch::On {

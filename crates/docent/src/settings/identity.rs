@@ -233,7 +233,9 @@ fn provider(table: ProviderTable, public_url: Option<&str>) -> Result<ProviderSe
         name: table.name.unwrap_or_else(|| DEFAULT_NAME.to_owned()),
         issuer,
         client_id,
-        client_secret: secret.map(read_secret).transpose()?,
+        client_secret: secret
+            .map(|path| read_word(path, "client secret file"))
+            .transpose()?,
         scopes: table.scopes.unwrap_or_else(|| DEFAULT_SCOPES.to_owned()),
         claims: ClaimNames {
             user: table
@@ -300,17 +302,18 @@ fn skew_ms(text: Option<&str>) -> Result<EpochMillis> {
         .with_context(|| format!("'{text}' is not a clock skew: use 1s to 10m, for example 30s"))
 }
 
-fn read_secret(path: &Path) -> Result<String> {
+/// Reads a file with one word, which no message shows. `what` names the file.
+pub(super) fn read_word(path: &Path, what: &str) -> Result<String> {
     use std::io::Read as _;
     let name = path.display();
-    let failed = || format!("cannot read the client secret file {name}");
+    let failed = || format!("cannot read the {what} {name}");
     let mut text = String::new();
     let file = std::fs::File::open(path).with_context(failed)?;
     let mut limited = file.take(MAX_SECRET_BYTES);
     limited.read_to_string(&mut text).with_context(failed)?;
     let secret = text.trim();
     if secret.is_empty() || secret.contains(char::is_whitespace) {
-        bail!("the client secret file {name} must contain one word");
+        bail!("the {what} {name} must contain one word");
     }
     Ok(secret.to_owned())
 }

@@ -31,6 +31,7 @@ pub(super) fn register(resolvers: Resolvers) -> Resolvers {
         .query("listIngestionSources", lists::ingestion_sources)
         .query("listPolicies", lists::policies)
         .query("listRoles", lists::roles)
+        .query("listSecrets", lists::secrets)
         .query("listPosts", lists::posts)
         .query("listMyViews", lists::my_views)
         .query("listGlobalViews", lists::global_views)

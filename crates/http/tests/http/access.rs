@@ -2,6 +2,7 @@
 
 mod accounts;
 mod collections;
+mod ingestion;
 mod quality;
 mod texts;
 
@@ -59,6 +60,7 @@ pub(crate) fn rows() -> Vec<Row> {
     [
         accounts::rows(),
         collections::rows(),
+        ingestion::rows(),
         quality::rows(),
         texts::rows(),
         shared_rows(),
@@ -452,6 +454,7 @@ pub(crate) async fn app() -> App {
     {
         app.ingest(urn, aspect, &value).await;
     }
+    app.add_secret("warehouse", "x").await;
     for (urn, value) in [
         (
             "urn:li:dataHubPolicy:finance-stewards",

@@ -191,7 +191,7 @@ async fn editors_report_ingestion_and_change_nothing_else_that_managers_alone_se
     let connection = "urn:li:dataHubConnection:prod";
     let source = "urn:li:dataHubIngestionSource:prod";
     let value = json!({"name": "prod", "value": "x"});
-    app.ingest(secret, "dataHubSecretValue", &value).await;
+    app.add_secret("prod", "x").await;
     let details = json!({"type": "JSON", "name": "c", "json": {"encryptedBlob": "x"}});
     app.ingest(connection, "dataHubConnectionDetails", &details)
         .await;

@@ -37,6 +37,7 @@ mod hidden;
 mod history;
 mod incidents;
 mod independent_items;
+mod ingestion_secrets;
 mod labels;
 mod lifecycle;
 mod limits;

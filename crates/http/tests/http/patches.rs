@@ -194,7 +194,13 @@ async fn a_failed_patch_names_the_operation_and_changes_nothing() {
         assert!(message(&body).contains(DATASET), "{body}");
     }
     let secret = json!([{"op": "test", "path": "/value", "value": "x"}]);
-    let (status, body) = patch(&app, "urn:li:dataHubSecret:s", "dataHubSecretValue", secret).await;
+    let (status, body) = patch(
+        &app,
+        "urn:li:dataHubConnection:s",
+        "dataHubConnectionDetails",
+        secret,
+    )
+    .await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{body}");
     assert!(message(&body).contains("holds secrets"), "{body}");
     let password = json!([{"op": "test", "path": "/salt", "value": "x"}]);

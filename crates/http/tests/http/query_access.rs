@@ -180,14 +180,10 @@ async fn extend(app: &App) -> [String; 3] {
             "dataHubIngestionSourceInfo",
             json!({"name": "nightly", "type": "hive", "config": {"recipe": "{}", "executorId": "default"}}),
         ),
-        (
-            SECRET,
-            "dataHubSecretValue",
-            json!({"name": "prod", "value": "x"}),
-        ),
     ] {
         app.ingest(urn, aspect, &value).await;
     }
+    app.add_secret("prod", "x").await;
     for (_, urn, aspect, value) in OTHER_TYPES {
         let value = serde_json::from_str(value).unwrap();
         app.ingest(urn, aspect, &value).await;
@@ -374,6 +370,18 @@ fn rows([secret, token, account]: &[String; 3]) -> Vec<Row> {
         (
             "listPolicies",
             "(input: {}) { policies { urn } }".to_owned(),
+            ADMINISTRATORS,
+            Forbidden,
+        ),
+        (
+            "listSecrets",
+            "(input: {}) { secrets { urn } }".to_owned(),
+            ADMINISTRATORS,
+            Forbidden,
+        ),
+        (
+            "getSecretValues",
+            r#"(input: { secrets: ["prod"] }) { name value }"#.to_owned(),
             ADMINISTRATORS,
             Forbidden,
         ),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
+use docent_catalog::ingestion_secrets::{NewSecret, SecretKey, SecretKeys};
 use docent_catalog::sessions::SessionLimits;
 use docent_catalog::tokens::NewToken;
 use docent_catalog::{Caller, Catalog, Proposal};
@@ -47,21 +48,27 @@ impl App {
     }
 
     pub(crate) async fn with_session_limits(limits: SessionLimits) -> Self {
-        Self::with(HttpSettings::default(), limits).await
+        Self::with(HttpSettings::default(), limits, Some(secret_keys())).await
+    }
+
+    /// A catalog that stores no secrets.
+    pub(crate) async fn without_secret_keys() -> Self {
+        Self::with(HttpSettings::default(), SessionLimits::default(), None).await
     }
 
     pub(crate) async fn with_settings(settings: HttpSettings) -> Self {
-        Self::with(settings, SessionLimits::default()).await
+        Self::with(settings, SessionLimits::default(), Some(secret_keys())).await
     }
 
-    async fn with(settings: HttpSettings, limits: SessionLimits) -> Self {
+    async fn with(settings: HttpSettings, limits: SessionLimits, keys: Option<SecretKeys>) -> Self {
         let test_store = TestStore::open().await.unwrap();
         let clock = Arc::new(FixedClock::at(NOW_MS));
         let store = test_store.store();
         let search = Search::in_memory(Arc::clone(&store));
         let catalog = Catalog::new(store, clock.clone())
             .with_search(Arc::new(search))
-            .with_session_limits(limits);
+            .with_session_limits(limits)
+            .with_secret_keys(keys);
         if settings.auth == AuthMode::On {
             catalog.ensure_policies().await.unwrap();
             catalog.enforce_policies(Some(&role("Editor")));
@@ -89,6 +96,17 @@ impl App {
     /// The catalog of another server on the same store.
     pub(crate) fn other_server(&self, limits: SessionLimits) -> Catalog {
         Catalog::new(self.store(), self.clock.clone()).with_session_limits(limits)
+    }
+
+    /// Stores a secret.
+    pub(crate) async fn add_secret(&self, name: &str, value: &str) {
+        let new = NewSecret {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            description: None,
+        };
+        let system = Caller::system();
+        self.catalog.create_secret(&system, new).await.unwrap();
     }
 
     /// The store under the catalog.
@@ -334,6 +352,20 @@ impl App {
             serde_json::from_str(&text).unwrap_or(Value::String(text)),
         )
     }
+}
+
+/// The keys for secrets of every test.
+fn secret_keys() -> SecretKeys {
+    SecretKeys {
+        current: secret_key('k'),
+        previous: None,
+    }
+}
+
+/// A key for secrets, in base64. The last letter of a key ends with two zero bits, as in `k` and `A`.
+pub(crate) fn secret_key(letter: char) -> SecretKey {
+    let text = letter.to_string().repeat(43) + "=";
+    SecretKey::parse(&text).unwrap()
 }
 
 pub(crate) async fn new_token(catalog: &Catalog, ttl_ms: Option<i64>) -> String {

@@ -4,7 +4,8 @@
 //! the reply.
 
 use docent_catalog::Error;
-use docent_catalog::privilege::MANAGE_POLICIES;
+use docent_catalog::ingestion_secrets::{ENTITY, SecretInfo};
+use docent_catalog::privilege::{MANAGE_POLICIES, MANAGE_SECRETS};
 use docent_catalog::search::{Criterion, SearchPage, SearchResults, Sort, page};
 use docent_model::Urn;
 use serde_json::{Value, json};
@@ -64,6 +65,28 @@ pub(in super::super) async fn roles(
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
     list_by_name(context, &arguments, "dataHubRole", "roles").await
+}
+
+/// Secrets without their values, newest first.
+pub(in super::super) async fn secrets(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    let (catalog, caller) = (&context.catalog, &context.caller);
+    catalog.authorize(caller, &[MANAGE_SECRETS], None).await?;
+    let mut input = SearchInput::of(&arguments)?;
+    let newest = Sort {
+        field: "createdTime".to_owned(),
+        descending: true,
+    };
+    let (page, found) = search(context, &mut input, ENTITY, Vec::new(), newest).await?;
+    let urns: Vec<Urn> = found.hits.iter().map(|hit| hit.urn.clone()).collect();
+    let secrets = catalog.secrets(caller, &urns).await?;
+    let secret =
+        |it: &SecretInfo| json!({"urn": it.urn, "name": it.name, "description": it.description});
+    let mut reply = urn_page(&page, &found, "secrets");
+    reply["secrets"] = secrets.iter().map(secret).collect();
+    Ok(reply)
 }
 
 /// Announcements, newest first; those about an entity if one is named.
@@ -154,6 +177,17 @@ async fn list(
     order: Sort,
     name: &str,
 ) -> Result<Value, Error> {
+    let (page, found) = search(context, input, entity_type, conditions, order).await?;
+    Ok(urn_page(&page, &found, name))
+}
+
+async fn search(
+    context: &Context,
+    input: &mut SearchInput,
+    entity_type: &str,
+    conditions: Vec<Criterion>,
+    order: Sort,
+) -> Result<(SearchPage, SearchResults), Error> {
     let mut request = input.request(context, &[]).await?;
     request.types = vec![entity_type.to_owned()];
     request.explain_matches = false;
@@ -168,7 +202,7 @@ async fn list(
         request.filter = request.filter.and(condition);
     }
     let found = context.catalog.search(&request).await?;
-    Ok(urn_page(&request.page, &found, name))
+    Ok((request.page, found))
 }
 
 /// A page of URNs. `count` is the requested page size, not the number of results.
