@@ -5,7 +5,8 @@
 //! [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the
 //! input of one use case into proposals: [`action_requests`], [`applications`], [`contracts`],
 //! [`credentials`], [`descriptions`], [`datasets`], [`domains`], [`external_users`], [`glossary`],
-//! [`groups`], [`incidents`], [`ingestion_secrets`], [`invitations`], [`labels`], [`lifecycle`], [`links`], [`names`],
+//! [`groups`], [`incidents`], [`ingestion_secrets`], [`ingestion_sources`],
+//! [`invitations`], [`labels`], [`lifecycle`], [`links`], [`names`],
 //! [`owners`], [`ownership_types`], [`people`], [`policies`], [`products`], [`saved_queries`],
 //! [`service_accounts`], [`sessions`], [`structured_properties`], [`tokens`], [`vocabulary`].
 //!
@@ -45,6 +46,7 @@ mod ids;
 pub mod incidents;
 mod ingest;
 pub mod ingestion_secrets;
+pub mod ingestion_sources;
 pub mod invitations;
 pub mod labels;
 pub mod lifecycle;

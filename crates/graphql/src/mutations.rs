@@ -12,6 +12,7 @@ mod domains;
 mod glossary;
 mod groups;
 mod incidents;
+mod ingestion;
 mod labels;
 mod lifecycle;
 mod links;
@@ -43,6 +44,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         documents::register,
         glossary::register,
         incidents::register,
+        ingestion::register,
         posts::register,
         products::register,
         quality::register,

@@ -11,6 +11,7 @@ mod entities;
 mod glossary;
 mod hierarchy;
 mod history;
+mod ingestion;
 mod lineage;
 mod metadata;
 mod ownership;
@@ -54,6 +55,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query("getServiceAccount", accounts::get_service_account)
         .query("getAccessTokenMetadata", queries::get_access_token_metadata)
         .query("auditLog", audit::audit_log)
+        .entity_field("executionInput", ingestion::execution_input)
         .query("getSecretValues", secrets::get_secret_values)
         .query("history", history::history)
         .query("recentChanges", history::recent_changes)

@@ -46,7 +46,10 @@ impl AspectName {
     pub const EDITABLE_DATASET_PROPERTIES: Self = Self("editableDatasetProperties");
     pub const EDITABLE_SCHEMA_METADATA: Self = Self("editableSchemaMetadata");
     pub const EXECUTION_REQUEST_INPUT: Self = Self("dataHubExecutionRequestInput");
+    pub const EXECUTION_REQUEST_RESULT: Self = Self("dataHubExecutionRequestResult");
+    pub const EXECUTION_REQUEST_SIGNAL: Self = Self("dataHubExecutionRequestSignal");
     pub const EXTERNAL_USER_INFO: Self = Self("docentExternalUserInfo");
+    pub const FILE_INFO: Self = Self("dataHubFileInfo");
     pub const GLOBAL_SETTINGS_INFO: Self = Self("globalSettingsInfo");
     pub const GLOBAL_TAGS: Self = Self("globalTags");
     pub const GLOSSARY_NODE_INFO: Self = Self("glossaryNodeInfo");

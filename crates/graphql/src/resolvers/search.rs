@@ -7,6 +7,7 @@
 pub(super) mod browse;
 pub(super) mod complete;
 pub(super) mod documents;
+pub(super) mod ingestion;
 pub(super) mod input;
 pub(super) mod lists;
 pub(super) mod members;
@@ -28,7 +29,8 @@ pub(super) fn register(resolvers: Resolvers) -> Resolvers {
     resolvers
         .query("listQueries", lists::queries)
         .query("listOwnershipTypes", lists::ownership_types)
-        .query("listIngestionSources", lists::ingestion_sources)
+        .query("listIngestionSources", ingestion::sources)
+        .query("listExecutionRequests", ingestion::execution_requests)
         .query("listPolicies", lists::policies)
         .query("listRoles", lists::roles)
         .query("listSecrets", lists::secrets)
@@ -52,6 +54,10 @@ pub(super) fn register(resolvers: Resolvers) -> Resolvers {
         .query("documentationCoverage", documentation_coverage)
         .entity_field("domainEntities", members::domain_entities)
         .entity_field("executions", members::executions)
+        .entity_field(
+            "latestSuccessfulExecution",
+            ingestion::latest_successful_executions,
+        )
         .entity_field("datasetRuns", members::dataset_runs)
         .entity_field("jobRuns", members::job_runs)
         .entity_field("containerEntities", members::container_entities)

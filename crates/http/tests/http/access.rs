@@ -449,6 +449,7 @@ pub(crate) async fn app() -> App {
     ]
     .into_iter()
     .chain(collections::entities())
+    .chain(ingestion::entities())
     .chain(quality::entities())
     .chain(texts::entities())
     {

@@ -127,7 +127,7 @@ async fn ingestion_sources_are_listed_with_their_runs() {
     )
     .await;
     let selection = "total ingestionSources { urn name type config { version }
-        executions(count: 10) { total executionRequests { id input { task source { ingestionSource { name } } } result { status startTimeMs } } } }";
+        executions(count: 10) { total executionRequests { id source { name } input { task source { ingestionSource } } result { status startTimeMs } } } }";
     let input = json!({"start": 0, "count": 10, "filters": [
         {"field": "urn", "values": ["cli"], "condition": "CONTAIN"},
         {"field": "name", "values": ["postgres"], "condition": "CONTAIN"},
@@ -141,8 +141,8 @@ async fn ingestion_sources_are_listed_with_their_runs() {
     )
     .await;
     let run = |id: &str, result: Value| {
-        json!({"id": id, "result": result,
-            "input": {"task": "CLI Ingestion", "source": {"ingestionSource": {"name": "[CLI] postgres"}}}})
+        json!({"id": id, "result": result, "source": {"name": "[CLI] postgres"},
+            "input": {"task": "CLI Ingestion", "source": {"ingestionSource": source}}})
     };
     assert_eq!(
         found,

@@ -38,6 +38,7 @@ mod history;
 mod incidents;
 mod independent_items;
 mod ingestion_secrets;
+mod ingestion_sources;
 mod labels;
 mod lifecycle;
 mod limits;

@@ -239,6 +239,7 @@ fn reads() -> Vec<(&'static str, String)> {
         ("listQueries", "queries"),
         ("listOwnershipTypes", "ownershipTypes"),
         ("listIngestionSources", "ingestionSources"),
+        ("listExecutionRequests", "executionRequests"),
         ("listActionRequests", "actionRequests"),
         ("listRoles", "roles"),
         ("listGroups", "groups"),
@@ -440,6 +441,12 @@ fn rows([secret, token, account]: &[String; 3]) -> Vec<Row> {
             "(input: {}) { ingestionSources { urn } }".to_owned(),
             ADMINISTRATORS,
             Without(SOURCE),
+        ),
+        (
+            "listExecutionRequests",
+            "(input: {}) { executionRequests { urn } }".to_owned(),
+            ADMINISTRATORS,
+            Without("urn:li:dataHubExecutionRequest:warehouse"),
         ),
         (
             "ingestionSource",

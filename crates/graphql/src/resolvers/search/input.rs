@@ -82,6 +82,7 @@ pub(super) struct SearchInput {
     view_urn: Option<String>,
     search_flags: Option<SearchFlags>,
     sort_input: Option<SortInput>,
+    sort: Option<SortCriterion>,
     pub(super) facets: Option<Vec<Option<String>>>,
     pub(super) path: Option<Vec<String>>,
     pub(super) limit: Option<i64>,
@@ -89,6 +90,7 @@ pub(super) struct SearchInput {
     pub(super) dataset_urn: Option<String>,
     pub(super) resource_urn: Option<String>,
     pub(super) view_type: Option<String>,
+    pub(super) system_sources: Option<bool>,
 }
 
 impl SearchInput {
@@ -197,7 +199,10 @@ impl SearchInput {
 
     pub(super) fn sort(&mut self) -> Vec<Sort> {
         let input = self.sort_input.take().unwrap_or_default();
-        let one = input.sort_criterion.into_iter();
+        let one = input
+            .sort_criterion
+            .or_else(|| self.sort.take())
+            .into_iter();
         let all = input.sort_criteria.unwrap_or_else(|| one.collect());
         all.into_iter()
             .map(|criterion| Sort {

@@ -6,7 +6,7 @@
 use docent_catalog::Error;
 use docent_catalog::ingestion_secrets::{ENTITY, SecretInfo};
 use docent_catalog::privilege::{MANAGE_POLICIES, MANAGE_SECRETS};
-use docent_catalog::search::{Criterion, SearchPage, SearchResults, Sort, page};
+use docent_catalog::search::{Criterion, SearchPage, SearchRequest, SearchResults, Sort, page};
 use docent_model::Urn;
 use serde_json::{Value, json};
 
@@ -39,14 +39,6 @@ pub(in super::super) async fn ownership_types(
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
     list_by_name(context, &arguments, "ownershipType", "ownershipTypes").await
-}
-
-pub(in super::super) async fn ingestion_sources(
-    context: &Context,
-    arguments: Args<'_>,
-) -> Result<Value, Error> {
-    let entity_type = "dataHubIngestionSource";
-    list_by_name(context, &arguments, entity_type, "ingestionSources").await
 }
 
 pub(in super::super) async fn policies(
@@ -162,14 +154,14 @@ async fn list_by_name(
     list(context, &mut input, entity_type, Vec::new(), order, name).await
 }
 
-fn by_name() -> Sort {
+pub(super) fn by_name() -> Sort {
     Sort {
         field: "name".to_owned(),
         descending: false,
     }
 }
 
-async fn list(
+pub(super) async fn list(
     context: &Context,
     input: &mut SearchInput,
     entity_type: &str,
@@ -188,6 +180,19 @@ async fn search(
     conditions: Vec<Criterion>,
     order: Sort,
 ) -> Result<(SearchPage, SearchResults), Error> {
+    let request = request(context, input, entity_type, conditions, order).await?;
+    let found = context.catalog.search(&request).await?;
+    Ok((request.page, found))
+}
+
+/// The request for a page of the entities of one type.
+pub(super) async fn request(
+    context: &Context,
+    input: &mut SearchInput,
+    entity_type: &str,
+    conditions: Vec<Criterion>,
+    order: Sort,
+) -> Result<SearchRequest, Error> {
     let mut request = input.request(context, &[]).await?;
     request.types = vec![entity_type.to_owned()];
     request.explain_matches = false;
@@ -201,8 +206,7 @@ async fn search(
     for condition in conditions {
         request.filter = request.filter.and(condition);
     }
-    let found = context.catalog.search(&request).await?;
-    Ok((request.page, found))
+    Ok(request)
 }
 
 /// A page of URNs. `count` is the requested page size, not the number of results.

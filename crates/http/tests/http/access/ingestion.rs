@@ -1,12 +1,72 @@
-//! Rows about secrets of ingestion.
+//! Rows about ingestion sources and secrets.
+
+use serde_json::{Value, json};
 
 use super::{ADMINISTRATORS, Row};
 
 const SECRET: &str = "urn:li:dataHubSecret:warehouse";
+const SOURCE: &str = "urn:li:dataHubIngestionSource:warehouse";
+const REQUEST: &str = "urn:li:dataHubExecutionRequest:warehouse";
+
+/// What the rows name.
+pub(super) fn entities() -> Vec<(&'static str, &'static str, Value)> {
+    vec![
+        (
+            SOURCE,
+            "dataHubIngestionSourceInfo",
+            json!({"name": "s", "type": "hive", "config": {"recipe": "{}", "executorId": "default"}}),
+        ),
+        (
+            REQUEST,
+            "dataHubExecutionRequestInput",
+            json!({"task": "RUN_INGEST", "args": {}, "executorId": "default", "requestedAt": 0,
+                "source": {"type": "MANUAL_INGESTION_SOURCE", "ingestionSource": SOURCE}}),
+        ),
+    ]
+}
 
 pub(super) fn rows() -> Vec<Row> {
     let input = |members: String| format!("(input: {{ {members} }})");
+    let source =
+        r#"input: { name: "s", type: "hive", config: { recipe: "{}", executorId: "default" } }"#;
     vec![
+        (
+            "createIngestionSource",
+            format!("({source})"),
+            ADMINISTRATORS,
+        ),
+        (
+            "updateIngestionSource",
+            format!(r#"(urn: "{SOURCE}", {source})"#),
+            ADMINISTRATORS,
+        ),
+        (
+            "createIngestionExecutionRequest",
+            input(format!(r#"ingestionSourceUrn: "{SOURCE}""#)),
+            ADMINISTRATORS,
+        ),
+        (
+            "cancelIngestionExecutionRequest",
+            input(format!(
+                r#"ingestionSourceUrn: "{SOURCE}", executionRequestUrn: "{REQUEST}""#
+            )),
+            ADMINISTRATORS,
+        ),
+        (
+            "createTestConnectionRequest",
+            input(r#"recipe: "{}""#.to_owned()),
+            ADMINISTRATORS,
+        ),
+        (
+            "rollbackIngestion",
+            input(r#"runId: "none""#.to_owned()),
+            ADMINISTRATORS,
+        ),
+        (
+            "deleteIngestionSource",
+            format!(r#"(urn: "{SOURCE}")"#),
+            ADMINISTRATORS,
+        ),
         (
             "createSecret",
             input(r#"name: "new", value: "x""#.to_owned()),

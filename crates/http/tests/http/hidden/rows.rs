@@ -109,6 +109,7 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         more("listOwnershipTypes", "listOwnershipTypes(input: {}) { total }".to_owned()),
         more("listIngestionSources", "listIngestionSources(input: {}) { total }".to_owned()),
         more("listPolicies", "listPolicies(input: {}) { total }".to_owned()),
+        more("listExecutionRequests", "listExecutionRequests(input: {}) { total }".to_owned()),
         more("listSecrets", "listSecrets(input: {}) { total }".to_owned()),
         more("getSecretValues", r#"getSecretValues(input: { secrets: ["hush"] }) { name value }"#.to_owned()),
         more("listActionRequests", format!("listActionRequests(input: {{}}) {requests}")),
