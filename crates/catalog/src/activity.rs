@@ -105,7 +105,7 @@ impl Catalog {
 
     /// The last log position before a time, at most `newest`; 0 if there is none. The log is
     /// ordered by time, so this is a binary search.
-    async fn position_before(
+    pub(crate) async fn position_before(
         &self,
         time_ms: EpochMillis,
         newest: LogPosition,

@@ -302,8 +302,7 @@ impl Catalog {
         caller: &Caller,
         requests: &[Urn],
     ) -> Result<Vec<Value>, Error> {
-        let manages = self.is_allowed(caller, &[MANAGE_INGESTION], None).await?;
-        let is_executor = manages && self.is_allowed(caller, &[MANAGE_SECRETS], None).await?;
+        let is_executor = self.is_executor(caller).await?;
         let key = |urn: &Urn| AspectKey::new(urn, AspectName::EXECUTION_REQUEST_INPUT);
         let keys: Vec<AspectKey> = requests.iter().map(key).collect();
         let read = ReadRequest::rows(&keys);
@@ -316,6 +315,12 @@ impl Catalog {
             .iter()
             .map(|row| aspect_value(row).unwrap_or_default())
             .collect())
+    }
+
+    /// Whether the caller may read recipes: one who manages ingestion and may read secrets.
+    pub(crate) async fn is_executor(&self, caller: &Caller) -> Result<bool, Error> {
+        let manages = self.is_allowed(caller, &[MANAGE_INGESTION], None).await?;
+        Ok(manages && self.is_allowed(caller, &[MANAGE_SECRETS], None).await?)
     }
 
     /// The stored aspect of a source, with its recipe.

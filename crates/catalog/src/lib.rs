@@ -1,7 +1,7 @@
 //! The use cases of Docent, independent of the API that calls them.
 //!
 //! Reads come from the store ([`read`]), follow lineage ([`lineage`]) or history ([`timeline`],
-//! [`history`], [`activity`]); searches use the index ([`search`]). Every change becomes a list of
+//! [`history`], [`activity`], [`events`]); searches use the index ([`search`]). Every change becomes a list of
 //! [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the
 //! input of one use case into proposals: [`action_requests`], [`applications`], [`contracts`],
 //! [`credentials`], [`descriptions`], [`datasets`], [`domains`], [`external_users`], [`glossary`],
@@ -36,6 +36,7 @@ pub mod descriptions;
 pub mod documents;
 pub mod domains;
 mod error;
+pub mod events;
 mod external_record;
 pub mod external_users;
 pub mod glossary;
@@ -105,8 +106,8 @@ pub use conditions::Conditions;
 pub use docent_model::aspects::SYSTEM_ACTOR;
 pub use docent_store::{
     AspectKey, AspectRow, AuditEvent, AuditItem, AuditKey, AuditOutcome, AuditRecord,
-    EntityAspects, ListPage, LogicalVersion, PointRange, ReadReply, ReadRequest, RelatedEntity,
-    RowVersion, StoredAspect,
+    EntityAspects, ListPage, LogPosition, LogicalVersion, PointRange, ReadReply, ReadRequest,
+    RelatedEntity, RowVersion, StoredAspect,
 };
 pub use error::{ConflictReason, Error, ErrorKind, ErrorSubject, Warning};
 pub use ids::{Ids, RandomIds};

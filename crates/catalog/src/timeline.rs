@@ -9,6 +9,7 @@
 mod columns;
 mod rules;
 mod schemas;
+mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -22,6 +23,7 @@ use crate::{Catalog, Error, ReadRequest, long_work};
 use rules::{RULES, Rule};
 
 pub use schemas::{ColumnChange, SchemaBlame, SchemaVersion};
+pub(crate) use values::compare_values;
 
 /// How many versions of an asset are merged into one timeline.
 const MAX_MERGED_VERSIONS: usize = 50;

@@ -245,6 +245,7 @@ fn routes(state: &AppState) -> Router<AppState> {
             "/openapi/v1/events/audit/search",
             post(openapi::audit::search),
         )
+        .route("/openapi/v1/events/poll", get(openapi::events::poll))
         .route("/openapi/v1/trace/write/{trace}", post(trace::write_status))
         .route("/openapi/v1/tracking/track", post(openapi::tracking::track))
         .route(
@@ -258,6 +259,19 @@ fn routes(state: &AppState) -> Router<AppState> {
         .route(
             "/openapi/v2/entity/batch/{type}",
             post(openapi::batch::read),
+        )
+        .route(
+            "/openapi/v2/entity/{type}",
+            get(openapi::v2::list).merge(trace::traced(state, post(openapi::v2::post))),
+        )
+        .route(
+            "/openapi/v2/entity/{type}/{*urn}",
+            get(openapi::v2::read_one).merge(trace::traced(
+                state,
+                post(openapi::v2::post_one)
+                    .patch(openapi::v2::patch_one)
+                    .delete(openapi::v2::delete),
+            )),
         )
         .route("/openapi/v3/entity/scroll", post(openapi::entities::scroll))
         .route(

@@ -3,6 +3,8 @@
 //! - [`entities`], [`relationships`], [`lineage`]: scroll through everything that matches
 //! - [`read`], [`mod@write`]: entities and aspects by URN; [`address`] parses their paths
 //! - [`models`]: the entity types
+//! - [`events`]: the change log, for programs that follow it
+//! - [`v2`]: the format before version 3
 //! - [`document`]: the OpenAPI document and the page that shows it
 //!
 //! To add an endpoint, write a handler in the module of its resource, register it in
@@ -14,12 +16,14 @@ pub(crate) mod batch;
 pub(crate) mod document;
 mod edges;
 pub(crate) mod entities;
+pub(crate) mod events;
 pub(crate) mod lineage;
 pub(crate) mod models;
 pub(crate) mod read;
 pub(crate) mod relationships;
 pub(crate) mod timeline;
 pub(crate) mod tracking;
+pub(crate) mod v2;
 pub(crate) mod write;
 
 use docent_catalog::{Error, ErrorKind};

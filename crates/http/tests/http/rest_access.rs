@@ -157,6 +157,30 @@ pub(crate) fn rows() -> Vec<Row> {
         ),
         (
             "POST",
+            "/openapi/v2/entity/{type}",
+            "/dataset?async=false".to_owned(),
+            json!([{"urn": DATASET, "aspects": {"status": {"value": status}}}]),
+            DATASET_EDITORS,
+            Yes,
+        ),
+        (
+            "POST",
+            "/openapi/v2/entity/{type}/{*urn}",
+            format!("/dataset{}?createIfNotExists=false", one("status")),
+            status.clone(),
+            DATASET_EDITORS,
+            Yes,
+        ),
+        (
+            "PATCH",
+            "/openapi/v2/entity/{type}/{*urn}",
+            format!("/dataset{}", one("status")),
+            json!({"patch": patch}),
+            DATASET_EDITORS,
+            Yes,
+        ),
+        (
+            "POST",
             "/operations",
             action("restoreIndices"),
             json!({}),
@@ -179,6 +203,14 @@ pub(crate) fn rows() -> Vec<Row> {
             json!({"urn": TAG, "dryRun": false}),
             EDITORS,
             No,
+        ),
+        (
+            "DELETE",
+            "/openapi/v2/entity/{type}/{*urn}",
+            format!("/dataset{}", one("status")),
+            Value::Null,
+            DATASET_EDITORS,
+            Yes,
         ),
         (
             "DELETE",
@@ -331,6 +363,11 @@ fn reads() -> Vec<Read> {
             &format!("/{dataset}?categories=DOCUMENTATION"),
         ),
         get("/openapi/v3/entity/{type}", "/dataset?query=*&count=10"),
+        get("/openapi/v2/entity/{type}", "/dataset?query=*&count=10"),
+        get(
+            "/openapi/v2/entity/{type}/{*urn}",
+            &format!("/dataset/{dataset}"),
+        ),
         get(
             "/openapi/v3/entity/{type}/{*urn}",
             &format!("/dataset/{dataset}"),
@@ -422,6 +459,13 @@ fn reads() -> Vec<Read> {
         "/openapi/v1/events/audit/search",
         String::new(),
         json!({}),
+        ADMINISTRATORS,
+    ));
+    reads.push((
+        "GET",
+        "/openapi/v1/events/poll",
+        "?topic=PlatformEvent_v1&pollTimeoutSeconds=0".to_owned(),
+        Value::Null,
         ADMINISTRATORS,
     ));
     reads

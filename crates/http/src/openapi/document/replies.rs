@@ -58,10 +58,16 @@ pub(super) fn of(operation: &Operation, entity: Option<&EntitySpec>) -> Option<R
         (_, "/openapi/v3/relationship/scroll") => reference("Edges"),
         (_, "/openapi/v3/lineage/scroll") => reference("LineageEdges"),
         (_, "/openapi/v1/events/audit/search") => reference("AuditPage"),
+        (_, "/openapi/v1/events/poll") => reference("EventPage"),
         (_, "/openapi/v1/trace/write/{trace}") => reference("WriteStatus"),
         (_, "/openapi/v1/tracking/track") => json!({"type": "object"}),
         (_, "/openapi/v2/timeline/v1/{urn}") => list(&reference("Transaction")),
         (_, "/openapi/v1/registry/models/entity/specifications") => reference("EntityTypes"),
+        ("get", "/openapi/v2/entity/{type}/{urn}/{aspect}") => reference("Aspect"),
+        ("get", "/openapi/v2/entity/{type}/{urn}")
+        | (_, "/openapi/v2/entity/{type}/{urn}/{aspect}") => reference("EntityV2"),
+        ("get", "/openapi/v2/entity/{type}") => reference("EntityPageV2"),
+        (_, "/openapi/v2/entity/{type}") => list(&reference("EntityV2")),
         (_, "/openapi/v2/entity/batch/{type}") => reference("EntityBatch"),
         (_, "/openapi/relationships/v1") => reference("RelatedEntities"),
         (_, "/relationships") => reference("Relationships"),
@@ -162,6 +168,22 @@ pub(super) fn schemas() -> Value {
         ),
         "Edges": plain_edges,
         "LineageEdges": lineage_edges,
+        "EntityV2": record(&["urn", "aspects"], &json!({"urn": urn, "aspects": any})),
+        "EntityPageV2": record(
+            &["results"],
+            &json!({"results": list(&reference("EntityV2")), "scrollId": text}),
+        ),
+        "EventPage": record(
+            &["offsetId", "count", "events"],
+            &json!({
+                "offsetId": text,
+                "count": number,
+                "events": list(&record(
+                    &["contentType", "value"],
+                    &json!({"contentType": text, "value": text}),
+                )),
+            }),
+        ),
         "AuditPage": record(
             &["count", "total", "usageEvents"],
             &json!({

@@ -240,6 +240,12 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
             json!({}),
         ),
         (
+            "GET",
+            "/openapi/v1/events/poll",
+            query("?topic=PlatformEvent_v1&pollTimeoutSeconds=0&lookbackWindowDays=1"),
+            Value::Null,
+        ),
+        (
             "POST",
             "/openapi/v1/trace/write/",
             query("0123456789abcdef0123456789abcdef"),
@@ -256,6 +262,18 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
             "/openapi/v3/entity/scroll",
             query("?query=*&count=100"),
             json!({"entities": ["dataset", "domain", "container", "assertion"]}),
+        ),
+        (
+            "GET",
+            "/openapi/v2/entity/",
+            query("dataset?query=*&count=100&aspects=datasetKey"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/v2/entity/",
+            format!("dataset/{table}"),
+            Value::Null,
         ),
         (
             "GET",

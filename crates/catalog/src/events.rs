@@ -1,0 +1,240 @@
+//! Events for programs that follow what changes: the change log in the form of DataHub's topics.
+//!
+//! A reader keeps its own position, so nothing is stored about it. What the caller may not see is
+//! left out, and so are secrets; [`change_event`] says what a change means to users.
+
+mod change_event;
+
+use docent_model::{EpochMillis, LogicalVersion, Registry};
+use docent_store::{LogEntry, LogEntryKind, LogPosition, RowVersion, StoredAspect, version};
+use serde_json::{Value, json};
+
+use crate::privilege::{
+    GET_METADATA_CHANGE_LOG_EVENTS, GET_PLATFORM_EVENTS, GET_TOPIC_EVENTS, Privilege,
+};
+use crate::{AspectKey, Caller, Catalog, Error};
+use change_event::AspectDifference;
+
+/// The most entries of the log that one page examines.
+const MAX_EXAMINED: usize = 5_000;
+/// A page with more text ends.
+const MAX_BYTES: usize = 8 * 1024 * 1024;
+const DAY_MS: EpochMillis = 24 * 60 * 60 * 1000;
+
+/// What a reader follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Topic {
+    /// Changes as users see them.
+    PlatformEvents,
+    /// Changes of aspects.
+    ChangeLog,
+}
+
+impl Topic {
+    /// The topic with DataHub's name.
+    pub fn parse(name: &str) -> Result<Self, Error> {
+        match name {
+            "PlatformEvent_v1" => Ok(Self::PlatformEvents),
+            "MetadataChangeLog_Versioned_v1" => Ok(Self::ChangeLog),
+            "MetadataChangeLog_Timeseries_v1" => Err(Error::invalid(
+                "time series are not part of the change log, so they have no topic: read them from /openapi/v2/timeseries",
+            )),
+            other => Err(Error::invalid(format!(
+                "there is no topic '{other}': use PlatformEvent_v1 or MetadataChangeLog_Versioned_v1"
+            ))),
+        }
+    }
+
+    fn readers(self) -> [Privilege; 2] {
+        match self {
+            Self::PlatformEvents => [GET_TOPIC_EVENTS, GET_PLATFORM_EVENTS],
+            Self::ChangeLog => [GET_TOPIC_EVENTS, GET_METADATA_CHANGE_LOG_EVENTS],
+        }
+    }
+}
+
+/// A page of events.
+#[derive(Debug)]
+pub struct EventPage {
+    pub events: Vec<Value>,
+    /// Where the next page begins.
+    pub next: LogPosition,
+}
+
+impl Catalog {
+    /// Fails unless the caller may read the events of a topic.
+    pub async fn authorize_events(&self, caller: &Caller, topic: Topic) -> Result<(), Error> {
+        self.check_sees_everything("reading events").await?;
+        self.authorize(caller, &topic.readers(), None).await
+    }
+
+    /// Where a new reader begins: at the end, or so many days ago.
+    pub async fn first_event(&self, days_ago: Option<i64>) -> Result<LogPosition, Error> {
+        let newest = self.store().log_newest().await?;
+        let newest = newest.map_or(LogPosition::START, |entry| entry.position);
+        match days_ago.filter(|days| *days > 0) {
+            Some(days) => {
+                let since = self.now_ms().saturating_sub(days.saturating_mul(DAY_MS));
+                self.position_before(since, newest).await
+            }
+            None => Ok(newest),
+        }
+    }
+
+    /// At most `limit` events behind a position, unless one change has more. A page without events
+    /// whose `next` is further on is not the end.
+    pub async fn events_after(
+        &self,
+        caller: &Caller,
+        topic: Topic,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<EventPage, Error> {
+        let shows_recipes = self.is_executor(caller).await?;
+        let entries = self.store().log_read(after, MAX_EXAMINED).await?;
+        let hidden = self
+            .hidden_among(entries.iter().map(|entry| &entry.key.urn))
+            .await?;
+        let mut page = EventPage {
+            events: Vec::new(),
+            next: after,
+        };
+        let mut bytes = 0;
+        for entry in entries {
+            if page.events.len() >= limit || bytes >= MAX_BYTES {
+                break;
+            }
+            page.next = entry.position;
+            let key = &entry.key;
+            let is_shown = Registry::get().entity(key.urn.entity_type()).is_some()
+                && !Self::is_secret(key.aspect)
+                && !hidden.contains(&key.urn);
+            if !is_shown || limit == 0 {
+                continue;
+            }
+            let (before, after) = self.rows_of(&entry, shows_recipes).await?;
+            let text =
+                |row: &Option<StoredAspect>| row.as_ref().map_or(0, |row| row.metadata.len());
+            bytes += text(&before) + text(&after);
+            match topic {
+                Topic::ChangeLog => page.events.push(change_log_event(&entry, before, after)),
+                Topic::PlatformEvents => {
+                    let events = platform_events(&entry, before.as_ref(), after.as_ref());
+                    page.events.extend(events);
+                }
+            }
+        }
+        Ok(page)
+    }
+
+    /// The versions before and after a change, as far as they are retained.
+    async fn rows_of(
+        &self,
+        entry: &LogEntry,
+        shows_recipes: bool,
+    ) -> Result<(Option<StoredAspect>, Option<StoredAspect>), Error> {
+        let Some(version) = entry.logical_version else {
+            return Ok((None, None));
+        };
+        let after = self
+            .row_of(&entry.key, version.get(), shows_recipes)
+            .await?;
+        if version <= LogicalVersion::FIRST {
+            return Ok((None, after));
+        }
+        let before = self
+            .row_of(&entry.key, version.get() - 1, shows_recipes)
+            .await?;
+        Ok((before, after))
+    }
+
+    async fn row_of(
+        &self,
+        key: &AspectKey,
+        number: i64,
+        shows_recipes: bool,
+    ) -> Result<Option<StoredAspect>, Error> {
+        let number = RowVersion::new(number);
+        let is_recipe = key.aspect == docent_model::AspectName::EXECUTION_REQUEST_INPUT;
+        if is_recipe && shows_recipes {
+            return Ok(self.store().aspect_read_version(key, number).await?);
+        }
+        self.read_version(key, number).await
+    }
+}
+
+/// A change in the form of DataHub's `MetadataChangeLog`.
+fn change_log_event(
+    entry: &LogEntry,
+    before: Option<StoredAspect>,
+    after: Option<StoredAspect>,
+) -> Value {
+    let change = match entry.kind {
+        LogEntryKind::Put => "UPSERT",
+        LogEntryKind::Delete => "DELETE",
+    };
+    let mut event = json!({
+        "entityType": entry.key.urn.entity_type(),
+        "entityUrn": entry.key.urn,
+        "changeType": change,
+        "aspectName": entry.key.aspect.as_str(),
+        "created": {"time": entry.time_ms, "actor": entry.actor},
+    });
+    for (row, aspect, metadata) in [
+        (after, "aspect", "systemMetadata"),
+        (before, "previousAspectValue", "previousSystemMetadata"),
+    ] {
+        if let Some(row) = row {
+            event[metadata] = json!(version::system_metadata_of(&row));
+            event[aspect] = json!({"contentType": "application/json", "value": row.metadata});
+        }
+    }
+    event
+}
+
+/// The entity change events of a change, in the form of DataHub's `PlatformEvent`.
+fn platform_events(
+    entry: &LogEntry,
+    before: Option<&StoredAspect>,
+    after: Option<&StoredAspect>,
+) -> Vec<Value> {
+    let value = |row: Option<&StoredAspect>| {
+        let parsed = row.map(|row| serde_json::from_str(&row.metadata).unwrap_or_default());
+        parsed.unwrap_or(Value::Null)
+    };
+    let is_deletion = entry.kind == LogEntryKind::Delete;
+    let is_key = Registry::get().is_key_aspect(&entry.key.urn, entry.key.aspect);
+    // The values of what is deleted meanwhile are unknown. That of a key does not matter.
+    let before = if is_deletion {
+        json!({})
+    } else {
+        value(before)
+    };
+    let after = match (is_deletion, is_key) {
+        (true, _) => Value::Null,
+        (false, true) => json!({}),
+        (false, false) => value(after),
+    };
+    let is_unknown = !is_deletion && after.is_null();
+    let is_continued = entry.logical_version > Some(LogicalVersion::FIRST);
+    // Without the version before, it is unknown what changed.
+    if is_unknown || (!is_deletion && is_continued && before.is_null()) {
+        return Vec::new();
+    }
+    let events = change_event::change_events(&AspectDifference {
+        urn: &entry.key.urn,
+        aspect: entry.key.aspect,
+        before: &before,
+        after: &after,
+        actor: &entry.actor,
+        time_ms: entry.time_ms,
+    });
+    let wrap = |event: Value| {
+        json!({
+            "header": {"timestampMillis": entry.time_ms},
+            "name": "entityChangeEvent",
+            "payload": {"contentType": "application/json", "value": event.to_string()},
+        })
+    };
+    events.into_iter().map(wrap).collect()
+}
