@@ -252,7 +252,10 @@ impl Compiler<'_> {
         must_exist: bool,
         size: &Arc<PlanSize>,
     ) -> ObjectPlan {
-        let mut collected = self.collect(ty, sets);
+        let mut collected = Vec::new();
+        if size.check().is_ok() {
+            collected = self.collect(ty, sets);
+        }
         if !size.add(collected.len()) {
             collected.clear();
         }
