@@ -35,6 +35,9 @@ EXCLUDED_FIELDS = {
 # The reference has no search index, no lineage graph and no time series.
 EXCLUDED_TYPES = {
     "AssertionRunEventsResult",
+    "ChartStatsSummary",
+    "DashboardStatsSummary",
+    "DashboardUsageQueryResult",
     "DataFlowDataJobsRelationships",
     "DataHubViewDefinition",
     "DataProcessInstanceResult",

@@ -108,8 +108,7 @@ fn update_proposals(urn: &Urn, update: DatasetUpdate) -> Result<Vec<Proposal>, E
         ));
     }
     if let Some(tags) = update.tags {
-        let tags = tag_list(&tags)?;
-        proposals.push(replace(urn, AspectName::GLOBAL_TAGS, move |_| tags.clone()));
+        proposals.push(tags_proposal(urn, &tags)?);
     }
     Ok(proposals)
 }
@@ -212,12 +211,18 @@ fn columns_proposal(urn: &Urn, updates: Vec<ColumnUpdate>) -> Result<Proposal, E
     }))
 }
 
-/// An owner without a type gets the type `NONE`.
-fn owners_proposal(urn: &Urn, mut owners: Vec<NewOwner>) -> Result<Proposal, Error> {
+/// Replaces all owners. One without a type gets the type `NONE`.
+pub(crate) fn owners_proposal(urn: &Urn, mut owners: Vec<NewOwner>) -> Result<Proposal, Error> {
     for owner in &mut owners {
         owner.kind.get_or_insert_with(|| "CUSTOM".to_owned());
     }
     owners::replace(urn, &owners, "SERVICE")
+}
+
+/// Replaces all tags.
+pub(crate) fn tags_proposal(urn: &Urn, tags: &[Urn]) -> Result<Proposal, Error> {
+    let tags = tag_list(tags)?;
+    Ok(replace(urn, AspectName::GLOBAL_TAGS, move |_| tags.clone()))
 }
 
 fn tag_list(tags: &[Urn]) -> Result<Value, Error> {

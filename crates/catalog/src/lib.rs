@@ -3,12 +3,13 @@
 //! Reads come from the store ([`read`]), follow lineage ([`lineage`]) or history ([`timeline`],
 //! [`history`], [`activity`], [`events`]); searches use the index ([`search`]). Every change becomes a list of
 //! [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the
-//! input of one use case into proposals: [`action_requests`], [`applications`], [`contracts`],
-//! [`credentials`], [`descriptions`], [`datasets`], [`domains`], [`external_users`], [`glossary`],
-//! [`groups`], [`incidents`], [`ingestion_secrets`], [`ingestion_sources`],
-//! [`invitations`], [`labels`], [`lifecycle`], [`links`], [`names`],
-//! [`owners`], [`ownership_types`], [`people`], [`policies`], [`products`], [`saved_queries`],
-//! [`service_accounts`], [`sessions`], [`structured_properties`], [`tokens`], [`vocabulary`].
+//! input of one use case into proposals: [`action_requests`], [`applications`], [`asset_updates`],
+//! [`contracts`], [`credentials`], [`descriptions`], [`datasets`], [`domains`], [`external_users`],
+//! [`glossary`], [`groups`], [`incidents`], [`ingestion_secrets`],
+//! [`ingestion_sources`], [`invitations`], [`labels`], [`lifecycle`], [`links`],
+//! [`names`], [`owners`], [`ownership_types`], [`pages`], [`people`], [`policies`], [`products`],
+//! [`profiles`], [`saved_queries`], [`service_accounts`], [`sessions`], [`structured_properties`],
+//! [`tokens`], [`user_settings`], [`vocabulary`].
 //!
 //! Every use case that writes takes the [`Caller`], [`access`] decides whether the caller may, and
 //! [`audit`] records it.
@@ -26,6 +27,7 @@ pub mod activity;
 pub mod applications;
 mod apply;
 pub mod assertions;
+pub mod asset_updates;
 pub mod audit;
 mod caller;
 mod conditions;
@@ -60,17 +62,20 @@ pub mod names;
 pub mod operations;
 pub mod owners;
 pub mod ownership_types;
+pub mod pages;
 pub mod people;
 pub mod policies;
 pub mod posts;
 pub mod privilege;
 pub mod products;
+pub mod profiles;
 mod proposal;
 pub mod quality;
 pub mod rate;
 pub mod read;
 mod redaction;
 pub mod references;
+pub mod report_usage;
 mod request_demands;
 pub mod runs;
 pub mod saved_queries;
@@ -88,6 +93,7 @@ pub mod times;
 pub mod timeseries;
 pub mod tokens;
 pub mod usage;
+pub mod user_settings;
 pub mod view;
 pub mod views;
 pub mod vocabulary;

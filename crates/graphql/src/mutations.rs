@@ -6,6 +6,7 @@
 
 mod accounts;
 mod assertions;
+mod assets;
 mod datasets;
 mod documents;
 mod domains;
@@ -17,6 +18,7 @@ mod labels;
 mod lifecycle;
 mod links;
 mod owners;
+mod pages;
 mod patches;
 mod policies;
 mod posts;
@@ -41,10 +43,12 @@ use crate::{Args, Context, Resolvers};
 
 pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
     let parts = [
+        assets::register,
         documents::register,
         glossary::register,
         incidents::register,
         ingestion::register,
+        pages::register,
         posts::register,
         products::register,
         quality::register,

@@ -15,6 +15,11 @@ const WITHOUT_NAME: [&str; 3] = ["server", "bearer token", "GraphQL"];
 
 static FIELDS: LazyLock<HashSet<String>> = LazyLock::new(root_fields);
 
+/// Whether the schema has this field of `Query` or `Mutation`.
+pub(crate) fn is_root_field(name: &str) -> bool {
+    FIELDS.contains(name)
+}
+
 /// Rejects a text that is the operation of no event: neither a field of the schema, nor in the form
 /// of a route or command.
 pub fn check_operation(text: &str) -> Result<(), Error> {

@@ -7,6 +7,7 @@
 mod accounts;
 mod assignments;
 mod audit;
+mod config;
 mod entities;
 mod glossary;
 mod hierarchy;
@@ -15,12 +16,14 @@ mod ingestion;
 mod lineage;
 mod metadata;
 mod ownership;
+mod pages;
 mod privileges;
 mod products;
 mod proposals;
 mod quality;
 mod queries;
 mod relationships;
+mod reports;
 mod search;
 mod secrets;
 mod timeline;
@@ -33,6 +36,7 @@ use crate::Resolvers;
 pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
     let parts = [
         glossary::register,
+        pages::register,
         products::register,
         register_lookups,
         search::register,
@@ -46,7 +50,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query("listActionRequests", proposals::list_action_requests)
         .query("getGrantedPrivileges", privileges::granted)
         .computed("criterionValues", privileges::criterion_values)
-        .query("appConfig", queries::app_config)
+        .query("appConfig", config::app_config)
         .query("globalViewsSettings", queries::global_views_settings)
         .query("me", queries::me)
         .query("listAccessTokens", queries::list_access_tokens)
@@ -86,6 +90,8 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .computed("windowMillis", timeseries::window_millis)
         .entity_field("usageStats", usage::usage_stats)
         .entity_field("statsSummary", usage::stats_summary)
+        .entity_field("dashboardUsage", reports::dashboard_usage)
+        .entity_field("reportSummary", reports::summary)
         .entity_field("operationsStats", usage::operations_stats)
         .entity_field("lineage", lineage::neighbors)
         .query("searchAcrossLineage", lineage::search_across_lineage)
@@ -118,6 +124,7 @@ fn register_lookups(resolvers: Resolvers) -> Resolvers {
         .query_by_urn("corpGroup")
         .query_by_urn("chart")
         .query_by_urn("dashboard")
+        .query_by_urn("notebook")
         .query_by_urn("dataFlow")
         .query_by_urn("dataJob")
         .query_by_urn("dataProduct")

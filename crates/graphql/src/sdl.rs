@@ -9,7 +9,9 @@ macro_rules! sources {
 /// The name and text of every file in `schema/`.
 pub const SDL: &[(&str, &str)] = sources![
     "accounts.graphql",
+    "app_config.graphql",
     "assertion_kinds.graphql",
+    "asset_updates.graphql",
     "audit.graphql",
     "common.graphql",
     "container.graphql",
@@ -31,6 +33,7 @@ pub const SDL: &[(&str, &str)] = sources![
     "metrics.graphql",
     "mutation.graphql",
     "ownership.graphql",
+    "page_inputs.graphql",
     "pages.graphql",
     "patches.graphql",
     "people.graphql",
@@ -42,6 +45,8 @@ pub const SDL: &[(&str, &str)] = sources![
     "proposals.graphql",
     "quality.graphql",
     "query.graphql",
+    "recommendations.graphql",
+    "report_statistics.graphql",
     "schema_metadata.graphql",
     "search.graphql",
     "secrets.graphql",

@@ -171,6 +171,7 @@ pub fn managers(entity_type: &str) -> &'static [Privilege] {
         // DataHub's default policies grant the first to nobody.
         "dataHubConnection" => &[p::MANAGE_CONNECTIONS, p::MANAGE_INGESTION],
         "dataHubView" => &[p::MANAGE_GLOBAL_VIEWS],
+        "dataHubPageModule" | "dataHubPageTemplate" => &[p::MANAGE_HOME_PAGE_TEMPLATES],
         "globalSettings" => &[p::MANAGE_GLOBAL_SETTINGS],
         "corpuser" => &[
             p::MANAGE_USERS_AND_GROUPS,

@@ -1,5 +1,5 @@
-//! Statistics of datasets, which need privileges of their own: profiles have samples of the data,
-//! and usage says who reads it. The default policies let everyone see them.
+//! Statistics of datasets, charts and dashboards, which need privileges of their own: profiles have
+//! samples of the data, and usage says who reads it. The default policies let everyone see them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,13 +18,12 @@ const PRIVILEGES: [Privilege; 3] = [
 ];
 
 fn privilege_for(key: &AspectKey) -> Option<Privilege> {
-    if key.urn.entity_type() != "dataset" {
-        return None;
-    }
-    match key.aspect.as_str() {
-        "datasetProfile" => Some(VIEW_DATASET_PROFILE),
-        "datasetUsageStatistics" => Some(VIEW_DATASET_USAGE),
-        "operation" => Some(VIEW_DATASET_OPERATIONS),
+    match (key.urn.entity_type(), key.aspect.as_str()) {
+        ("dataset", "datasetProfile") => Some(VIEW_DATASET_PROFILE),
+        ("dataset", "datasetUsageStatistics")
+        | ("chart", "chartUsageStatistics")
+        | ("dashboard", "dashboardUsageStatistics") => Some(VIEW_DATASET_USAGE),
+        ("dataset", "operation") => Some(VIEW_DATASET_OPERATIONS),
         _ => None,
     }
 }

@@ -240,6 +240,7 @@ async fn prepare_catalog(
         .add_built_in_ownership_types(&Caller::system())
         .await?;
     catalog.ensure_policies().await?;
+    catalog.ensure_home_page().await?;
     let reencrypted = catalog.reencrypt_secrets().await?;
     if reencrypted > 0 {
         tracing::info!("encrypted {reencrypted} secrets with the new key");

@@ -126,8 +126,9 @@ struct DeprecationInput {
     note: String,
 }
 
+/// `GlobalTagsUpdate`.
 #[derive(Deserialize)]
-struct TagsInput {
+pub(super) struct TagsInput {
     tags: Option<Vec<TagAssociationInput>>,
 }
 
@@ -183,7 +184,7 @@ impl DatasetUpdateInput {
     }
 }
 
-fn tag_urns(tags: Option<TagsInput>) -> Result<Option<Vec<Urn>>, Error> {
+pub(super) fn tag_urns(tags: Option<TagsInput>) -> Result<Option<Vec<Urn>>, Error> {
     convert_all(
         tags.map(|tags| tags.tags.unwrap_or_default()),
         |association| urn(&association.tag.urn),

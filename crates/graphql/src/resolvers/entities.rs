@@ -13,7 +13,12 @@ pub(super) fn browse_paths(entity: &EntityView<'_>) -> Value {
     let Some(row) = paths.and_then(|aspect| entity.aspect(aspect)) else {
         return Value::Null;
     };
-    let stored: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
+    split_paths(&row.metadata)
+}
+
+/// The paths of a `browsePaths` aspect, as `BrowsePath`.
+pub(super) fn split_paths(text: &str) -> Value {
+    let stored: Value = serde_json::from_str(text).unwrap_or_default();
     let paths: Vec<Value> = stored["paths"]
         .as_array()
         .into_iter()

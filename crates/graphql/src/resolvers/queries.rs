@@ -91,16 +91,6 @@ pub(super) async fn list_domains(context: &Context, arguments: Args<'_>) -> Resu
     Ok(json!({"start": start, "count": count, "total": page.total, "domains": page.items}))
 }
 
-/// The features that clients check for.
-pub(super) async fn app_config(_: &Context, _: Args<'_>) -> Result<Value, Error> {
-    Ok(json!({
-        "appVersion": env!("CARGO_PKG_VERSION"),
-        "telemetryConfig": {"enableThirdPartyLogging": false},
-        "semanticSearchConfig": {"enabled": false, "enabledEntities": []},
-        "featureFlags": {"metricsEnabled": Registry::get().entity("metric").is_some()},
-    }))
-}
-
 pub(super) async fn global_views_settings(context: &Context, _: Args<'_>) -> Result<Value, Error> {
     let settings = context.catalog.global_settings().await?;
     Ok(json!({"defaultView": settings["views"]["defaultView"]}))

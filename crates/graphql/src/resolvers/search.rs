@@ -4,8 +4,10 @@
 //! To add a search, add a function here or in the module of its noun that reads [`SearchInput`] and
 //! calls [`results`].
 
+mod analytics;
 pub(super) mod browse;
 pub(super) mod complete;
+mod counts;
 pub(super) mod documents;
 pub(super) mod ingestion;
 pub(super) mod input;
@@ -26,7 +28,7 @@ use crate::entity_types;
 use crate::{Args, Context, Resolvers};
 
 pub(super) fn register(resolvers: Resolvers) -> Resolvers {
-    resolvers
+    analytics::register(resolvers)
         .query("listQueries", lists::queries)
         .query("listOwnershipTypes", lists::ownership_types)
         .query("listIngestionSources", ingestion::sources)
@@ -39,6 +41,8 @@ pub(super) fn register(resolvers: Resolvers) -> Resolvers {
         .query("listGlobalViews", lists::global_views)
         .query("listGroups", lists::groups)
         .query("listUsers", lists::users)
+        .query("searchUsers", counts::search_users)
+        .query("getEntityCounts", counts::entity_counts)
         .query("search", search)
         .query("searchAcrossEntities", search_across_entities)
         .query("scrollAcrossEntities", scroll_across_entities)
@@ -48,6 +52,8 @@ pub(super) fn register(resolvers: Resolvers) -> Resolvers {
             "autoCompleteForMultiple",
             complete::auto_complete_for_multiple,
         )
+        .query("browse", browse::browse)
+        .query("browsePaths", browse::browse_paths)
         .query("browseV2", browse::browse_v2)
         .query("getQuickFilters", browse::get_quick_filters)
         .query("searchDocuments", documents::search_documents)
@@ -78,18 +84,24 @@ pub(super) async fn search_across_entities(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    search_where(context, &arguments, None).await
+    search_where(
+        context,
+        &arguments,
+        SearchInput::of(&arguments)?,
+        Vec::new(),
+    )
+    .await
 }
 
-/// Searches the entities that meet a condition besides those of the input.
+/// Searches the entities that meet conditions besides those of the input.
 async fn search_where(
     context: &Context,
     arguments: &Args<'_>,
-    condition: Option<Criterion>,
+    mut input: SearchInput,
+    conditions: Vec<Criterion>,
 ) -> Result<Value, Error> {
-    let mut input = SearchInput::of(arguments)?;
     let mut request = input.request(context, &[]).await?;
-    if let Some(condition) = condition {
+    for condition in conditions {
         request.filter = request.filter.and(condition);
     }
     request.page = page(input.start, input.count, DEFAULT_COUNT)?;

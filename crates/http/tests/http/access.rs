@@ -1,6 +1,7 @@
 //! Every mutation, called by every kind of caller. A mutation without a row fails the test.
 
 mod accounts;
+mod assets;
 mod collections;
 mod ingestion;
 mod quality;
@@ -13,6 +14,7 @@ use docent_catalog::tokens::{NewToken, TokenScope};
 use docent_model::Urn;
 use serde_json::{Value, json};
 
+use crate::access_to_others::SELF_SERVICE;
 use crate::support::{App, DATASET, role, token_of};
 
 pub(crate) use collections::{APPLICATION, NODE, PRODUCT};
@@ -59,6 +61,7 @@ type Row = (&'static str, String, &'static str);
 pub(crate) fn rows() -> Vec<Row> {
     [
         accounts::rows(),
+        assets::rows(),
         collections::rows(),
         ingestion::rows(),
         quality::rows(),
@@ -380,17 +383,6 @@ fn shared_rows() -> Vec<Row> {
     ]
 }
 
-/// Those about the caller's own account, and those about proposals, whose changes decide.
-/// [`crate::access_to_others`] has their rows.
-pub(crate) const SELF_SERVICE: [&str; 6] = [
-    "acceptProposals",
-    "acceptRole",
-    "createAccessToken",
-    "rejectProposals",
-    "signOutEverywhere",
-    "updateCorpUserViewsSettings",
-];
-
 /// Rows with an id that does not exist, because the ids of tokens and service accounts are random.
 /// Rows in [`crate::access_to_others`] are about those that do.
 pub(crate) const NAME_NOTHING: [&str; 3] = [
@@ -448,6 +440,7 @@ pub(crate) async fn app() -> App {
         ),
     ]
     .into_iter()
+    .chain(assets::entities())
     .chain(collections::entities())
     .chain(ingestion::entities())
     .chain(quality::entities())

@@ -7,7 +7,7 @@ use docent_catalog::Caller;
 use docent_catalog::service_accounts::NewServiceAccount;
 use serde_json::json;
 
-use crate::access::{CALLERS, NAME_NOTHING, SELF_SERVICE, app, tokens};
+use crate::access::{CALLERS, NAME_NOTHING, app, tokens};
 use crate::hidden::world::assign;
 use crate::support::{App, DATASET, USER, role, token_of};
 
@@ -17,6 +17,21 @@ const PETE: &str = "urn:li:corpuser:pete";
 const PAULA: &str = "urn:li:corpuser:paula";
 /// In no domain, and without an owner.
 const CONTAINER: &str = "urn:li:container:c";
+
+/// Those about the caller's own account, and those about proposals, whose changes decide.
+pub(crate) const SELF_SERVICE: [&str; 11] = [
+    "acceptProposals",
+    "acceptRole",
+    "batchUpdateStepStates",
+    "createAccessToken",
+    "rejectProposals",
+    "signOutEverywhere",
+    "updateCorpUserLocaleSettings",
+    "updateCorpUserProperties",
+    "updateCorpUserViewsSettings",
+    "updateUserHomePageSettings",
+    "updateUserSetting",
+];
 
 /// Everyone, but no token with a scope.
 const UNSCOPED: &str = "REASHOP";
@@ -64,6 +79,12 @@ fn rows() -> Vec<(&'static str, Named, &'static str)> {
         ),
         ("deleteServiceAccount", ServiceAccount, ADMINISTRATORS),
         ("updateCorpUserViewsSettings", Caller, UNSCOPED),
+        ("updateCorpUserLocaleSettings", Caller, UNSCOPED),
+        ("updateUserHomePageSettings", Caller, UNSCOPED),
+        ("updateUserSetting", Caller, UNSCOPED),
+        ("batchUpdateStepStates", Caller, UNSCOPED),
+        ("updateCorpUserProperties", Caller, UNSCOPED),
+        ("updateCorpUserProperties", User(OTTO), ADMINISTRATORS),
         ("acceptProposals", Proposal(PETE, DATASET), DATASET_EDITORS),
         ("acceptProposals", Proposal(PETE, CONTAINER), "EA"),
         ("acceptProposals", Proposal(PAULA, DATASET), DATASET_EDITORS),
@@ -157,7 +178,18 @@ impl World {
                     format!(r#"(input: {{ userUrn: "{user}", revokeTokens: {tokens} }})"#)
                 })
                 .to_vec(),
-            "updateCorpUserViewsSettings" => vec!["(input: {})".to_owned()],
+            "updateCorpUserViewsSettings"
+            | "updateCorpUserLocaleSettings"
+            | "updateUserHomePageSettings" => vec!["(input: {})".to_owned()],
+            "updateUserSetting" => {
+                vec!["(input: { name: SHOW_THEME_V2, value: true })".to_owned()]
+            }
+            "batchUpdateStepStates" => vec![format!(
+                r#"(input: {{ states: [{{ id: "{user}-tour", properties: [] }}] }}) {{ results {{ succeeded }} }}"#
+            )],
+            "updateCorpUserProperties" => ["title", "phone"]
+                .map(|member| format!(r#"(urn: "{user}", input: {{ {member}: "x" }}) {{ urn }}"#))
+                .to_vec(),
             "updateServiceAccountDefaultView" => vec![format!(r#"(input: {{ urn: "{user}" }})"#)],
             "deleteServiceAccount" if user == self.service_account => {
                 let new = new_service_account(&self.app).await;

@@ -1,16 +1,87 @@
 //! The browse tree and suggested filters.
 
-use docent_catalog::Error;
 use docent_catalog::search::browse::Group;
 use docent_catalog::search::{FacetValue, Facets, SearchPage, SearchRequest, page};
+use docent_catalog::{AspectKey, Catalog, Error, ReadRequest};
+use docent_model::{AspectName, Registry};
 use serde_json::{Value, json};
 
+use super::super::entities::split_paths;
 use super::input::SearchInput;
 use super::urn;
 use crate::entity_types;
 use crate::{Args, Context};
 
 const DEFAULT_COUNT: usize = 10;
+
+/// One level of the browse tree: its groups, and after them the entities at it.
+pub(super) async fn browse(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    let mut input = SearchInput::of(&arguments)?;
+    let request = input.request(context, &[]).await?;
+    let SearchPage::Offset { start, count } = page(input.start, input.count, DEFAULT_COUNT)? else {
+        return Ok(Value::Null);
+    };
+    let path = input.path.unwrap_or_default();
+    let below = context.catalog.browse(&path, &request).await?;
+    let groups = below.groups.iter().skip(start).take(count);
+    let groups: Vec<Value> = groups
+        .map(|group| json!({"name": group.name, "count": group.entities}))
+        .collect();
+    let mut total = below.groups.len();
+    let mut entities = Vec::new();
+    // What is at the root has no path.
+    if !path.is_empty() {
+        let at_path = SearchRequest {
+            filter: Catalog::at_path(request.filter.clone(), &path)?,
+            page: SearchPage::Offset {
+                start: start.saturating_sub(total),
+                count: count.saturating_sub(groups.len()),
+            },
+            explain_matches: false,
+            ..request
+        };
+        let found = context.catalog.search(&at_path).await?;
+        total += found.total;
+        entities.extend(found.hits.into_iter().map(|hit| hit.urn));
+    }
+    Ok(json!({
+        "entities": entities,
+        "groups": groups,
+        "start": start,
+        "count": count,
+        "total": total,
+        "metadata": {"path": path, "totalNumEntities": below.entities},
+    }))
+}
+
+/// Where an entity is in the browse tree.
+pub(super) async fn browse_paths(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    #[derive(serde::Deserialize)]
+    struct Input {
+        urn: String,
+    }
+    let input: Input = arguments.input()?;
+    let registry = Registry::get();
+    let entity = registry.parse_urn(&input.urn)?;
+    let older = registry.aspect("browsePaths");
+    let aspects = [older, Some(AspectName::BROWSE_PATHS_V2)];
+    let keys = aspects.iter().flatten();
+    let keys: Vec<AspectKey> = keys
+        .map(|aspect| AspectKey::new(&entity, *aspect))
+        .collect();
+    let rows = context.catalog.read(ReadRequest::rows(&keys)).await?.rows;
+    let mut paths = Vec::new();
+    for row in rows.into_iter().flatten() {
+        if row.metadata.contains("\"paths\"") {
+            return Ok(split_paths(&row.metadata));
+        }
+        let stored: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
+        let steps = stored["path"].as_array().into_iter().flatten();
+        let steps: Vec<&Value> = steps.map(|step| &step["id"]).collect();
+        paths.push(json!({"path": steps}));
+    }
+    Ok(json!(paths))
+}
 
 pub(in super::super) async fn browse_v2(
     context: &Context,

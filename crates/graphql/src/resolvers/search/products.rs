@@ -99,5 +99,6 @@ pub(in super::super) async fn list_application_assets(
     let application = arguments.urn("urn")?;
     application.expect_type("application")?;
     let member = Criterion::equal("applications", application.as_str());
-    search_where(context, &arguments, Some(member)).await
+    let input = SearchInput::of(&arguments)?;
+    search_where(context, &arguments, input, vec![member]).await
 }

@@ -1,4 +1,4 @@
-//! Rows about documents, announcements and views.
+//! Rows about documents, announcements, views and pages.
 
 use serde_json::{Value, json};
 
@@ -7,6 +7,8 @@ use super::{ADMINISTRATORS, EDITORS, PROPOSERS, Row};
 const DOCUMENT: &str = "urn:li:document:guide";
 const POST: &str = "urn:li:post:news";
 const VIEW: &str = "urn:li:dataHubView:tables";
+const MODULE: &str = "urn:li:dataHubPageModule:text";
+const TEMPLATE: &str = "urn:li:dataHubPageTemplate:home";
 
 /// What the rows name.
 pub(super) fn entities() -> Vec<(&'static str, &'static str, Value)> {
@@ -23,6 +25,18 @@ pub(super) fn entities() -> Vec<(&'static str, &'static str, Value)> {
             "postInfo",
             json!({"type": "HOME_PAGE_ANNOUNCEMENT", "created": 1, "lastModified": 1,
                 "content": {"type": "TEXT", "title": "News"}}),
+        ),
+        (
+            MODULE,
+            "dataHubPageModuleProperties",
+            json!({"name": "Text", "type": "RICH_TEXT", "visibility": {"scope": "GLOBAL"},
+                "params": {"richTextParams": {"content": ""}}, "created": stamp, "lastModified": stamp}),
+        ),
+        (
+            TEMPLATE,
+            "dataHubPageTemplateProperties",
+            json!({"rows": [], "surface": {"surfaceType": "HOME_PAGE"}, "visibility": {"scope": "GLOBAL"},
+                "created": stamp, "lastModified": stamp}),
         ),
         (
             VIEW,
@@ -73,6 +87,31 @@ pub(super) fn rows() -> Vec<Row> {
             "moveDocument",
             input(format!(r#"urn: "{DOCUMENT}""#)),
             PROPOSERS,
+        ),
+        (
+            "upsertPageModule",
+            input(format!(
+                r#"urn: "{MODULE}", name: "Text", type: RICH_TEXT, scope: GLOBAL,
+                    params: {{ richTextParams: {{ content: "" }} }}"#
+            )) + " { urn }",
+            ADMINISTRATORS,
+        ),
+        (
+            "upsertPageTemplate",
+            input(format!(
+                r#"urn: "{TEMPLATE}", rows: [{{ modules: [] }}], scope: GLOBAL, surfaceType: HOME_PAGE"#
+            )) + " { urn }",
+            ADMINISTRATORS,
+        ),
+        (
+            "deletePageModule",
+            input(format!(r#"urn: "{MODULE}""#)),
+            ADMINISTRATORS,
+        ),
+        (
+            "deletePageTemplate",
+            input(format!(r#"urn: "{TEMPLATE}""#)),
+            ADMINISTRATORS,
         ),
         ("createPost", input(announcement.to_owned()), EDITORS),
         (

@@ -39,6 +39,8 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
     let others = OTHER_TYPES.map(|(field, urn, ..)| (field, urn, ""));
     let edges = "relationships(input: { types: [], direction: INCOMING, start: 0, count: 100 }) {
         total relationships { type entity { urn } } }";
+    let charts = "{ title charts { ... on BarChart { title bars { name segments { value } } }
+        ... on TimeSeriesChart { lines { data { y } } } } }";
     let mut queries: Vec<(&'static str, String)> = by_urn
         .iter()
         .chain(&others)
@@ -134,7 +136,12 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         )),
         more("auditLog", format!(r#"auditLog(input: {{ entity: "{TABLE}" }}) {{ events {{ id }} }}"#)),
         more("appConfig", "appConfig { appVersion }".to_owned()),
+        more("searchUsers", r#"searchUsers(input: { query: "*" }) { total searchResults { entity { urn } } }"#.to_owned()),
+        more("getEntityCounts", "getEntityCounts { counts { entityType count } }".to_owned()),
+        more("getEntityCounts", "getEntityCounts(input: { types: [DATASET, CHART, NOTEBOOK] }) { counts { entityType count } }".to_owned()),
         more("globalViewsSettings", "globalViewsSettings { defaultView }".to_owned()),
+        more("globalHomePageSettings", "globalHomePageSettings { defaultTemplate { urn } }".to_owned()),
+        more("batchGetStepStates", r#"batchGetStepStates(input: { ids: ["tour"] }) { results { id } }"#.to_owned()),
         more("me", "me { corpUser { urn } platformPrivileges { managePolicies } }".to_owned()),
         more("listAccessTokens", "listAccessTokens(input: { start: 0, count: 10 }) { total }".to_owned()),
         more("getAccessTokenMetadata", r#"getAccessTokenMetadata(token: "x") { ownerUrn }"#.to_owned()),
@@ -153,6 +160,17 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         )),
         more("browseV2", "browseV2(input: { path: [], start: 0, count: 10, query: \"*\" }) { total groups { name count entity { urn } } }".to_owned()),
         more("browseV2", r#"browseV2(input: { path: ["hush"], start: 0, count: 10, query: "*" }) { total groups { name } }"#.to_owned()),
+        more("browse", "browse(input: { type: DATASET, path: [] }) { total groups { name count } entities { urn } }".to_owned()),
+        more("browse", r#"browse(input: { type: DATASET, path: ["hush"] }) { total groups { name count } entities { urn } }"#.to_owned()),
+        more("browsePaths", format!(r#"browsePaths(input: {{ type: DATASET, urn: "{TABLE}" }}) {{ path }}"#)),
+        more("listRecommendations", r#"listRecommendations(input: { userUrn: "urn:li:corpuser:vera" }) { modules { moduleId
+            content { value entity { urn } params { contentParams { count } } } } }"#.to_owned()),
+        more("getAnalyticsCharts", format!("getAnalyticsCharts {charts}")),
+        more("getMetadataAnalyticsCharts", format!("getMetadataAnalyticsCharts(input: {{}}) {charts}")),
+        more("getHighlights", "getHighlights { value title body }".to_owned()),
+        more("latestProductUpdate", "latestProductUpdate { id }".to_owned()),
+        more("semanticSearch", r#"semanticSearch(input: { type: DATASET, query: "hush" }) { total }"#.to_owned()),
+        more("semanticSearchAcrossEntities", r#"semanticSearchAcrossEntities(input: { query: "hush" }) { total }"#.to_owned()),
         more("getQuickFilters", "getQuickFilters(input: {}) { quickFilters { field value } }".to_owned()),
         more("history", format!(
             r#"history(input: {{ urn: "{TABLE}", subject: DESCRIPTION }}) {{ changes {{ text }} }}"#
