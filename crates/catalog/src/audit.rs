@@ -5,8 +5,8 @@
 //! the caller, and from where and in which operation, by the caller's origin, which the API sets.
 //! It has URNs, names of aspects and versions, never values.
 //!
-//! A change that stores nothing new, such as adding a tag twice, is not an event, nor is a read, except
-//! for [`Catalog::record_read`].
+//! A change that stores nothing new, such as adding a tag twice, is not an event, nor is a read,
+//! except for [`Catalog::record_read`].
 
 mod flood;
 mod read;

@@ -297,8 +297,8 @@ impl Catalog {
     }
 }
 
-/// Writes a secret and deletes its history first: older values, and those of a replaced key, are not
-/// kept.
+/// Writes a secret and deletes its history first: older values, and those of a replaced key, are
+/// not kept.
 fn without_history(write: Proposal, condition: impl FnOnce(Proposal) -> Proposal) -> Vec<Proposal> {
     let aspect = AspectName::SECRET_VALUE;
     let delete = Proposal::new(write.urn.clone(), Change::DeleteAspect { aspect });

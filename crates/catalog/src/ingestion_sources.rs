@@ -1,8 +1,8 @@
 //! Ingestion sources, and requests to run them.
 //!
-//! Docent runs nothing itself. A request is stored with the status PENDING, and an executor takes it
-//! up: it replaces the result (`dataHubExecutionRequestResult`), on the condition that nobody else
-//! did. The recipe of a request is for callers that may read the values of secrets, too
+//! Docent runs nothing itself. A request is stored with the status PENDING, and an executor takes
+//! it up: it replaces the result (`dataHubExecutionRequestResult`), on the condition that nobody
+//! else did. The recipe of a request is for callers that may read the values of secrets, too
 //! ([`Catalog::execution_inputs`]).
 
 mod schedule;
@@ -127,8 +127,8 @@ impl Catalog {
         Ok(urn)
     }
 
-    /// Replaces a source, or creates one with this URN: DataHub's command line deploys recipes so. A
-    /// redacted recipe stands for the stored one.
+    /// Replaces a source, or creates one with this URN: DataHub's command line deploys recipes so.
+    /// A redacted recipe stands for the stored one.
     pub async fn update_ingestion_source(
         &self,
         caller: &Caller,

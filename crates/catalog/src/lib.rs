@@ -1,13 +1,13 @@
 //! The use cases of Docent, independent of the API that calls them.
 //!
 //! Reads come from the store ([`read`]), follow lineage ([`lineage`]) or history ([`timeline`],
-//! [`history`], [`activity`], [`events`]); searches use the index ([`search`]). Every change becomes a list of
-//! [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the
-//! input of one use case into proposals: [`action_requests`], [`applications`], [`asset_updates`],
-//! [`contracts`], [`credentials`], [`descriptions`], [`datasets`], [`domains`], [`external_users`],
-//! [`glossary`], [`groups`], [`incidents`], [`ingestion_secrets`],
-//! [`ingestion_sources`], [`invitations`], [`labels`], [`lifecycle`], [`links`],
-//! [`names`], [`owners`], [`ownership_types`], [`pages`], [`people`], [`policies`], [`products`],
+//! [`history`], [`activity`], [`events`]); searches use the index ([`search`]). Every change
+//! becomes a list of [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other
+//! modules turn the input of one use case into proposals: [`action_requests`], [`applications`],
+//! [`asset_updates`], [`contracts`], [`credentials`], [`descriptions`], [`datasets`], [`domains`],
+//! [`external_users`], [`glossary`], [`groups`], [`incidents`], [`ingestion_secrets`],
+//! [`ingestion_sources`], [`invitations`], [`labels`], [`lifecycle`], [`links`], [`names`],
+//! [`owners`], [`ownership_types`], [`pages`], [`people`], [`policies`], [`products`],
 //! [`profiles`], [`saved_queries`], [`service_accounts`], [`sessions`], [`structured_properties`],
 //! [`tokens`], [`user_settings`], [`vocabulary`].
 //!

@@ -14,6 +14,7 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::audit::events;
+use crate::routes::NOT_READING;
 use crate::support::{App, DATASET, encoded, proposal, token_of};
 use crate::tokens::PROTECTED;
 use crate::{access, rest_access};
@@ -22,21 +23,6 @@ use world::{
     ASSERTION, BEHIND, CONTAINER, DOMAIN, FINANCE, PAULA, SEEN_TERM, SUBDOMAIN, TABLE, TERM, WORD,
     app, grant,
 };
-
-/// Routes that only write, and those of one's own account. [`writes_that_name_it_do_not_find_it`]
-/// sends writes.
-const NOT_READING: [(&str, &str); 10] = [
-    ("POST", "/openapi/v1/tracking/track"),
-    ("POST", "/api/graphql"),
-    ("POST", "/api/v2/graphql"),
-    ("POST", "/openapi/v3/entity/{type}"),
-    ("PATCH", "/openapi/v3/entity/{type}"),
-    ("POST", "/openapi/v3/entity/{type}/{*urn}"),
-    ("PATCH", "/openapi/v3/entity/{type}/{*urn}"),
-    ("DELETE", "/openapi/v3/entity/{type}/{*urn}"),
-    ("POST", "/changePassword"),
-    ("GET", "/openapi/v1/registry/models/entity/specifications"),
-];
 
 /// Removes scores, which depend on how common a word is among all entities.
 fn remove_scores(value: &mut Value) {

@@ -71,6 +71,7 @@ mod references;
 mod report_statistics;
 mod reserved;
 mod rest_access;
+mod routes;
 mod runs;
 mod saved_queries;
 mod search;

@@ -362,7 +362,8 @@ fn secret_keys() -> SecretKeys {
     }
 }
 
-/// A key for secrets, in base64. The last letter of a key ends with two zero bits, as in `k` and `A`.
+/// A key for secrets, in base64. The last letter of a key ends with two zero bits, as in `k` and
+/// `A`.
 pub(crate) fn secret_key(letter: char) -> SecretKey {
     let text = letter.to_string().repeat(43) + "=";
     SecretKey::parse(&text).unwrap()

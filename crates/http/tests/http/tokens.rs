@@ -13,48 +13,7 @@ use docent_model::{AspectName, Urn};
 use docent_store::{RawAspect, RowVersion, StoredAspect};
 use serde_json::{Value, json};
 
-/// Every route with its method. These lists and the router must agree.
-pub(crate) const PROTECTED: [(&str, &str); 39] = [
-    ("POST", "/api/graphql"),
-    ("POST", "/api/v2/graphql"),
-    ("POST", "/aspects"),
-    ("GET", "/aspects/{*urn}"),
-    ("GET", "/entitiesV2/{*urn}"),
-    ("POST", "/entities"),
-    ("GET", "/entities/{*urn}"),
-    ("GET", "/relationships"),
-    ("GET", "/openapi/relationships/v1"),
-    ("POST", "/runs"),
-    ("POST", "/usageStats"),
-    ("POST", "/operations"),
-    ("GET", "/openapi/operations/messaging/{queue}/consumer/lag"),
-    ("GET", "/openapi/operations/kafka/{queue}/consumer/offsets"),
-    ("POST", "/openapi/v1/events/audit/search"),
-    ("GET", "/openapi/v1/events/poll"),
-    ("POST", "/openapi/v1/trace/write/{trace}"),
-    ("POST", "/openapi/v1/tracking/track"),
-    ("GET", "/openapi/v1/registry/models/entity/specifications"),
-    ("GET", "/openapi/v2/timeline/v1/{*urn}"),
-    ("POST", "/openapi/v2/entity/batch/{type}"),
-    ("GET", "/openapi/v2/entity/{type}"),
-    ("POST", "/openapi/v2/entity/{type}"),
-    ("GET", "/openapi/v2/entity/{type}/{*urn}"),
-    ("POST", "/openapi/v2/entity/{type}/{*urn}"),
-    ("PATCH", "/openapi/v2/entity/{type}/{*urn}"),
-    ("DELETE", "/openapi/v2/entity/{type}/{*urn}"),
-    ("POST", "/openapi/v3/entity/scroll"),
-    ("GET", "/openapi/v3/entity/{type}"),
-    ("POST", "/openapi/v3/entity/{type}"),
-    ("PATCH", "/openapi/v3/entity/{type}"),
-    ("POST", "/openapi/v3/entity/{type}/batchGet"),
-    ("GET", "/openapi/v3/entity/{type}/{*urn}"),
-    ("POST", "/openapi/v3/entity/{type}/{*urn}"),
-    ("PATCH", "/openapi/v3/entity/{type}/{*urn}"),
-    ("DELETE", "/openapi/v3/entity/{type}/{*urn}"),
-    ("POST", "/openapi/v3/relationship/scroll"),
-    ("POST", "/openapi/v3/lineage/scroll"),
-    ("POST", "/changePassword"),
-];
+pub(crate) use crate::routes::PROTECTED;
 
 pub(crate) const OPEN: [(&str, &str); 11] = [
     ("GET", "/sso"),
