@@ -7,7 +7,7 @@
 use std::slice::from_ref;
 
 use docent_model::aspects::{AuditStamp, CorpUserInfo};
-use docent_model::{AspectName, EpochMillis, Urn};
+use docent_model::{AspectName, Urn};
 use docent_store::{AspectKey, ListPage, ReadRequest};
 use serde_json::{Value, json};
 
@@ -33,20 +33,12 @@ pub struct NewServiceAccount {
 pub struct ServiceAccount {
     pub urn: Urn,
     pub display_name: Option<String>,
-    pub description: Option<String>,
-    pub created_by: String,
-    pub created_at: EpochMillis,
-    pub updated_at: EpochMillis,
-    /// The view of searches that do not name one.
-    pub default_view: Option<String>,
 }
 
-impl ServiceAccount {
-    /// The name without the prefix, as DataHub shows it.
-    pub fn name(&self) -> &str {
-        let key = self.urn.key();
-        key.strip_prefix(SERVICE_PREFIX).unwrap_or(key)
-    }
+/// The name of a service account without the prefix, as DataHub shows it.
+pub fn service_account_name(urn: &Urn) -> &str {
+    let key = urn.key();
+    key.strip_prefix(SERVICE_PREFIX).unwrap_or(key)
 }
 
 impl Catalog {
@@ -54,7 +46,7 @@ impl Catalog {
         &self,
         caller: &Caller,
         new: NewServiceAccount,
-    ) -> Result<ServiceAccount, Error> {
+    ) -> Result<Urn, Error> {
         self.authorize(caller, &[MANAGE_SERVICE_ACCOUNTS], None)
             .await?;
         if let Some(name) = &new.display_name {
@@ -65,9 +57,8 @@ impl Catalog {
             "corpuser",
             &format!("{SERVICE_PREFIX}{}", self.options.ids.next_id()),
         )?;
-        let (display_name, description) = (new.display_name, new.description);
-        let name = display_name.clone().unwrap_or_else(|| urn.key().to_owned());
-        let title = description.clone();
+        let name = new.display_name.unwrap_or_else(|| urn.key().to_owned());
+        let title = new.description;
         let info = move |_: Option<CorpUserInfo>, _: &AuditStamp| {
             Ok(CorpUserInfo {
                 display_name: Some(name.clone()),
@@ -83,16 +74,7 @@ impl Catalog {
         let sub_types = json!({"typeNames": [SUB_TYPE]}).to_string();
         let sub_types = Proposal::upsert(urn.clone(), AspectName::SUB_TYPES, sub_types);
         self.apply_authorized(caller, vec![info, sub_types]).await?;
-        let now = self.now_ms();
-        Ok(ServiceAccount {
-            urn,
-            display_name,
-            description,
-            created_by: caller.actor().to_string(),
-            created_at: now,
-            updated_at: now,
-            default_view: None,
-        })
+        Ok(urn)
     }
 
     /// Deletes a service account with its tokens.
@@ -132,7 +114,8 @@ impl Catalog {
         let query = if query == "*" { "" } else { &query };
         let mut accounts = self.read_service_accounts(&urns).await?;
         accounts.retain(|account| {
-            let names = [Some(account.name()), account.display_name.as_deref()];
+            let name = service_account_name(&account.urn);
+            let names = [Some(name), account.display_name.as_deref()];
             let mut names = names.into_iter().flatten();
             names.any(|name| name.to_lowercase().contains(query))
         });
@@ -162,11 +145,7 @@ impl Catalog {
     }
 
     async fn read_service_accounts(&self, urns: &[Urn]) -> Result<Vec<ServiceAccount>, Error> {
-        const ASPECTS: [AspectName; 3] = [
-            AspectName::SUB_TYPES,
-            AspectName::CORP_USER_INFO,
-            AspectName::CORP_USER_SETTINGS,
-        ];
+        const ASPECTS: [AspectName; 2] = [AspectName::SUB_TYPES, AspectName::CORP_USER_INFO];
         let keys: Vec<AspectKey> = urns
             .iter()
             .flat_map(|urn| ASPECTS.map(|aspect| AspectKey::new(urn, aspect)))
@@ -175,26 +154,14 @@ impl Catalog {
         let accounts = urns.iter().zip(rows.chunks(ASPECTS.len()));
         Ok(accounts
             .filter_map(|(urn, rows)| {
-                let [sub_types, info, settings] = rows else {
+                let [sub_types, info] = rows else {
                     return None;
                 };
                 aspect_value(sub_types).filter(is_service_type)?;
-                let info_value: Option<CorpUserInfo> = aspect_value(info);
-                let row = sub_types.as_ref()?;
-                let settings: Option<Value> = aspect_value(settings);
-                let view = settings
-                    .as_ref()
-                    .and_then(|it| it["views"]["defaultView"].as_str());
+                let info: Option<CorpUserInfo> = aspect_value(info);
                 Some(ServiceAccount {
                     urn: urn.clone(),
-                    display_name: info_value.as_ref().and_then(|it| it.display_name.clone()),
-                    description: info_value.and_then(|it| it.title),
-                    created_by: row.created_by.clone(),
-                    created_at: row.created_on_ms,
-                    updated_at: info
-                        .as_ref()
-                        .map_or(row.created_on_ms, |it| it.created_on_ms),
-                    default_view: view.map(str::to_owned),
+                    display_name: info.and_then(|it| it.display_name),
                 })
             })
             .collect())

@@ -40,7 +40,6 @@ mod resolve;
 mod resolvers;
 mod schema;
 mod sdl;
-mod service_account;
 mod validation_errors;
 
 pub use condition_headers::{CONDITION_HEADERS, set_condition};

@@ -81,6 +81,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .entity_field("accessToken", tokens::access_token)
         .computed("ownershipType", ownership::ownership_type)
         .entity_field("relationships", relationships::relationships)
+        .computed("serviceAccount", accounts::service_account)
         .entity_field("assertions", relationships::assertions)
         .entity_field("datasetProfiles", timeseries::dataset_profiles)
         .entity_field("operations", timeseries::operations)

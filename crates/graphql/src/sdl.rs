@@ -50,6 +50,7 @@ pub const SDL: &[(&str, &str)] = sources![
     "schema_metadata.graphql",
     "search.graphql",
     "secrets.graphql",
+    "service_accounts.graphql",
     "settings.graphql",
     "structured_properties.graphql",
     "tags_and_glossary.graphql",
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     /// URNs that are shown as they are stored, and why.
-    const SHOWN: [(&str, &str); 17] = [
+    const SHOWN: [(&str, &str); 16] = [
         ("AccessTokenMetadata.actorUrn", "everyone sees users"),
         ("AccessTokenMetadata.ownerUrn", "everyone sees users"),
         ("ActionRequest.urn", "the request itself"),
@@ -89,7 +90,6 @@ mod tests {
         ("Schema.platformUrn", "everyone sees platforms"),
         ("SchemaMetadata.platformUrn", "everyone sees platforms"),
         ("Secret.urn", "those who manage secrets list them"),
-        ("ServiceAccount.urn", "the account itself"),
     ];
 
     /// View policies hide what a text names only where the schema says that it is a URN.

@@ -159,7 +159,7 @@ async fn the_administrator_and_service_accounts_are_nobodys_users() {
     for name in [
         "datahub",
         "__datahub_system",
-        service.urn.key(),
+        service.key(),
         "service_invented",
         "UNKNOWN",
     ] {

@@ -6,7 +6,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{optional_urn, urn};
-use crate::service_account::service_account_value;
 use crate::{Args, Context};
 
 /// Ends the earlier links for the same role.
@@ -99,7 +98,7 @@ pub(super) async fn create_service_account(
         .catalog
         .create_service_account(&context.caller, new)
         .await?;
-    Ok(service_account_value(&created))
+    Ok(json!(created))
 }
 
 pub(super) async fn delete_service_account(

@@ -1,13 +1,13 @@
 //! Invite links and service accounts.
 
 use docent_catalog::Error;
-use docent_model::Registry;
+use docent_catalog::service_accounts::service_account_name;
+use docent_model::{AspectName, Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::queries::Window;
-use crate::service_account::service_account_value;
-use crate::{Args, Context};
+use crate::{Args, Context, EntityView};
 
 /// Creates another link: the earlier ones cannot be read, and stay valid.
 pub(super) async fn get_invite_token(
@@ -47,7 +47,7 @@ pub(super) async fn list_service_accounts(
         .catalog
         .list_service_accounts(&context.caller, input.query.as_deref(), start, count)
         .await?;
-    let accounts: Vec<Value> = page.items.iter().map(service_account_value).collect();
+    let accounts: Vec<&Urn> = page.items.iter().map(|account| &account.urn).collect();
     Ok(json!({"start": start, "count": count, "total": page.total, "serviceAccounts": accounts}))
 }
 
@@ -60,5 +60,17 @@ pub(super) async fn get_service_account(
         .catalog
         .service_account(&context.caller, &urn)
         .await?;
-    Ok(account.as_ref().map_or(Value::Null, service_account_value))
+    Ok(json!(account.map(|account| account.urn)))
+}
+
+/// The generated name of a service account, and who created it when.
+pub(super) fn service_account(account: &EntityView<'_>) -> Value {
+    let created = account.aspect(AspectName::SUB_TYPES);
+    let updated = account.aspect(AspectName::CORP_USER_INFO).or(created);
+    json!({
+        "name": service_account_name(account.urn()),
+        "createdBy": created.map(|row| &row.created_by),
+        "createdAt": created.map(|row| row.created_on_ms),
+        "updatedAt": updated.map(|row| row.created_on_ms),
+    })
 }

@@ -102,7 +102,7 @@ async fn new_service_account(app: &App) -> String {
         .catalog
         .create_service_account(&Caller::system(), new)
         .await;
-    account.unwrap().urn.to_string()
+    account.unwrap().to_string()
 }
 
 /// Everything that the rows need.

@@ -88,7 +88,7 @@ async fn extend(app: &App) -> [String; 3] {
     [
         secret,
         token.urn().unwrap().to_string(),
-        account.urn.to_string(),
+        account.to_string(),
     ]
 }
 
