@@ -29,7 +29,7 @@ use crate::proposal::{Privileges, Proposal, Requirement};
 use crate::request_demands::Demands;
 use crate::runs::EntityRollback;
 use crate::view::is_managed_type;
-use crate::{Caller, Catalog, Error, ErrorKind, Warning};
+use crate::{Caller, Catalog, Error, ErrorKind, Warning, consequences};
 use ahead::Ahead;
 use authorization::{Authorization, Visibility};
 use batch::Batch;
@@ -109,8 +109,11 @@ impl Catalog {
         caller: &Caller,
         proposals: Vec<Proposal>,
     ) -> Result<Applied, Error> {
+        let causes = consequences::causes(&proposals);
         let applied = self.apply_all(caller, proposals).await;
-        self.audited(caller, applied).await
+        let applied = self.audited(caller, applied).await?;
+        self.follow_up(caller, &causes).await?;
+        Ok(applied)
     }
 
     /// Fails like [`Catalog::apply`] would, and stores nothing: for changes in several lists, of
@@ -138,7 +141,11 @@ impl Catalog {
         .await
     }
 
-    async fn apply_all(&self, caller: &Caller, proposals: Vec<Proposal>) -> Result<Applied, Error> {
+    pub(crate) async fn apply_all(
+        &self,
+        caller: &Caller,
+        proposals: Vec<Proposal>,
+    ) -> Result<Applied, Error> {
         let prepared = prepare_all(caller, proposals).await?;
         self.apply_list(caller, prepared).await
     }

@@ -1,15 +1,15 @@
 //! The use cases of Docent, independent of the API that calls them.
 //!
 //! Reads come from the store ([`read`]), follow lineage ([`lineage`]) or history ([`timeline`],
-//! [`history`], [`activity`], [`events`]); searches use the index ([`search`]). Every change
-//! becomes a list of [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other
-//! modules turn the input of one use case into proposals: [`action_requests`], [`applications`],
-//! [`asset_updates`], [`contracts`], [`credentials`], [`descriptions`], [`datasets`], [`domains`],
-//! [`external_users`], [`glossary`], [`groups`], [`incidents`], [`ingestion_secrets`],
+//! [`history`], [`activity`], [`events`]); searches use the index ([`search`]). Every change becomes a list of
+//! [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the
+//! input of one use case into proposals: [`action_requests`], [`applications`], [`asset_updates`],
+//! [`business_attributes`], [`contracts`], [`credentials`], [`datasets`], [`descriptions`],
+//! [`domains`], [`external_users`], [`glossary`], [`groups`], [`incidents`], [`ingestion_secrets`],
 //! [`ingestion_sources`], [`invitations`], [`labels`], [`lifecycle`], [`links`], [`names`],
 //! [`owners`], [`ownership_types`], [`pages`], [`people`], [`policies`], [`products`],
-//! [`profiles`], [`saved_queries`], [`service_accounts`], [`sessions`], [`structured_properties`],
-//! [`tokens`], [`user_settings`], [`vocabulary`].
+//! [`profiles`], [`property_definitions`], [`saved_queries`], [`service_accounts`], [`sessions`],
+//! [`structured_properties`], [`tokens`], [`user_settings`], [`vocabulary`].
 //!
 //! Every use case that writes takes the [`Caller`], [`access`] decides whether the caller may, and
 //! [`audit`] records it.
@@ -29,8 +29,10 @@ mod apply;
 pub mod assertions;
 pub mod asset_updates;
 pub mod audit;
+pub mod business_attributes;
 mod caller;
 mod conditions;
+mod consequences;
 pub mod contracts;
 pub mod credentials;
 pub mod datasets;
@@ -41,6 +43,7 @@ mod error;
 pub mod events;
 mod external_record;
 pub mod external_users;
+pub mod forms;
 pub mod glossary;
 pub mod groups;
 pub mod history;
@@ -58,6 +61,7 @@ pub mod lineage;
 pub mod links;
 mod loaded_memory;
 pub mod long_work;
+pub mod metadata_tests;
 pub mod names;
 pub mod operations;
 pub mod owners;
@@ -69,6 +73,7 @@ pub mod posts;
 pub mod privilege;
 pub mod products;
 pub mod profiles;
+pub mod property_definitions;
 mod proposal;
 pub mod quality;
 pub mod rate;

@@ -1,17 +1,17 @@
 //! Values of structured properties: typed properties that the organization defines.
 //!
 //! A value must match the definition of its property, whichever API it comes through. The write
-//! path compares both ([`check_values`]), in the transaction that stores the value.
+//! path compares both ([`definition`]), in the transaction that stores the value.
+
+pub(crate) mod definition;
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Urn};
-use docent_store::StoredAspect;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::proposal::Proposal;
-use crate::target::Target;
-use crate::{AspectKey, Caller, Catalog, ConflictReason, Error, ReadRequest};
+use crate::target::{Target, edit_list};
+use crate::{AspectKey, Caller, Catalog, Error, ReadRequest};
 
 /// All values that an entity gets of one property.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub enum PropertyValue {
 
 impl PropertyValue {
     /// As stored: a union names the type of its value.
-    fn stored(&self) -> Value {
+    pub(crate) fn stored(&self) -> Value {
         match self {
             Self::Text(text) => json!({ "string": text }),
             Self::Number(number) => json!({ "double": number }),
@@ -74,25 +74,38 @@ pub(crate) fn new_values(
     new.collect()
 }
 
-/// Fails if a property is missing or does not allow the values on an entity.
-pub(crate) fn check_values(
-    entity: &Urn,
-    given: &PropertyValues,
-    definition: Option<&StoredAspect>,
-) -> Result<(), Error> {
-    let property = &given.property;
-    let definition = definition.ok_or_else(|| {
-        let message = format!(
-            "Failed to update {entity}. The structured property {property} does not exist."
-        );
-        Error::no_entity(message).naming(entity)
-    })?;
-    let definition: Definition = serde_json::from_str(&definition.metadata).map_err(|error| {
-        let message =
-            format!("the definition of {property} cannot be read ({error}): write it again");
-        Error::conflict(ConflictReason::UnexpectedValue, message)
-    })?;
-    definition.check(entity, given)
+/// The stored properties that a new value of the aspect lacks or has other values of.
+pub(crate) fn changed_properties<'v>(
+    stored: Option<&'v Value>,
+    proposed: &'v Value,
+) -> impl Iterator<Item = Urn> + 'v {
+    let proposed = assignments_in(Some(proposed));
+    let is_changed = |it: &&Value| {
+        let is_same = |new: &Value| {
+            property_of(new) == property_of(it) && have_same_values(values_of(new), values_of(it))
+        };
+        !proposed.iter().any(is_same)
+    };
+    let changed = assignments_in(stored)
+        .iter()
+        .filter(move |it| is_changed(it));
+    changed.filter_map(|it| Urn::parse(property_of(it)?).ok())
+}
+
+/// Stores the values of a numeric property as numbers: clients may send them as text.
+pub(crate) fn parse_numbers(aspect: &mut Value, property: &Urn) {
+    let assignments = aspect.get_mut("properties").and_then(Value::as_array_mut);
+    let assignments = assignments.into_iter().flatten();
+    for assignment in assignments.filter(|it| is_of(it, property)) {
+        let values = assignment.get_mut("values").and_then(Value::as_array_mut);
+        for value in values.into_iter().flatten() {
+            if let Some(PropertyValue::Text(text)) = PropertyValue::of_stored(value)
+                && let Some(number) = definition::number_of(&text)
+            {
+                *value = PropertyValue::Number(number).stored();
+            }
+        }
+    }
 }
 
 fn assignments_in(aspect: Option<&Value>) -> &[Value] {
@@ -113,73 +126,8 @@ fn have_same_values(one: &[Value], other: &[Value]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
 }
 
-/// The parts of a definition that constrain values.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Definition {
-    value_type: String,
-    #[serde(default)]
-    cardinality: Option<String>,
-    entity_types: Vec<String>,
-    #[serde(default)]
-    allowed_values: Option<Vec<Allowed>>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Allowed {
-    value: Value,
-}
-
-impl Definition {
-    fn check(&self, entity: &Urn, given: &PropertyValues) -> Result<(), Error> {
-        let property = &given.property;
-        let failed = |why: String| {
-            let message =
-                format!("Failed to update {entity}. The structured property {property} {why}");
-            Err(Error::invalid_aspect(message).naming(entity))
-        };
-        let kind = entity.entity_type();
-        let is_for = |known: &String| {
-            let known = known.strip_prefix("urn:li:entityType:datahub.");
-            known.is_some_and(|known| known.eq_ignore_ascii_case(kind))
-        };
-        if !self.entity_types.iter().any(is_for) {
-            return failed(format!("is not for entities of type {kind}."));
-        }
-        if self.cardinality.as_deref() != Some("MULTIPLE") && given.values.len() > 1 {
-            return failed(format!(
-                "takes one value, but {} are given.",
-                given.values.len()
-            ));
-        }
-        let wants_number = self.value_type == "urn:li:dataType:datahub.number";
-        for value in &given.values {
-            let is_number = matches!(value, PropertyValue::Number(_));
-            if is_number != wants_number {
-                let expected = if wants_number {
-                    "numberValue"
-                } else {
-                    "stringValue"
-                };
-                return failed(format!(
-                    "takes values of type {}: send {expected}.",
-                    self.value_type
-                ));
-            }
-            let stored = value.stored();
-            let is_allowed = |allowed: &Allowed| same(&allowed.value, &stored);
-            if let Some(allowed) = &self.allowed_values
-                && !allowed.iter().any(is_allowed)
-            {
-                return failed(format!("does not allow the value {stored}."));
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Whether two stored values are equal; a whole number has two notations.
-fn same(left: &Value, right: &Value) -> bool {
+pub(crate) fn same(left: &Value, right: &Value) -> bool {
     let number = |value: &Value| value["double"].as_f64();
     match (number(left), number(right)) {
         (Some(left), Some(right)) => left.total_cmp(&right).is_eq(),
@@ -196,15 +144,7 @@ impl Catalog {
         entity: &Urn,
         given: Vec<PropertyValues>,
     ) -> Result<Value, Error> {
-        for PropertyValues { property, values } in &given {
-            property.expect_type("structuredProperty")?;
-            if values.is_empty() {
-                return Err(Error::invalid(format!(
-                    "Failed to update {entity}. The structured property {property} needs a value; \
-                     remove the property instead."
-                )));
-            }
-        }
+        check_given(entity, &given)?;
         self.edit_properties(caller, entity, move |assignments, stamp| {
             for one in &given {
                 upsert(assignments, one, stamp);
@@ -239,24 +179,8 @@ impl Catalog {
     where
         F: Fn(&mut Vec<Value>, &AuditStamp) + Send + Sync + 'static,
     {
-        let target = Target::entity(entity.clone());
         let aspect = AspectName::STRUCTURED_PROPERTIES;
-        target.expect_aspect(aspect, "structured properties")?;
-        let proposal = Proposal::edit_if::<Map<String, Value>, _>(
-            entity.clone(),
-            aspect,
-            move |current, stamp| {
-                let is_there = current.is_some();
-                let mut holder = current.unwrap_or_default();
-                let list = holder.entry("properties").or_insert_with(|| json!([]));
-                if let Value::Array(assignments) = list {
-                    edit(assignments, stamp);
-                }
-                let is_empty = list.as_array().is_some_and(Vec::is_empty);
-                Ok((is_there || !is_empty).then_some(holder))
-            },
-        )
-        .requires_target();
+        let proposal = edit_proposal(entity, edit)?.requires_target();
         self.apply(caller, vec![proposal]).await?;
         let key = AspectKey::new(entity, aspect);
         let row = self.read(ReadRequest::row(&key)).await?.into_row();
@@ -264,6 +188,53 @@ impl Catalog {
             .and_then(|row| serde_json::from_str(&row.metadata).ok())
             .unwrap_or_else(|| json!({"properties": []})))
     }
+}
+
+/// An edit of the properties of an entity.
+fn edit_proposal<F>(entity: &Urn, edit: F) -> Result<Proposal, Error>
+where
+    F: Fn(&mut Vec<Value>, &AuditStamp) + Send + Sync + 'static,
+{
+    let aspect = AspectName::STRUCTURED_PROPERTIES;
+    Target::entity(entity.clone()).expect_aspect(aspect, "structured properties")?;
+    Ok(edit_list(entity, aspect, "properties", edit))
+}
+
+/// Sets the values of properties.
+pub(crate) fn upsert_proposal(entity: &Urn, given: Vec<PropertyValues>) -> Result<Proposal, Error> {
+    check_given(entity, &given)?;
+    edit_proposal(entity, move |assignments, stamp| {
+        for one in &given {
+            upsert(assignments, one, stamp);
+        }
+    })
+}
+
+/// Removes all values of a property.
+pub(crate) fn without_property(entity: &Urn, property: &Urn) -> Proposal {
+    let property = property.clone();
+    let edit = move |assignments: &mut Vec<Value>, _: &AuditStamp| {
+        assignments.retain(|it| !is_of(it, &property));
+    };
+    edit_list(
+        entity,
+        AspectName::STRUCTURED_PROPERTIES,
+        "properties",
+        edit,
+    )
+}
+
+fn check_given(entity: &Urn, given: &[PropertyValues]) -> Result<(), Error> {
+    for PropertyValues { property, values } in given {
+        property.expect_type("structuredProperty")?;
+        if values.is_empty() {
+            return Err(Error::invalid(format!(
+                "Failed to update {entity}. The structured property {property} needs a value; \
+                 remove the property instead."
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn is_of(assignment: &Value, property: &Urn) -> bool {

@@ -60,7 +60,7 @@ pub struct ViewCondition {
 }
 
 impl ViewFilter {
-    fn alternatives(&self) -> Result<Vec<Vec<Criterion>>, Error> {
+    pub(crate) fn alternatives(&self) -> Result<Vec<Vec<Criterion>>, Error> {
         let criteria =
             |all: &ViewConditions| all.and.iter().map(ViewCondition::criterion).collect();
         self.or.iter().map(criteria).collect()

@@ -7,9 +7,11 @@
 mod accounts;
 mod assertions;
 mod assets;
+mod attributes_and_tests;
 mod datasets;
 mod documents;
 mod domains;
+mod forms;
 mod glossary;
 mod groups;
 mod incidents;
@@ -44,7 +46,9 @@ use crate::{Args, Context, Resolvers};
 pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
     let parts = [
         assets::register,
+        attributes_and_tests::register,
         documents::register,
+        forms::register,
         glossary::register,
         incidents::register,
         ingestion::register,
@@ -54,6 +58,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         quality::register,
         saved_queries::register,
         secrets::register,
+        structured_properties::register,
         views::register,
     ];
     let resolvers = parts.iter().fold(resolvers, |all, part| part(all));
@@ -107,8 +112,6 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
             "batchUpdateSoftDeleted",
             lifecycle::batch_update_soft_deleted,
         )
-        .mutation("upsertStructuredProperties", structured_properties::upsert)
-        .mutation("removeStructuredProperties", structured_properties::remove)
         .mutation("patchEntity", patches::patch_entity)
         .mutation("patchEntities", patches::patch_entities)
         .mutation("upsertCustomAssertion", assertions::upsert_custom_assertion)

@@ -135,6 +135,7 @@ fn register_lookups(resolvers: Resolvers) -> Resolvers {
         .query_by_urn("dataPlatformInstance")
         .query_by_urn("dataProcessInstance")
         .query_by_urn("businessAttribute")
+        .query_by_urn("test")
         .query_by_urn("erModelRelationship")
         .query_by_urn("form")
         .query_by_urn("mlFeature")

@@ -20,6 +20,8 @@ impl AspectName {
     pub const ASSERTION_INFO: Self = Self("assertionInfo");
     pub const ASSERTION_RUN_EVENT: Self = Self("assertionRunEvent");
     pub const BROWSE_PATHS_V2: Self = Self("browsePathsV2");
+    pub const BUSINESS_ATTRIBUTE_INFO: Self = Self("businessAttributeInfo");
+    pub const BUSINESS_ATTRIBUTES: Self = Self("businessAttributes");
     pub const CONNECTION_DETAILS: Self = Self("dataHubConnectionDetails");
     pub const CONTAINER: Self = Self("container");
     pub const CHART_USAGE_STATISTICS: Self = Self("chartUsageStatistics");
@@ -49,6 +51,7 @@ impl AspectName {
     pub const DOCUMENT_SETTINGS: Self = Self("documentSettings");
     pub const DOMAIN_PROPERTIES: Self = Self("domainProperties");
     pub const DOMAINS: Self = Self("domains");
+    pub const DYNAMIC_FORM_ASSIGNMENT: Self = Self("dynamicFormAssignment");
     pub const EDITABLE_CONTAINER_PROPERTIES: Self = Self("editableContainerProperties");
     pub const EDITABLE_DATASET_PROPERTIES: Self = Self("editableDatasetProperties");
     pub const EDITABLE_SCHEMA_METADATA: Self = Self("editableSchemaMetadata");
@@ -58,6 +61,8 @@ impl AspectName {
     pub const EXECUTION_REQUEST_SIGNAL: Self = Self("dataHubExecutionRequestSignal");
     pub const EXTERNAL_USER_INFO: Self = Self("docentExternalUserInfo");
     pub const FILE_INFO: Self = Self("dataHubFileInfo");
+    pub const FORM_INFO: Self = Self("formInfo");
+    pub const FORMS: Self = Self("forms");
     pub const GLOBAL_SETTINGS_INFO: Self = Self("globalSettingsInfo");
     pub const GLOBAL_TAGS: Self = Self("globalTags");
     pub const GLOSSARY_NODE_INFO: Self = Self("glossaryNodeInfo");
@@ -87,9 +92,11 @@ impl AspectName {
     pub const SESSION_INFO: Self = Self("docentSessionInfo");
     pub const SIBLINGS: Self = Self("siblings");
     pub const STATUS: Self = Self("status");
+    pub const STRUCTURED_PROPERTY_SETTINGS: Self = Self("structuredPropertySettings");
     pub const STRUCTURED_PROPERTIES: Self = Self("structuredProperties");
     pub const SUB_TYPES: Self = Self("subTypes");
     pub const TAG_PROPERTIES: Self = Self("tagProperties");
+    pub const TEST_INFO: Self = Self("testInfo");
     pub const TEST_RESULTS: Self = Self("testResults");
     pub const VIEW_INFO: Self = Self("dataHubViewInfo");
 

@@ -503,10 +503,9 @@ impl<'t> Batch<'t> {
             self.check_domain(proposal, current.readable(), &payload.value)
                 .await?;
         }
-        if aspect == AspectName::STRUCTURED_PROPERTIES {
-            self.check_property_values(urn, current.readable(), &payload.value)
-                .await?;
-        }
+        let checked = self.check_value(urn, aspect, current.readable(), &payload.value);
+        let checked = checked.await?.map(Payload::of);
+        let payload = checked.as_ref().unwrap_or(payload);
         let key = AspectKey::new(urn, aspect);
         let system_metadata = proposal.system_metadata.clone();
         self.write(&key, payload, system_metadata, current).await

@@ -39,7 +39,7 @@ struct FilterInput {
 }
 
 #[derive(Deserialize)]
-struct ConditionInput {
+pub(super) struct ConditionInput {
     field: String,
     values: Option<Vec<String>>,
     negated: Option<bool>,
@@ -72,7 +72,7 @@ impl DefinitionInput {
 }
 
 impl ConditionInput {
-    fn stored(self) -> ViewCondition {
+    pub(super) fn stored(self) -> ViewCondition {
         let values = self.values.unwrap_or_default();
         let values: Vec<String> = values
             .iter()

@@ -31,6 +31,8 @@ pub(super) fn register(resolvers: Resolvers) -> Resolvers {
     analytics::register(resolvers)
         .query("listQueries", lists::queries)
         .query("listOwnershipTypes", lists::ownership_types)
+        .query("listBusinessAttributes", lists::business_attributes)
+        .query("listTests", lists::tests)
         .query("listIngestionSources", ingestion::sources)
         .query("listExecutionRequests", ingestion::execution_requests)
         .query("listPolicies", lists::policies)

@@ -3,6 +3,7 @@
 mod accounts;
 mod assets;
 mod collections;
+mod governance;
 mod ingestion;
 mod quality;
 mod texts;
@@ -63,6 +64,7 @@ pub(crate) fn rows() -> Vec<Row> {
         accounts::rows(),
         assets::rows(),
         collections::rows(),
+        governance::rows(),
         ingestion::rows(),
         quality::rows(),
         texts::rows(),
@@ -442,6 +444,7 @@ pub(crate) async fn app() -> App {
     .into_iter()
     .chain(assets::entities())
     .chain(collections::entities())
+    .chain(governance::entities())
     .chain(ingestion::entities())
     .chain(quality::entities())
     .chain(texts::entities())

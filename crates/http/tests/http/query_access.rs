@@ -125,6 +125,7 @@ fn reads() -> Vec<(&'static str, String)> {
         ("getRootGlossaryNodes", "nodes"),
         ("getRootDataProducts", "dataProducts"),
         ("listQueries", "queries"),
+        ("listBusinessAttributes", "businessAttributes"),
         ("listOwnershipTypes", "ownershipTypes"),
         ("listIngestionSources", "ingestionSources"),
         ("listExecutionRequests", "executionRequests"),
@@ -283,6 +284,12 @@ fn rows([secret, token, account]: &[String; 3]) -> Vec<Row> {
         (
             "listPolicies",
             "(input: {}) { policies { urn } }".to_owned(),
+            ADMINISTRATORS,
+            Forbidden,
+        ),
+        (
+            "listTests",
+            "(input: {}) { tests { urn } }".to_owned(),
             ADMINISTRATORS,
             Forbidden,
         ),

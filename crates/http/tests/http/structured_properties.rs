@@ -111,7 +111,7 @@ async fn values_that_violate_the_definition_are_rejected() {
             "takes one value, but 2 are given",
         ),
         (
-            input(DATASET, DAYS, &json!([{"stringValue": "30"}])),
+            input(DATASET, DAYS, &json!([{"stringValue": "thirty"}])),
             "send numberValue",
         ),
         (
@@ -162,7 +162,12 @@ async fn values_are_checked_on_every_api() {
             json!([{"double": 30}, {"double": 90}]),
             "takes one value, but 2 are given",
         ),
-        (DATASET, DAYS, json!([{"string": "30"}]), "send numberValue"),
+        (
+            DATASET,
+            DAYS,
+            json!([{"string": "thirty"}]),
+            "send numberValue",
+        ),
         (
             DATASET,
             CONTACTS,
@@ -224,6 +229,7 @@ async fn values_are_checked_on_every_api() {
     // What is stored stays when the definition changes, and other properties can be set.
     let mut definition = definition;
     definition["allowedValues"] = json!([{"value": {"string": "green"}}]);
+    definition["version"] = json!("20260101000000");
     app.ingest(colors, "propertyDefinition", &definition).await;
     app.ingest(DATASET, aspect, &red).await;
     let reply = upsert(&app, input(DATASET, DAYS, &json!([{"numberValue": 30}]))).await;

@@ -156,7 +156,9 @@ fn released_aspects(entity_type: &str) -> &'static [AspectName] {
     match entity_type {
         "application" => &[AspectName::APPLICATIONS, AspectName::APPLICATION_PROPERTIES],
         "assertion" => &[AspectName::DATA_CONTRACT_PROPERTIES],
+        "businessAttribute" => &[AspectName::BUSINESS_ATTRIBUTES],
         "dataProduct" => &[AspectName::DATA_PRODUCT_PROPERTIES],
+        "test" => &[AspectName::TEST_RESULTS],
         _ => child_aspects(entity_type),
     }
 }

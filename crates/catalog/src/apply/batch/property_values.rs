@@ -1,27 +1,148 @@
-//! Compares values of structured properties with the definitions of their properties.
+//! Compares values of structured properties with the definitions of their properties, and new
+//! definitions with those that they replace.
 
-use docent_model::{AspectName, Urn};
+use docent_model::{AspectName, Registry, Urn};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::Batch;
 use crate::Error;
-use crate::structured_properties::{check_values, new_values};
+use crate::forms::check_prompts;
+use crate::lifecycle::is_removed;
+use crate::stored::aspect_value;
+use crate::structured_properties::definition::{Definition, check_settings};
+use crate::structured_properties::{changed_properties, new_values, parse_numbers};
 
 impl Batch<'_> {
+    /// Checks a value against what else is stored. Returns the value to store instead, if that is
+    /// another.
+    pub(super) async fn check_value(
+        &mut self,
+        urn: &Urn,
+        aspect: AspectName,
+        stored: Option<&Value>,
+        proposed: &Value,
+    ) -> Result<Option<Value>, Error> {
+        match aspect {
+            AspectName::STRUCTURED_PROPERTIES => {
+                self.check_property_values(urn, stored, proposed).await
+            }
+            AspectName::PROPERTY_DEFINITION => {
+                self.check_definition(urn, stored, proposed).await?;
+                Ok(None)
+            }
+            AspectName::STRUCTURED_PROPERTY_SETTINGS => {
+                check_settings(urn, proposed)?;
+                Ok(None)
+            }
+            AspectName::FORM_INFO => {
+                check_prompts(urn, proposed)?;
+                Ok(None)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Checks the values that differ from the stored ones. Those stay valid when a definition
-    /// changes, so that other properties can still be edited.
-    pub(super) async fn check_property_values(
+    /// changes, so that other properties can still be edited. Returns the value with numbers that
+    /// were sent as text.
+    async fn check_property_values(
         &mut self,
         entity: &Urn,
         stored: Option<&Value>,
         proposed: &Value,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<Value>, Error> {
+        let mut parsed = None;
         for given in new_values(stored, proposed)? {
-            let definition = AspectName::PROPERTY_DEFINITION;
-            let row = self.get(&given.property, definition).await?;
-            self.budget.parse(row.as_ref())?;
-            check_values(entity, &given, row.as_deref())?;
+            let property = &given.property;
+            let definition = self.definition(property).await?.ok_or_else(|| {
+                let message = format!(
+                    "Failed to update {entity}. The structured property {property} does not exist."
+                );
+                Error::no_entity(message).naming(entity)
+            })?;
+            if self.is_soft_deleted(property).await? {
+                let message = format!(
+                    "Failed to update {entity}. The structured property {property} is soft-deleted: restore it to \
+                     set its values."
+                );
+                return Err(Error::invalid_aspect(message).naming(entity));
+            }
+            let platform = if definition.names_platforms() {
+                self.platform(entity).await?
+            } else {
+                None
+            };
+            if definition.check(entity, &given, platform.as_deref())? {
+                parse_numbers(parsed.get_or_insert_with(|| proposed.clone()), property);
+            }
         }
-        Ok(())
+        let proposed = parsed.as_ref().unwrap_or(proposed);
+        for property in changed_properties(stored, proposed) {
+            let definition = self.definition(&property).await?;
+            if definition.is_some_and(|it| it.is_immutable()) {
+                let message = format!(
+                    "Failed to update {entity}. The structured property {property} is immutable: its values cannot be \
+                     changed or removed."
+                );
+                return Err(Error::invalid_aspect(message).naming(entity));
+            }
+        }
+        Ok(parsed)
+    }
+
+    async fn check_definition(
+        &mut self,
+        property: &Urn,
+        stored: Option<&Value>,
+        proposed: &Value,
+    ) -> Result<(), Error> {
+        if self.is_soft_deleted(property).await? {
+            let message =
+                format!("{property} is soft-deleted: restore it to change its definition");
+            return Err(Error::invalid_aspect(message).naming(property));
+        }
+        let new = Definition::deserialize(proposed)
+            .map_err(|error| Error::invalid_aspect(error.to_string()).naming(property))?;
+        // One that cannot be read may be replaced by any.
+        let previous = stored.and_then(|it| Definition::deserialize(it).ok());
+        new.check_change(property, previous.as_ref())
+    }
+
+    async fn definition(&mut self, property: &Urn) -> Result<Option<Definition>, Error> {
+        let row = self.get(property, AspectName::PROPERTY_DEFINITION).await?;
+        self.budget.parse(row.as_ref())?;
+        row.map(|row| Definition::read(property, &row)).transpose()
+    }
+
+    async fn is_soft_deleted(&mut self, urn: &Urn) -> Result<bool, Error> {
+        let status = self.get(urn, AspectName::STATUS).await?;
+        Ok(is_removed(&status))
+    }
+
+    /// The platform of an asset, or of the dataset of a column.
+    async fn platform(&mut self, entity: &Urn) -> Result<Option<String>, Error> {
+        let column_of = (entity.entity_type() == "schemaField").then(|| {
+            entity
+                .key_parts()
+                .first()
+                .and_then(|it| Urn::parse(it).ok())
+        });
+        let asset = column_of.flatten().unwrap_or_else(|| entity.clone());
+        let aspect = AspectName::DATA_PLATFORM_INSTANCE;
+        let has_aspect = Registry::get().entity(asset.entity_type());
+        if has_aspect.is_some_and(|it| it.has_aspect(aspect)) {
+            let row = self.get(&asset, aspect).await?;
+            let instance: Option<Value> = aspect_value(&row);
+            let platform = instance.and_then(|it| Some(it.get("platform")?.as_str()?.to_owned()));
+            if platform.is_some() {
+                return Ok(platform);
+            }
+        }
+        let parts = asset.key_parts();
+        let platform = parts
+            .first()
+            .filter(|it| it.starts_with("urn:li:dataPlatform:"));
+        Ok(platform.map(|it| (*it).to_owned()))
     }
 }

@@ -5,7 +5,7 @@
 
 use docent_catalog::Error;
 use docent_catalog::ingestion_secrets::{ENTITY, SecretInfo};
-use docent_catalog::privilege::{MANAGE_POLICIES, MANAGE_SECRETS};
+use docent_catalog::privilege::{MANAGE_POLICIES, MANAGE_SECRETS, MANAGE_TESTS, VIEW_TESTS};
 use docent_catalog::search::{Criterion, SearchPage, SearchRequest, SearchResults, Sort, page};
 use docent_model::Urn;
 use serde_json::{Value, json};
@@ -39,6 +39,30 @@ pub(in super::super) async fn ownership_types(
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
     list_by_name(context, &arguments, "ownershipType", "ownershipTypes").await
+}
+
+pub(in super::super) async fn business_attributes(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    list_by_name(
+        context,
+        &arguments,
+        "businessAttribute",
+        "businessAttributes",
+    )
+    .await
+}
+
+pub(in super::super) async fn tests(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    context
+        .catalog
+        .authorize(&context.caller, &[MANAGE_TESTS, VIEW_TESTS], None)
+        .await?;
+    list_by_name(context, &arguments, "test", "tests").await
 }
 
 pub(in super::super) async fn policies(

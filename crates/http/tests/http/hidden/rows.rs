@@ -108,6 +108,8 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         )),
         more("listQueries", "listQueries(input: { start: 0, count: 10 }) { total }".to_owned()),
         more("listQueries", format!(r#"listQueries(input: {{ datasetUrn: "{TABLE}" }}) {{ total }}"#)),
+        more("listBusinessAttributes", "listBusinessAttributes(input: {}) { total }".to_owned()),
+        more("listTests", "listTests(input: {}) { total }".to_owned()),
         more("listOwnershipTypes", "listOwnershipTypes(input: {}) { total }".to_owned()),
         more("listIngestionSources", "listIngestionSources(input: {}) { total }".to_owned()),
         more("listPolicies", "listPolicies(input: {}) { total }".to_owned()),

@@ -2,7 +2,7 @@
 
 /// Entities of types that have no tests of their own here: the query, the URN, an aspect of the
 /// entity and its value.
-pub(crate) const OTHER_TYPES: [(&str, &str, &str, &str); 19] = [
+pub(crate) const OTHER_TYPES: [(&str, &str, &str, &str); 20] = [
     (
         "notebook",
         "urn:li:notebook:(querybook,hush)",
@@ -26,6 +26,12 @@ pub(crate) const OTHER_TYPES: [(&str, &str, &str, &str); 19] = [
         "urn:li:businessAttribute:hush",
         "businessAttributeInfo",
         r#"{"fieldPath":"hush","name":"hush"}"#,
+    ),
+    (
+        "test",
+        "urn:li:test:hush",
+        "testInfo",
+        r#"{"name":"hush","category":"c","definition":{"type":"JSON"}}"#,
     ),
     (
         "erModelRelationship",
