@@ -1,15 +1,15 @@
 //! The use cases of Docent, independent of the API that calls them.
 //!
 //! Reads come from the store ([`read`]), follow lineage ([`lineage`]) or history ([`timeline`],
-//! [`history`], [`activity`], [`events`]); searches use the index ([`search`]). Every change becomes a list of
-//! [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the
-//! input of one use case into proposals: [`action_requests`], [`applications`], [`asset_updates`],
-//! [`business_attributes`], [`contracts`], [`credentials`], [`datasets`], [`descriptions`],
-//! [`domains`], [`external_users`], [`glossary`], [`groups`], [`incidents`], [`ingestion_secrets`],
-//! [`ingestion_sources`], [`invitations`], [`labels`], [`lifecycle`], [`links`], [`names`],
-//! [`owners`], [`ownership_types`], [`pages`], [`people`], [`policies`], [`products`],
-//! [`profiles`], [`property_definitions`], [`saved_queries`], [`service_accounts`], [`sessions`],
-//! [`structured_properties`], [`tokens`], [`user_settings`], [`vocabulary`].
+//! [`history`], [`activity`], [`events`]); searches use the index ([`search`]). Every change
+//! becomes a list of [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other
+//! modules turn the input of one use case into proposals: [`action_requests`], [`applications`],
+//! [`asset_updates`], [`business_attributes`], [`contracts`], [`credentials`], [`datasets`],
+//! [`descriptions`], [`domains`], [`external_users`], [`glossary`], [`groups`], [`incidents`],
+//! [`ingestion_secrets`], [`ingestion_sources`], [`invitations`], [`labels`], [`lifecycle`],
+//! [`links`], [`names`], [`owners`], [`ownership_types`], [`pages`], [`people`], [`policies`],
+//! [`products`], [`profiles`], [`property_definitions`], [`saved_queries`], [`service_accounts`],
+//! [`sessions`], [`structured_properties`], [`tokens`], [`user_settings`], [`vocabulary`].
 //!
 //! Every use case that writes takes the [`Caller`], [`access`] decides whether the caller may, and
 //! [`audit`] records it.

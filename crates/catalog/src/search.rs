@@ -64,8 +64,8 @@ impl Catalog {
         })
     }
 
-    /// The URNs that a search finds, whoever may see them: for rules about the whole catalog, not for
-    /// replies. Empty without an index.
+    /// The URNs that a search finds, whoever may see them: for rules about the whole catalog, not
+    /// for replies. Empty without an index.
     pub(crate) async fn search_unrestricted(
         &self,
         request: &SearchRequest,

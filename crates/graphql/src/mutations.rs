@@ -62,6 +62,11 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         views::register,
     ];
     let resolvers = parts.iter().fold(resolvers, |all, part| part(all));
+    register_accounts(register_assets(resolvers))
+}
+
+/// Edits of descriptions, links, labels, owners and domains.
+fn register_assets(resolvers: Resolvers) -> Resolvers {
     resolvers
         .mutation("updateDataset", datasets::update_dataset)
         .mutation("updateDatasets", datasets::update_datasets)
@@ -120,6 +125,11 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .mutation("createOwnershipType", owners::create_ownership_type)
         .mutation("updateOwnershipType", owners::update_ownership_type)
         .mutation("deleteOwnershipType", owners::delete_ownership_type)
+}
+
+/// Users, groups, policies and tokens.
+fn register_accounts(resolvers: Resolvers) -> Resolvers {
+    resolvers
         .mutation("batchAssignRole", roles::batch_assign_role)
         .mutation("createPolicy", policies::create_policy)
         .mutation("updatePolicy", policies::update_policy)

@@ -233,6 +233,13 @@ fn routes(state: &AppState) -> Router<AppState> {
             trace::traced(state, post(restli::usage::act)),
         )
         .route("/operations", post(restli::operations::act))
+        .merge(openapi_routes(state))
+        .merge(status_and_sign_in())
+}
+
+/// DataHub's OpenAPI, with its document.
+fn openapi_routes(state: &AppState) -> Router<AppState> {
+    Router::new()
         .route(
             "/openapi/operations/messaging/{queue}/consumer/lag",
             get(restli::operations::lag),
@@ -313,7 +320,6 @@ fn routes(state: &AppState) -> Router<AppState> {
             "/openapi/swagger-ui/page.css",
             get(openapi::document::style),
         )
-        .merge(status_and_sign_in())
 }
 
 /// The routes that need no authentication, except for one's own password.

@@ -83,7 +83,7 @@ pub(crate) async fn post(
     };
     let entities: Result<Vec<_>, serde_json::Error> = inputs.into_iter().map(entity).collect();
     let body = entities.and_then(|entities| serde_json::to_vec(&entities));
-    let body = JsonBody(body.map_err(unconverted)?.into());
+    let body = JsonBody(body.map_err(|error| unconverted(&error))?.into());
     let response = write::post(authenticated, path, parameters, conditional, body).await?;
     convert(response, Shape::Entities).await
 }
@@ -107,7 +107,7 @@ pub(crate) async fn post_one(
 ) -> Result<Response, ErrorResponse> {
     let value: Box<RawValue> = parse_like(&bytes, "the value of the aspect").await?;
     let body = serde_json::to_vec(&BTreeMap::from([("value", value)]));
-    let body = JsonBody(body.map_err(unconverted)?.into());
+    let body = JsonBody(body.map_err(|error| unconverted(&error))?.into());
     let uri = version_3(&uri)?;
     let response = write::post_one(authenticated, parameters, conditional, uri, body).await?;
     convert(response, Shape::Entity).await
@@ -153,7 +153,7 @@ async fn convert(response: Response, shape: Shape) -> Result<Response, ErrorResp
     if bytes.is_empty() {
         return Ok(Response::from_parts(parts, Body::empty()));
     }
-    let converted = converted(&bytes, shape).map_err(unconverted)?;
+    let converted = converted(&bytes, shape).map_err(|error| unconverted(&error))?;
     parts.headers.remove(header::CONTENT_LENGTH);
     Ok(Response::from_parts(parts, Body::from(converted)))
 }
@@ -194,6 +194,6 @@ fn entity(mut members: Members<'_>) -> Option<Entity<'_>> {
     })
 }
 
-fn unconverted(error: serde_json::Error) -> ErrorResponse {
+fn unconverted(error: &serde_json::Error) -> ErrorResponse {
     ErrorResponse::bad_request(format!("the entity cannot be converted: {error}"))
 }

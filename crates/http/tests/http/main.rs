@@ -52,6 +52,7 @@ mod links;
 mod list_queries;
 mod long_replies;
 mod managed_types;
+mod no_authentication;
 mod openapi;
 mod openapi_v2;
 mod other_endpoints;

@@ -44,7 +44,10 @@ pub(super) fn of(operation: &Operation, entity: Option<&EntitySpec>) -> Option<R
         (_, "/openapi/swagger-ui/page.js") => return Some(text(&["text/javascript"])),
         (_, "/openapi/swagger-ui/page.css") => return Some(text(&["text/css"])),
         ("get", "/openapi/v3/entity/{type}") | (_, "/openapi/v3/entity/scroll") => page(&entity),
-        ("get", "/openapi/v3/entity/{type}/{urn}/{aspect}") => reference("Aspect"),
+        (
+            "get",
+            "/openapi/v3/entity/{type}/{urn}/{aspect}" | "/openapi/v2/entity/{type}/{urn}/{aspect}",
+        ) => reference("Aspect"),
         ("delete", _) => reference("Deleted"),
         ("get", "/openapi/v3/entity/{type}/{urn}") => entity,
         (_, "/openapi/v3/entity/{type}/{urn}/{aspect}") => reference("WrittenEntity"),
@@ -63,7 +66,6 @@ pub(super) fn of(operation: &Operation, entity: Option<&EntitySpec>) -> Option<R
         (_, "/openapi/v1/tracking/track") => json!({"type": "object"}),
         (_, "/openapi/v2/timeline/v1/{urn}") => list(&reference("Transaction")),
         (_, "/openapi/v1/registry/models/entity/specifications") => reference("EntityTypes"),
-        ("get", "/openapi/v2/entity/{type}/{urn}/{aspect}") => reference("Aspect"),
         ("get", "/openapi/v2/entity/{type}/{urn}")
         | (_, "/openapi/v2/entity/{type}/{urn}/{aspect}") => reference("EntityV2"),
         ("get", "/openapi/v2/entity/{type}") => reference("EntityPageV2"),
@@ -124,6 +126,17 @@ fn written_entity() -> Value {
     entity
 }
 
+fn event_page() -> Value {
+    let text = json!({"type": "string"});
+    let event = record(
+        &["contentType", "value"],
+        &json!({"contentType": text, "value": text}),
+    );
+    let properties =
+        json!({"offsetId": text, "count": {"type": "integer"}, "events": list(&event)});
+    record(&["offsetId", "count", "events"], &properties)
+}
+
 /// The schemas that [`of`] refers to, and no request.
 pub(super) fn schemas() -> Value {
     let urn = json!({"type": "string", "format": "urn"});
@@ -173,17 +186,7 @@ pub(super) fn schemas() -> Value {
             &["results"],
             &json!({"results": list(&reference("EntityV2")), "scrollId": text}),
         ),
-        "EventPage": record(
-            &["offsetId", "count", "events"],
-            &json!({
-                "offsetId": text,
-                "count": number,
-                "events": list(&record(
-                    &["contentType", "value"],
-                    &json!({"contentType": text, "value": text}),
-                )),
-            }),
-        ),
+        "EventPage": event_page(),
         "AuditPage": record(
             &["count", "total", "usageEvents"],
             &json!({
