@@ -1,4 +1,4 @@
-//! Forms: metadata that users are asked for.
+//! Forms: what users are to say about assets, and whether they have.
 //!
 //! A form has prompts, each of which collects values of a structured property, and assignees. The
 //! `forms` aspect of an asset says which forms it has, and which of their prompts are answered.
@@ -479,9 +479,9 @@ fn check_response(info: &Value, id: &str, kind: &str, property: &Urn) -> Result<
         let message = format!("the prompt '{id}' is of type {}", prompt["type"]);
         return Err(Error::invalid(message));
     }
-    let asked = &prompt["structuredPropertyParams"]["urn"];
-    if asked.as_str() != Some(property.as_str()) {
-        let message = format!("the prompt '{id}' collects {asked}, not {property}");
+    let requested = &prompt["structuredPropertyParams"]["urn"];
+    if requested.as_str() != Some(property.as_str()) {
+        let message = format!("the prompt '{id}' collects {requested}, not {property}");
         return Err(Error::invalid(message));
     }
     Ok(())

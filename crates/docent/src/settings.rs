@@ -67,8 +67,8 @@ pub(crate) struct ServeFlags {
     /// page [default: none]
     #[arg(long, env = "DOCENT_FRONTEND", value_name = "DIR")]
     frontend: Option<PathBuf>,
-    /// Certificate chain for HTTPS, in PEM form, with --tls-key; reread when it changes [default:
-    /// plain HTTP]
+    /// Certificate chain for HTTPS, in PEM form; needs its key, and is reread when it changes
+    /// [default: plain HTTP]
     #[arg(long, env = "DOCENT_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
     /// Private key of the certificate, in PEM form

@@ -322,7 +322,7 @@ async fn tests_of_connections_and_sources_of_the_system_are_told_apart() {
         ("systemSources: true", vec![&by_system]),
     ] {
         let list = format!(
-            r#"{{ listExecutionRequests(input: {{ count: 10, {members} }}) {{ executionRequests {{ urn }} }} }}"#
+            r"{{ listExecutionRequests(input: {{ count: 10, {members} }}) {{ executionRequests {{ urn }} }} }}"
         );
         let reply = app.graphql(&list).await;
         let found = reply["data"]["listExecutionRequests"]["executionRequests"].as_array();

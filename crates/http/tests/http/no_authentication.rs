@@ -6,7 +6,7 @@ use docent_http::server::Peer;
 use docent_http::{AuthMode, HttpSettings};
 use serde_json::{Value, json};
 
-use crate::support::{App, DATASET, USER};
+use crate::support::{App, USER};
 
 #[tokio::test]
 async fn with_authentication_off_cross_site_requests_are_rejected() {

@@ -7,8 +7,6 @@ use std::path::Path;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
 use docent_catalog::{Caller, ErrorKind};
-use docent_http::server::Peer;
-use docent_http::{AuthMode, HttpSettings};
 use docent_model::{AspectName, Urn};
 use docent_store::{RawAspect, RowVersion, StoredAspect};
 use serde_json::{Value, json};

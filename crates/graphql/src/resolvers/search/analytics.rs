@@ -274,7 +274,10 @@ async fn get_metadata_analytics_charts(
     let types: Vec<String> = input.entity_type.into_iter().collect();
     request.types = entity_types::registry_names(&types)?;
     request.query = input.query.unwrap_or_default();
-    if let Some(domain) = input.domain.filter(|domain| !domain.is_empty()) {
+    if let Some(domain) = input
+        .domain
+        .filter(|domain| !matches!(domain.as_str(), "" | "ALL"))
+    {
         let domain = Registry::get().parse_urn(&domain)?;
         let condition = Criterion::equal("domains", domain.as_str());
         request.filter = request.filter.and(condition);

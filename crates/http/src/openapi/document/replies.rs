@@ -126,6 +126,19 @@ fn written_entity() -> Value {
     entity
 }
 
+fn graphql_reply() -> Value {
+    let any = json!({"type": "object"});
+    let error = json!({"message": {"type": "string"}, "extensions": any});
+    record(
+        &["extensions"],
+        &json!({
+            "data": {"type": "object", "nullable": true},
+            "errors": list(&record(&["message"], &error)),
+            "extensions": any,
+        }),
+    )
+}
+
 fn event_page() -> Value {
     let text = json!({"type": "string"});
     let event = record(
@@ -231,13 +244,6 @@ pub(super) fn schemas() -> Value {
         ),
         "Snapshot": record(&["value"], &json!({"value": any})),
         "ActionResult": {"type": "object", "properties": {"value": {}}},
-        "GraphqlReply": record(
-            &["extensions"],
-            &json!({
-                "data": {"type": "object", "nullable": true},
-                "errors": list(&record(&["message"], &json!({"message": text, "extensions": any}))),
-                "extensions": any,
-            }),
-        ),
+        "GraphqlReply": graphql_reply(),
     })
 }
