@@ -13,6 +13,7 @@ from datahub.metadata.schema_classes import (
     DomainsClass,
     StructuredPropertiesClass,
     StructuredPropertyDefinitionClass,
+    StructuredPropertySettingsClass,
 )
 from datahub.metadata.urns import Urn
 
@@ -51,7 +52,7 @@ PROPERTY = "urn:li:structuredProperty:made.up"
 
 def _keep_the_rules(aspect):
     """Adjusts a generated aspect so that it is stored unchanged: domains are in it twice, at most one each, and
-    structured properties exist."""
+    structured properties exist. Their definitions have no spaces, and are shown."""
     if isinstance(aspect, DomainsClass):
         aspect.domains = aspect.domains[:1]
         aspect.domainAssociations = [DomainAssociationClass(domain=urn) for urn in aspect.domains]
@@ -60,6 +61,12 @@ def _keep_the_rules(aspect):
         for assigned in aspect.properties:
             assigned.propertyUrn = PROPERTY
             assigned.values = [str(value) for value in assigned.values]
+    if isinstance(aspect, StructuredPropertyDefinitionClass):
+        aspect.qualifiedName = aspect.qualifiedName.replace(" ", "_")
+        aspect.version = None
+        aspect.typeQualifier = None
+    if isinstance(aspect, StructuredPropertySettingsClass):
+        aspect.isHidden = False
     return aspect
 
 
@@ -80,6 +87,8 @@ def made_up(name: str, flavour: str):
     for number in range(VALUES):
         generator = Generator(f"{name} {number}")
         urn = generator.urn(entities[number % len(entities)], f"{flavour} {name} {number}")
+        if name == StructuredPropertyDefinitionClass.ASPECT_NAME:
+            urn = urn.replace(" ", "_")
         is_key = name == Urn.from_string(urn).to_key_aspect().ASPECT_NAME
         value = Urn.from_string(urn).to_key_aspect() if is_key else _keep_the_rules(generator.aspect(name))
         yield MetadataChangeProposalWrapper(entityUrn=urn, aspect=value)

@@ -98,6 +98,12 @@ impl Catalog {
         if any.iter().all(Vec::is_empty) {
             return Ok(());
         }
+        // Ingestion may write the filter without the form, or before it.
+        let info = AspectKey::new(form, AspectName::FORM_INFO);
+        let info = self.store().read(ReadRequest::row(&info)).await?.into_row();
+        if info.is_none() {
+            return Ok(());
+        }
         let prompts = self.prompt_ids(form).await?;
         let mut request = SearchRequest {
             filter: Filter { any },
