@@ -188,7 +188,7 @@ pub fn service(state: AppState) -> HttpService {
     with_pages(state, pages)
 }
 
-/// [`service`] with DataHub's web page in place of ours.
+/// [`service()`] with DataHub's web page in place of ours.
 pub fn frontend_service(state: AppState, frontend: Frontend) -> HttpService {
     with_pages(state, frontend::routes(frontend))
 }
