@@ -7,7 +7,7 @@
 use docent_model::{AspectName, Registry, Urn};
 use docent_search::{Criterion, Filter, Operator, SearchPage, SearchRequest};
 
-use crate::forms::{assignment, removal, without_prompts_of};
+use crate::forms::{assignment, prompt_ids, removal, without_prompts_of};
 use crate::proposal::{Change, Proposal};
 use crate::stored::aspect_value;
 use crate::structured_properties::without_property;
@@ -99,12 +99,10 @@ impl Catalog {
             return Ok(());
         }
         // Ingestion may write the filter without the form, or before it.
-        let info = AspectKey::new(form, AspectName::FORM_INFO);
-        let info = self.store().read(ReadRequest::row(&info)).await?.into_row();
-        if info.is_none() {
+        let Some(info) = self.stored_form(form).await? else {
             return Ok(());
-        }
-        let prompts = self.prompt_ids(form).await?;
+        };
+        let prompts = prompt_ids(&info);
         let mut request = SearchRequest {
             filter: Filter { any },
             include_removed: false,

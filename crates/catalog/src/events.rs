@@ -37,7 +37,7 @@ impl Topic {
             "PlatformEvent_v1" => Ok(Self::PlatformEvents),
             "MetadataChangeLog_Versioned_v1" => Ok(Self::ChangeLog),
             "MetadataChangeLog_Timeseries_v1" => Err(Error::invalid(
-                "time series are not part of the change log, so they have no topic: read them from /openapi/v2/timeseries",
+                "time series are not part of the change log, so they have no topic: read them with getTimeseriesAspectValues of /aspects",
             )),
             other => Err(Error::invalid(format!(
                 "there is no topic '{other}': use PlatformEvent_v1 or MetadataChangeLog_Versioned_v1"

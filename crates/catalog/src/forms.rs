@@ -205,7 +205,7 @@ impl Catalog {
         form: &Urn,
         assets: &[Target],
     ) -> Result<(), Error> {
-        let prompts = self.prompt_ids(form).await?;
+        let prompts = prompt_ids(&self.form_info(form).await?);
         let edits = assets.iter();
         let edits = edits.map(|it| assignment(&it.urn, form, prompts.clone()));
         self.change_forms(caller, form, assets, edits.collect())
@@ -369,17 +369,15 @@ impl Catalog {
     /// The definition of a form.
     async fn form_info(&self, form: &Urn) -> Result<Value, Error> {
         form.expect_type(ENTITY)?;
-        let key = AspectKey::new(form, AspectName::FORM_INFO);
-        let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
-        aspect_value(&row).ok_or_else(|| Error::no_entity(missing(form)).naming(form))
+        let info = self.stored_form(form).await?;
+        info.ok_or_else(|| Error::no_entity(missing(form)).naming(form))
     }
 
-    pub(crate) async fn prompt_ids(&self, form: &Urn) -> Result<Vec<String>, Error> {
-        let info = self.form_info(form).await?;
-        let prompts = info["prompts"].as_array().into_iter().flatten();
-        Ok(prompts
-            .filter_map(|it| it["id"].as_str().map(str::to_owned))
-            .collect())
+    /// The definition of a form, if it is stored.
+    pub(crate) async fn stored_form(&self, form: &Urn) -> Result<Option<Value>, Error> {
+        let key = AspectKey::new(form, AspectName::FORM_INFO);
+        let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
+        Ok(aspect_value(&row))
     }
 
     async fn column_paths(&self, dataset: &Urn) -> Result<Vec<String>, Error> {
@@ -454,6 +452,13 @@ fn is_named(actors: &Value, me: &HashSet<String>) -> bool {
     let lists = ["users", "groups"].into_iter();
     let mut named = lists.filter_map(|list| actors[list].as_array()).flatten();
     named.any(|it| it.as_str().is_some_and(|it| me.contains(it)))
+}
+
+pub(crate) fn prompt_ids(info: &Value) -> Vec<String> {
+    let prompts = info["prompts"].as_array().into_iter().flatten();
+    prompts
+        .filter_map(|it| it["id"].as_str().map(str::to_owned))
+        .collect()
 }
 
 /// Fails for two prompts with one id.

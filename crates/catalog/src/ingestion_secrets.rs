@@ -97,6 +97,15 @@ impl NewSecret {
         }
         aspect
     }
+
+    /// Writes the encrypted value, and keeps who created the secret.
+    fn replacing(self, secret: &Urn, encrypted: String, created: Option<Value>) -> Proposal {
+        let aspect = move |_: Option<Value>, stamp: &AuditStamp| {
+            let created = created.clone().unwrap_or_else(|| json!(stamp));
+            Ok(self.aspect(&encrypted, &created))
+        };
+        Proposal::edit(secret.clone(), AspectName::SECRET_VALUE, aspect)
+    }
 }
 
 impl Catalog {
@@ -146,11 +155,7 @@ impl Catalog {
         let encrypted = self.secret_keys()?.encrypt(secret, &new.value)?;
         let stored = self.stored_secrets(from_ref(secret)).await?.pop();
         let created = stored.and_then(|(_, stored)| stored.created);
-        let aspect = move |_: Option<Value>, stamp: &AuditStamp| {
-            let created = created.clone().unwrap_or_else(|| json!(stamp));
-            Ok(new.aspect(&encrypted, &created))
-        };
-        let write = Proposal::edit(secret.clone(), AspectName::SECRET_VALUE, aspect);
+        let write = new.replacing(secret, encrypted, created);
         let proposals = without_history(write, |delete| {
             delete.requires_existing(secret, missing(secret))
         });
@@ -262,12 +267,7 @@ impl Catalog {
             value,
             description: stored.description,
         };
-        let created = stored.created;
-        let aspect = move |_: Option<Value>, stamp: &AuditStamp| {
-            let created = created.clone().unwrap_or_else(|| json!(stamp));
-            Ok(new.aspect(&encrypted, &created))
-        };
-        let write = Proposal::edit(urn.clone(), AspectName::SECRET_VALUE, aspect);
+        let write = new.replacing(urn, encrypted, stored.created);
         let before = stored.value;
         let unchanged = move |current: Option<Value>| {
             let is_same = current.is_some_and(|it| it["value"] == json!(before));

@@ -7,8 +7,6 @@
 
 mod schedule;
 
-use std::slice::from_ref;
-
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Urn};
 use docent_store::{AspectKey, ReadRequest};
@@ -326,10 +324,8 @@ impl Catalog {
     /// The stored aspect of a source, with its recipe.
     async fn source_info(&self, source: &Urn) -> Result<Value, Error> {
         let key = AspectKey::new(source, AspectName::INGESTION_SOURCE_INFO);
-        let keys = from_ref(&key);
-        let rows = self.store().read(ReadRequest::rows(keys)).await?.rows;
-        let info = rows.first().and_then(aspect_value);
-        info.ok_or_else(|| Error::no_entity(missing_source(source)).naming(source))
+        let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
+        aspect_value(&row).ok_or_else(|| Error::no_entity(missing_source(source)).naming(source))
     }
 }
 

@@ -5,10 +5,9 @@
 //! public, like those of our page.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::{fs, io};
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY,
@@ -51,7 +50,7 @@ const MICRO_FRONTENDS: &str = "subNavigationMode: false\nmicroFrontends: []\n";
 /// A build of DataHub's web page.
 #[derive(Debug, Clone)]
 pub struct Frontend {
-    document: Arc<str>,
+    document: Bytes,
     files: ServeDir,
 }
 
@@ -75,7 +74,7 @@ impl Frontend {
 
     fn document(&self) -> Response {
         let headers = [(CONTENT_TYPE, "text/html; charset=utf-8")];
-        let response = (Extension(SharedReply), headers, self.document.to_string());
+        let response = (Extension(SharedReply), headers, self.document.clone());
         with_headers(response.into_response(), "no-cache")
     }
 }

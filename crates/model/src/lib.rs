@@ -38,7 +38,7 @@ pub use logical_version::LogicalVersion;
 pub use names::AspectName;
 pub use points::point_id;
 pub use references::{RemovalResult, remove_references};
-pub use registry::{EntitySpec, LineageDirection, Registry, json_schemas};
+pub use registry::{EntitySpec, LineageDirection, Registry, in_words, json_schemas};
 pub use system_metadata::{NO_RUN_ID, SystemMetadata};
 pub use urn::{MAX_ENCODED_BYTES, Urn, UrnError, shorten};
 pub use validate::ValidationError;

@@ -26,6 +26,7 @@ mod shape;
 mod source;
 
 pub use lineage::LineageDirection;
+pub use plan::in_words;
 pub(crate) use plan::{Plan, PlanId, SearchPlans};
 pub use schemas::json_schemas;
 pub(crate) use shape::{Record, RecordId, Relationship, Shape};

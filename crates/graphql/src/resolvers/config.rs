@@ -5,7 +5,7 @@
 
 use docent_catalog::Error;
 use docent_catalog::privilege::{self as p, PolicyKind, Privilege};
-use docent_model::{EntitySpec, Registry};
+use docent_model::{EntitySpec, Registry, in_words};
 use serde_json::{Map, Value, json};
 
 use crate::operations::is_root_field;
@@ -288,7 +288,7 @@ fn resource_privileges() -> Vec<Value> {
     let of_type = types.map(|spec| {
         json!({
             "resourceType": spec.name,
-            "resourceTypeDisplayName": words(spec.name),
+            "resourceTypeDisplayName": in_words(spec.name),
             "entityType": entity_types::schema_name(spec.name),
             "privileges": offered(PolicyKind::Metadata, |privilege| is_about(privilege, spec)),
         })
@@ -326,20 +326,4 @@ fn display_name(privilege: Privilege) -> String {
     };
     let words: Vec<String> = name.split('_').map(capitalized).collect();
     words.join(" ")
-}
-
-/// `dataFlow` as "Data Flow".
-fn words(name: &str) -> String {
-    let mut words = String::new();
-    for character in name.chars() {
-        if words.is_empty() {
-            words.extend(character.to_uppercase());
-            continue;
-        }
-        if character.is_uppercase() {
-            words.push(' ');
-        }
-        words.push(character);
-    }
-    words
 }

@@ -2,17 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{App, DATASET, USER};
+use crate::support::{App, DATASET, USER, error_of};
 
 const EMAIL: &str = "urn:li:businessAttribute:email";
 const TEST: &str = "urn:li:test:owned";
-
-fn error_of(reply: &Value) -> (u64, String) {
-    let error = &reply["errors"][0];
-    let code = error["extensions"]["code"].as_u64();
-    let code = code.unwrap_or_else(|| panic!("{reply}"));
-    (code, error["message"].as_str().unwrap().to_owned())
-}
 
 async fn create(app: &App, input: Value) -> Value {
     let text = "mutation ($input: CreateBusinessAttributeInput!) { createBusinessAttribute(input: $input) { urn

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{App, DATASET, MISSING, NOW_MS, USER};
+use crate::support::{App, DATASET, MISSING, NOW_MS, USER, error_of};
 
 const FORM: &str = "urn:li:form:initiative";
 const DAYS: &str = "urn:li:structuredProperty:days";
@@ -64,13 +64,6 @@ async fn forms_of(app: &App, asset: &str) -> Value {
         verifications { form { urn } lastModified { time actor { urn } } } } } }";
     let reply = app.graphql_with(text, json!({ "urn": asset })).await;
     reply["data"]["dataset"]["forms"].clone()
-}
-
-fn error_of(reply: &Value) -> (u64, String) {
-    let error = &reply["errors"][0];
-    let code = error["extensions"]["code"].as_u64();
-    let code = code.unwrap_or_else(|| panic!("{reply}"));
-    (code, error["message"].as_str().unwrap().to_owned())
 }
 
 #[tokio::test]

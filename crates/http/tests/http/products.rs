@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::escalation::reader_with;
-use crate::support::{App, DATASET, MISSING, USER};
+use crate::support::{App, DATASET, MISSING, USER, error_of};
 
 const FINANCE: &str = "urn:li:domain:finance";
 const SALES: &str = "urn:li:dataProduct:sales";
@@ -46,14 +46,6 @@ async fn assets_of(app: &App, product: &str) -> Vec<Value> {
     let assets = properties["assets"].as_array().cloned();
     let urn = |asset: &Value| asset["destinationUrn"].clone();
     assets.unwrap_or_default().iter().map(urn).collect()
-}
-
-fn error_of(reply: &Value) -> (u64, String) {
-    let error = &reply["errors"][0];
-    (
-        error["extensions"]["code"].as_u64().unwrap_or_default(),
-        error["message"].as_str().unwrap_or_default().to_owned(),
-    )
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{App, DATASET, NOW_MS, USER};
+use crate::support::{App, DATASET, NOW_MS, USER, error_of};
 
 const RETENTION: &str = "urn:li:structuredProperty:io.retention";
 const DATASETS: &str = "urn:li:entityType:datahub.dataset";
@@ -40,13 +40,6 @@ async fn set(app: &App, property: &str, values: Value) -> Value {
     let params = json!([{"structuredPropertyUrn": property, "values": values}]);
     let input = json!({"assetUrn": DATASET, "structuredPropertyInputParams": params});
     app.graphql_with(text, json!({"input": input})).await
-}
-
-fn error_of(reply: &Value) -> (u64, String) {
-    let error = &reply["errors"][0];
-    let code = error["extensions"]["code"].as_u64();
-    let code = code.unwrap_or_else(|| panic!("{reply}"));
-    (code, error["message"].as_str().unwrap().to_owned())
 }
 
 #[tokio::test]

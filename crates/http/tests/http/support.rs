@@ -369,6 +369,14 @@ pub(crate) fn secret_key(letter: char) -> SecretKey {
     SecretKey::parse(&text).unwrap()
 }
 
+/// The code and the message of the first error of a reply.
+pub(crate) fn error_of(reply: &Value) -> (u64, String) {
+    let error = &reply["errors"][0];
+    let code = error["extensions"]["code"].as_u64();
+    let code = code.unwrap_or_else(|| panic!("{reply}"));
+    (code, error["message"].as_str().unwrap().to_owned())
+}
+
 pub(crate) async fn new_token(catalog: &Catalog, ttl_ms: Option<i64>) -> String {
     token_of(catalog, USER, ttl_ms).await
 }

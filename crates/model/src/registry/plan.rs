@@ -481,8 +481,13 @@ fn common_kind(left: SearchKind, right: SearchKind) -> Option<SearchKind> {
     }
 }
 
-/// A field's name in words: `sourceType` is "Source Type".
+/// The label of a field.
 fn label(name: &str) -> &'static str {
+    in_words(name).leak()
+}
+
+/// A name in words: `sourceType` is "Source Type".
+pub fn in_words(name: &str) -> String {
     let mut words = String::with_capacity(name.len() + 4);
     for character in name.chars() {
         if words.is_empty() {
@@ -494,5 +499,5 @@ fn label(name: &str) -> &'static str {
         }
         words.push(character);
     }
-    words.leak()
+    words
 }
