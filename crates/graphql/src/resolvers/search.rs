@@ -17,8 +17,8 @@ pub(super) mod products;
 
 use docent_catalog::Error;
 use docent_catalog::search::{
-    Criterion, DescriptionCounts, Facet, FacetValue, Facets, FieldMatch, Hit, PAIR_SEPARATOR,
-    SearchPage, SearchResults, page, scroll_page,
+    Criterion, DescriptionCounts, ENTITY_TYPE, Facet, FacetValue, Facets, FieldMatch, Hit,
+    PAIR_SEPARATOR, SearchPage, SearchResults, page, scroll_page,
 };
 use docent_model::Registry;
 use serde_json::{Value, json};
@@ -136,8 +136,7 @@ pub(super) async fn aggregate_across_entities(
     request.facets = facets(&input, &arguments)?;
     request.explain_matches = false;
     let found = context.catalog.search(&request).await?;
-    let facets: Vec<Value> = found.facets.iter().map(facet).collect();
-    Ok(json!({"facets": facets}))
+    Ok(json!({"facets": facet_list(&found.facets)}))
 }
 
 pub(super) async fn documentation_coverage(context: &Context, _: Args<'_>) -> Result<Value, Error> {
@@ -168,7 +167,6 @@ fn facets(input: &SearchInput, arguments: &Args<'_>) -> Result<Facets, Error> {
 /// A page of results. `count` is the requested page size, not the number of results.
 fn results(page: &SearchPage, found: &SearchResults) -> Value {
     let hits: Vec<Value> = found.hits.iter().map(hit).collect();
-    let facets: Vec<Value> = found.facets.iter().map(facet).collect();
     let (start, count) = match page {
         SearchPage::Offset { start, count } => (*start, *count),
         SearchPage::Cursor { count, .. } => (0, *count),
@@ -178,7 +176,7 @@ fn results(page: &SearchPage, found: &SearchResults) -> Value {
         "count": count,
         "total": found.total,
         "searchResults": hits,
-        "facets": facets,
+        "facets": facet_list(&found.facets),
         "suggestions": [],
         "nextScrollId": found.next,
     })
@@ -219,6 +217,18 @@ fn split_at_matches(matched: &FieldMatch) -> Vec<Value> {
     }
     push(end..matched.value.len(), false);
     parts
+}
+
+/// The facets, with the types of entities by their former name as well: parts of DataHub's page
+/// look for that one alone.
+fn facet_list(facets: &[Facet]) -> Vec<Value> {
+    let mut list: Vec<Value> = facets.iter().map(facet).collect();
+    let types = list.iter().find(|it| it["field"] == ENTITY_TYPE).cloned();
+    list.extend(types.map(|mut types| {
+        types["field"] = json!("entity");
+        types
+    }));
+    list
 }
 
 fn facet(facet: &Facet) -> Value {

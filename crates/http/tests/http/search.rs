@@ -261,6 +261,7 @@ async fn facets_use_schema_names_of_types_and_resolve_entities() {
             {"value": "DOMAIN", "count": 2, "entity": null, "displayName": null},
         ])
     );
+    assert_eq!(facet("entity"), facet("_entityType"), "the former name");
     assert_eq!(
         facet("platform"),
         json!([{"value": HIVE, "count": 3, "entity": {"urn": HIVE}, "displayName": null}])
