@@ -14,7 +14,7 @@ use crate::search::{Criterion, Operator, SearchRequest, criterion, joined};
 use crate::service_accounts::no_such_account;
 use crate::settings::global_settings_urn;
 use crate::stored::aspect_value;
-use crate::{Caller, Catalog, Error};
+use crate::{Caller, Catalog, Error, ErrorKind};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
@@ -187,13 +187,21 @@ impl Catalog {
         aspect_value(&row).ok_or_else(|| Error::not_found(missing(view)))
     }
 
-    /// Restricts a search to what a view shows.
+    /// Restricts a search to what a view shows. A deleted one that is still the caller's default
+    /// restricts nothing: pages send it with every search.
     pub async fn restrict_to_view(
         &self,
+        caller: &Caller,
         request: &mut SearchRequest,
         view: &Urn,
     ) -> Result<(), Error> {
-        let mut info = self.view_info(view).await?;
+        let mut info = match self.view_info(view).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let is_default = self.is_default_view(caller, view).await?;
+                return if is_default { Ok(()) } else { Err(error) };
+            }
+            info => info?,
+        };
         let definition: ViewDefinition = serde_json::from_value(info["definition"].take())
             .map_err(|error| Error::invalid(format!("the view {view} is not readable: {error}")))?;
         if !definition.entity_types.is_empty() {
@@ -271,6 +279,16 @@ impl Catalog {
             return Err(no_such_account());
         }
         self.set_default_view(caller, account, view).await
+    }
+
+    /// Whether a view is that of the caller's settings, or of everybody's.
+    async fn is_default_view(&self, caller: &Caller, view: &Urn) -> Result<bool, Error> {
+        let key = AspectKey::new(caller.actor(), AspectName::CORP_USER_SETTINGS);
+        let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
+        let own: Value = aspect_value(&row).unwrap_or_default();
+        let global = self.global_settings().await?;
+        let is_view = |settings: &Value| settings["views"]["defaultView"] == view.as_str();
+        Ok(is_view(&own) || is_view(&global))
     }
 
     async fn set_default_view(

@@ -196,6 +196,20 @@ async fn a_view_is_listed_changed_chosen_and_deleted() {
         Value::Null,
         "{reply}"
     );
+    // The page of the user whose default it was still sends it.
+    let search = |view: &str| {
+        format!(
+            r#"{{ searchAcrossEntities(input: {{ query: "*", types: [DATASET], viewUrn: "{view}" }}) {{ total }} }}"#
+        )
+    };
+    let reply = app.graphql(&search(&view)).await;
+    assert_ne!(
+        reply["data"]["searchAcrossEntities"]["total"],
+        Value::Null,
+        "{reply}"
+    );
+    let (code, _) = app.graphql_error(&search("urn:li:dataHubView:none")).await;
+    assert_eq!(code, 404);
     let (code, message) = app.graphql_error(&delete).await;
     assert_eq!(
         (code, message.contains("does not exist")),

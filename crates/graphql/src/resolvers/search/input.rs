@@ -108,7 +108,8 @@ impl SearchInput {
             return Ok(());
         };
         let view = Registry::get().parse_urn(view)?;
-        context.catalog.restrict_to_view(request, &view).await
+        let (catalog, caller) = (&context.catalog, &context.caller);
+        catalog.restrict_to_view(caller, request, &view).await
     }
 
     /// The cursor of a scroll; `None` for the first page, for which some clients send an empty one.
