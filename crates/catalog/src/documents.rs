@@ -4,6 +4,8 @@
 //! A published document is found by everybody, another one by its owners and by those who manage
 //! documents.
 
+mod import;
+
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Urn};
 use serde_json::{Map, Value, json};
@@ -14,6 +16,8 @@ use crate::privilege::MANAGE_DOCUMENTS;
 use crate::proposal::{Change, Proposal, Requirement};
 use crate::search::{Criterion, Filter, Operator};
 use crate::{Caller, Catalog, Error};
+
+pub use import::{ImportOptions, ImportResult, ImportedFile};
 
 /// The most assets or documents that a document is related to.
 const MAX_RELATED: usize = 1_000;

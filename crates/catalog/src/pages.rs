@@ -112,6 +112,28 @@ impl Catalog {
         Ok(urn)
     }
 
+    /// Sets the template of an asset's summary page.
+    pub async fn set_summary_template(
+        &self,
+        caller: &Caller,
+        asset: &Urn,
+        template: &Urn,
+    ) -> Result<(), Error> {
+        template.expect_type(TEMPLATE)?;
+        let summary = json!({"templates": [{"template": template}]});
+        let edit = move |current: Option<Value>, _: &AuditStamp| {
+            let mut settings = current.unwrap_or_else(|| json!({}));
+            settings["assetSummary"] = summary.clone();
+            Ok(settings)
+        };
+        let missing = format!("the page template {template} does not exist");
+        let proposal = Proposal::edit(asset.clone(), AspectName::ASSET_SETTINGS, edit)
+            .requires_target()
+            .requires_existing(template, missing);
+        self.apply(caller, vec![proposal]).await?;
+        Ok(())
+    }
+
     /// Deletes a module, and removes it from templates.
     pub async fn delete_page_module(&self, caller: &Caller, module: &Urn) -> Result<(), Error> {
         module.expect_type(MODULE)?;

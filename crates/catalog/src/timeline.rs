@@ -7,6 +7,7 @@
 //! To report another kind of change: a line in the table of [`rules`].
 
 mod columns;
+mod documents;
 mod rules;
 mod schemas;
 mod values;
@@ -22,6 +23,7 @@ use crate::view::stand_in;
 use crate::{Catalog, Error, ReadRequest, long_work};
 use rules::{RULES, Rule};
 
+pub use documents::{DocumentChange, DocumentChangeKind};
 pub use schemas::{ColumnChange, SchemaBlame, SchemaVersion};
 pub(crate) use values::compare_values;
 
@@ -115,6 +117,8 @@ impl Weight {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
+    /// Of the entity itself. Only documents have it.
+    Create,
     Add,
     Modify,
     Remove,
@@ -123,6 +127,7 @@ pub enum Operation {
 impl Operation {
     pub fn name(self) -> &'static str {
         match self {
+            Self::Create => "CREATE",
             Self::Add => "ADD",
             Self::Modify => "MODIFY",
             Self::Remove => "REMOVE",

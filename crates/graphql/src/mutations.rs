@@ -30,6 +30,7 @@ mod quality;
 mod roles;
 mod saved_queries;
 mod secrets;
+mod settings;
 mod structured_properties;
 mod tokens;
 mod views;
@@ -58,7 +59,9 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         quality::register,
         saved_queries::register,
         secrets::register,
+        settings::register,
         structured_properties::register,
+        tokens::register,
         views::register,
     ];
     let resolvers = parts.iter().fold(resolvers, |all, part| part(all));
@@ -153,8 +156,6 @@ fn register_accounts(resolvers: Resolvers) -> Resolvers {
         .mutation("signOutEverywhere", accounts::sign_out_everywhere)
         .mutation("createServiceAccount", accounts::create_service_account)
         .mutation("deleteServiceAccount", accounts::delete_service_account)
-        .mutation("createAccessToken", tokens::create_access_token)
-        .mutation("revokeAccessToken", tokens::revoke_access_token)
 }
 
 /// Parses a URN of an input object.

@@ -52,6 +52,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .computed("criterionValues", privileges::criterion_values)
         .query("appConfig", config::app_config)
         .query("globalViewsSettings", queries::global_views_settings)
+        .query("docPropagationSettings", queries::doc_propagation_settings)
         .query("me", queries::me)
         .query("listAccessTokens", queries::list_access_tokens)
         .query("getInviteToken", accounts::get_invite_token)

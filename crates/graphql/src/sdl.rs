@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     /// URNs that are shown as they are stored, and why.
-    const SHOWN: [(&str, &str); 16] = [
+    const SHOWN: [(&str, &str); 17] = [
         ("AccessTokenMetadata.actorUrn", "everyone sees users"),
         ("AccessTokenMetadata.ownerUrn", "everyone sees users"),
         ("ActionRequest.urn", "the request itself"),
@@ -86,6 +86,10 @@ mod tests {
         ("EntityDataProducts.urn", "the caller named it"),
         ("EntityWithRelationships.urn", "the entity itself"),
         ("ExecutionRequestInput.actorUrn", "everyone sees users"),
+        (
+            "ImportDocumentsResult.documentUrns",
+            "the caller has written them",
+        ),
         ("PatchEntityResult.urn", "the caller named it"),
         ("Schema.platformUrn", "everyone sees platforms"),
         ("SchemaMetadata.platformUrn", "everyone sees platforms"),

@@ -19,6 +19,7 @@ impl AspectName {
     pub const APPLICATIONS: Self = Self("applications");
     pub const ASSERTION_INFO: Self = Self("assertionInfo");
     pub const ASSERTION_RUN_EVENT: Self = Self("assertionRunEvent");
+    pub const ASSET_SETTINGS: Self = Self("assetSettings");
     pub const BROWSE_PATHS_V2: Self = Self("browsePathsV2");
     pub const BUSINESS_ATTRIBUTE_INFO: Self = Self("businessAttributeInfo");
     pub const BUSINESS_ATTRIBUTES: Self = Self("businessAttributes");

@@ -146,6 +146,7 @@ fn of_aspect(aspect: AspectName) -> Option<Privilege> {
         "structuredProperties" => p::EDIT_ENTITY_PROPERTIES,
         "applications" => p::EDIT_ENTITY_APPLICATIONS_PRIVILEGE,
         "embed" => p::EDIT_ENTITY_EMBED,
+        "assetSettings" => p::MANAGE_ASSET_SUMMARY,
         "operation" => p::EDIT_ENTITY_OPERATIONS,
         "upstreamLineage" | "dataJobInputOutput" | "inputFields" => p::EDIT_LINEAGE,
         _ => return None,

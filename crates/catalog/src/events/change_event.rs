@@ -53,7 +53,9 @@ pub(super) fn change_events(change: &AspectDifference<'_>) -> Vec<Value> {
         }
         _ => {
             let events = compare_values(urn, change.aspect, change.before, change.after);
-            events.iter().map(|it| of_timeline(change, it)).collect()
+            // The event of the key tells that the entity is new.
+            let others = events.iter().filter(|it| it.operation != Operation::Create);
+            others.map(|it| of_timeline(change, it)).collect()
         }
     }
 }
@@ -63,11 +65,6 @@ fn of_timeline(change: &AspectDifference<'_>, found: &Event) -> Value {
     let category = match found.category {
         Category::Ownership => "OWNER",
         other => other.name(),
-    };
-    let operation = match found.operation {
-        Operation::Add => "ADD",
-        Operation::Modify => "MODIFY",
-        Operation::Remove => "REMOVE",
     };
     let mut parameters = json!({});
     let parameter = match found.category {
@@ -88,6 +85,7 @@ fn of_timeline(change: &AspectDifference<'_>, found: &Event) -> Value {
         }
     }
     let modifier = found.modifier.as_deref();
+    let operation = found.operation.name();
     event(change, category, operation, modifier, &parameters)
 }
 

@@ -47,6 +47,7 @@ enum Parameters {
     Version,
 }
 
+const DOCUMENT: &str = "documentInfo";
 const COLUMN: Option<&str> = Some("fieldPath");
 const DESCRIPTIONS: Parameters = Parameters::Texts("description", "previousDescription");
 
@@ -151,7 +152,7 @@ const fn of_document(
         content: &[""],
         weights: (Weight::None, Weight::None),
         parameters,
-        ..rule(category, "documentInfo", noun)
+        ..rule(category, DOCUMENT, noun)
     }
 }
 
@@ -315,6 +316,9 @@ impl Rule {
         if self.category == Category::TechnicalSchema {
             return columns::compare(urn, old, new);
         }
+        if self.aspect == DOCUMENT && old.is_none() {
+            return self.creation(urn).into_iter().collect();
+        }
         let mut old = old.map(|value| self.entries(value)).unwrap_or_default();
         let mut events = Vec::new();
         for (key, entry) in self.entries(new) {
@@ -331,6 +335,21 @@ impl Rule {
             events.push(self.event(urn, Operation::Remove, key, (Some(entry), None)));
         }
         events
+    }
+
+    /// A new document is one event, not one for each of its members.
+    fn creation(&self, urn: &Urn) -> Option<Event> {
+        let event = || Event {
+            entity: urn.as_str().to_owned(),
+            category: self.category,
+            operation: Operation::Create,
+            weight: Weight::None,
+            modifier: None,
+            column: None,
+            parameters: Map::new(),
+            description: "The document was created.".to_owned(),
+        };
+        (self.category == Category::Lifecycle).then(event)
     }
 
     fn entries<'v>(&self, value: &'v Value) -> Entries<'v> {
@@ -414,6 +433,7 @@ impl Rule {
         (old, new): (Option<&Value>, Option<&Value>),
     ) -> Event {
         let verb = match operation {
+            Operation::Create => "created",
             Operation::Add => "added",
             Operation::Modify => "changed",
             Operation::Remove => "removed",
@@ -441,7 +461,7 @@ impl Rule {
             operation,
             weight: match operation {
                 Operation::Modify => modified,
-                Operation::Add | Operation::Remove => changed,
+                Operation::Create | Operation::Add | Operation::Remove => changed,
             },
             modifier: Some(key).filter(|key| !key.is_empty()),
             column,

@@ -1,7 +1,7 @@
 //! Documents.
 
 use docent_catalog::Error;
-use docent_catalog::documents::{DocumentUpdate, NewDocument};
+use docent_catalog::documents::{DocumentUpdate, ImportOptions, ImportedFile, NewDocument};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -19,6 +19,7 @@ pub(super) fn register(resolvers: Resolvers) -> Resolvers {
         .mutation("updateDocumentSettings", update_settings)
         .mutation("moveDocument", move_document)
         .mutation("deleteDocument", delete_document)
+        .mutation("importDocumentsFromFiles", import_documents)
 }
 
 const PUBLISHED: &str = "PUBLISHED";
@@ -198,4 +199,43 @@ pub(super) async fn delete_document(
     let catalog = &context.catalog;
     catalog.delete_document(&context.caller, &document).await?;
     Ok(json!(true))
+}
+
+async fn import_documents(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Input {
+        documents: Vec<File>,
+        show_in_global_context: Option<bool>,
+        use_case: Option<String>,
+        parent_document_urn: Option<String>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct File {
+        file_name: String,
+        content: String,
+    }
+    let input: Input = arguments.input()?;
+    let files = input.documents.into_iter().map(|file| ImportedFile {
+        name: file.file_name,
+        text: file.content,
+    });
+    let files: Vec<ImportedFile> = files.collect();
+    let is_skill = input.use_case.as_deref() == Some("SKILL");
+    let options = ImportOptions {
+        parent: optional_urn(input.parent_document_urn.as_deref())?,
+        show_in_global_context: input.show_in_global_context.unwrap_or(true),
+        sub_type: is_skill.then_some("SKILL"),
+    };
+    let (catalog, caller) = (&context.catalog, &context.caller);
+    let result = catalog.import_documents(caller, &files, &options).await?;
+    let documents = result.created.iter().chain(&result.updated);
+    Ok(json!({
+        "createdCount": result.created.len(),
+        "updatedCount": result.updated.len(),
+        "failedCount": result.errors.len(),
+        "errors": result.errors,
+        "documentUrns": documents.collect::<Vec<_>>(),
+    }))
 }

@@ -86,11 +86,10 @@ pub(super) async fn update_user_status(
 ) -> Result<Value, Error> {
     let user = arguments.urn("urn")?;
     let (catalog, caller) = (&context.catalog, &context.caller);
-    let status = arguments.text("status")?;
-    if status == "SUSPENDED" {
+    if arguments.text("status")? == "SUSPENDED" {
         catalog.suspend_user(caller, &user).await?;
     } else {
         catalog.resume_user(caller, &user).await?;
     }
-    Ok(json!(status))
+    Ok(json!(user))
 }

@@ -7,14 +7,18 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::urn;
-use crate::{Args, Context};
+use crate::{Args, Context, Resolvers};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-pub(super) async fn create_access_token(
-    context: &Context,
-    arguments: Args<'_>,
-) -> Result<Value, Error> {
+pub(super) fn register(resolvers: Resolvers) -> Resolvers {
+    resolvers
+        .query("getAccessToken", get_access_token)
+        .mutation("createAccessToken", create_access_token)
+        .mutation("revokeAccessToken", revoke_access_token)
+}
+
+async fn create_access_token(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Input {
@@ -34,15 +38,7 @@ pub(super) async fn create_access_token(
     }
     let input: Input = arguments.input()?;
     let actor = urn(&input.actor_urn)?;
-    let ttl_ms = match (input.duration.as_deref(), input.duration_iso.as_deref()) {
-        (Some(name), None) => named_duration_ms(name)?,
-        (None, Some(iso)) => iso_duration_ms(iso)?,
-        _ => {
-            return Err(Error::invalid(
-                "give exactly one of duration and durationIso",
-            ));
-        }
-    };
+    let ttl_ms = lifetime_ms(input.duration.as_deref(), input.duration_iso.as_deref())?;
     let scope = match input.scope {
         Some(scope) => Some(TokenScope {
             read_only: scope.read_only.unwrap_or_default(),
@@ -58,6 +54,32 @@ pub(super) async fn create_access_token(
         ttl_ms: Some(ttl_ms),
         scope,
     };
+    issue(context, new).await
+}
+
+/// The former way to create a token: as a query, and without a name.
+async fn get_access_token(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Input {
+        actor_urn: String,
+        duration: Option<String>,
+        duration_iso: Option<String>,
+    }
+    let input: Input = arguments.input()?;
+    let actor = urn(&input.actor_urn)?;
+    let ttl_ms = lifetime_ms(input.duration.as_deref(), input.duration_iso.as_deref())?;
+    let new = NewToken {
+        name: "getAccessToken".to_owned(),
+        description: None,
+        actor,
+        ttl_ms: Some(ttl_ms),
+        scope: None,
+    };
+    issue(context, new).await
+}
+
+async fn issue(context: &Context, new: NewToken) -> Result<Value, Error> {
     let created = context.catalog.issue_token(&context.caller, new).await?;
     Ok(json!({
         "accessToken": created.secret,
@@ -65,15 +87,22 @@ pub(super) async fn create_access_token(
     }))
 }
 
-pub(super) async fn revoke_access_token(
-    context: &Context,
-    arguments: Args<'_>,
-) -> Result<Value, Error> {
+async fn revoke_access_token(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
     context
         .catalog
         .revoke_token(&context.caller, arguments.text("tokenId")?)
         .await?;
     Ok(json!(true))
+}
+
+fn lifetime_ms(name: Option<&str>, iso: Option<&str>) -> Result<i64, Error> {
+    match (name, iso) {
+        (Some(name), None) => named_duration_ms(name),
+        (None, Some(iso)) => iso_duration_ms(iso),
+        _ => Err(Error::invalid(
+            "give exactly one of duration and durationIso",
+        )),
+    }
 }
 
 fn named_duration_ms(name: &str) -> Result<i64, Error> {

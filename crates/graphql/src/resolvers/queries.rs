@@ -96,6 +96,15 @@ pub(super) async fn global_views_settings(context: &Context, _: Args<'_>) -> Res
     Ok(json!({"defaultView": settings["views"]["defaultView"]}))
 }
 
+pub(super) async fn doc_propagation_settings(
+    context: &Context,
+    _: Args<'_>,
+) -> Result<Value, Error> {
+    let settings = context.catalog.global_settings().await?;
+    let is_on = &settings["docPropagation"]["columnPropagationEnabled"];
+    Ok(json!({"docColumnPropagation": is_on.as_bool().unwrap_or(false)}))
+}
+
 pub(super) async fn me(context: &Context, _: Args<'_>) -> Result<Value, Error> {
     Ok(json!({
         "corpUser": context.caller.actor(),

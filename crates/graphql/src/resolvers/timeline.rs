@@ -1,7 +1,9 @@
 //! The changes of an entity, the versions of a schema, and a dataset as it was.
 
 use docent_catalog::Error;
-use docent_catalog::timeline::{Category, Moment, Operation, SchemaVersion, SemanticVersion};
+use docent_catalog::timeline::{
+    Category, DocumentChange, DocumentChangeKind, Moment, Operation, SchemaVersion, SemanticVersion,
+};
 use docent_model::{AspectName, Registry, SystemMetadata, Urn};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -11,6 +13,9 @@ use crate::{Args, Context, EntityView, Resolvers};
 
 /// How many transactions of an entity are returned.
 const MAX_TRANSACTIONS: usize = 100;
+
+/// How far back the changes of a document are returned without a start: 30 days.
+const DOCUMENT_CHANGES_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
 /// The aspects of `VersionedDataset`.
 const VERSIONED: [&str; 16] = [
@@ -39,6 +44,7 @@ pub(super) fn register(resolvers: Resolvers) -> Resolvers {
         .query("getSchemaVersionList", get_schema_version_list)
         .query_by_urn("versionedDataset")
         .entity_field("versionedAspects", versioned_aspects)
+        .entity_field("documentChanges", document_changes)
 }
 
 async fn get_timeline(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
@@ -83,17 +89,12 @@ async fn get_timeline(context: &Context, arguments: Args<'_>) -> Result<Value, E
 fn transaction(moment: &Moment) -> Value {
     let stamp = json!({"time": moment.time_ms, "actor": moment.actor});
     let changes = moment.events.iter().map(|event| {
-        let parameters: Vec<Value> = event
-            .parameters
-            .iter()
-            .map(|(key, value)| json!({"key": key, "value": text(value)}))
-            .collect();
         json!({
             "urn": event.entity,
             "category": event.category.name(),
             "operation": event.operation.name(),
             "modifier": event.modifier,
-            "parameters": parameters,
+            "parameters": entries(&event.parameters),
             "auditStamp": stamp,
             "description": event.description,
         })
@@ -138,7 +139,7 @@ async fn get_schema_blame(context: &Context, arguments: Args<'_>) -> Result<Valu
     };
     let columns = blame.columns.iter().map(|change| {
         let verb = match change.operation {
-            Operation::Add => "Added",
+            Operation::Create | Operation::Add => "Added",
             Operation::Modify => "Modified",
             Operation::Remove => "Removed",
         };
@@ -186,6 +187,55 @@ fn version_struct(version: &SchemaVersion) -> Value {
         "semanticVersionTimestamp": version.time_ms,
         "versionStamp": version.version_stamp,
     })
+}
+
+/// The changes of documents in a time range.
+async fn document_changes(
+    context: &Context,
+    documents: &[EntityView<'_>],
+    arguments: Args<'_>,
+) -> BatchResult {
+    let catalog = &context.catalog;
+    let through_ms = arguments.member::<Option<i64>>("endTimeMillis")?;
+    let through_ms = through_ms.unwrap_or_else(|| catalog.now_ms());
+    let from_ms = arguments.member::<Option<i64>>("startTimeMillis")?;
+    let from_ms = from_ms.unwrap_or_else(|| through_ms.saturating_sub(DOCUMENT_CHANGES_MS));
+    let limit = arguments.member::<Option<usize>>("limit")?;
+    let limit = limit.unwrap_or(MAX_TRANSACTIONS).min(MAX_TRANSACTIONS);
+    let mut results = Vec::with_capacity(documents.len());
+    for urn in EntityView::urns(documents) {
+        let changes = catalog.document_changes(&urn, (from_ms, through_ms), limit);
+        results.push(
+            changes
+                .await
+                .map(|it| it.iter().map(document_change).collect()),
+        );
+    }
+    Ok(results)
+}
+
+fn document_change(change: &DocumentChange) -> Value {
+    let kind = match change.kind {
+        DocumentChangeKind::Created => "CREATED",
+        DocumentChangeKind::Title => "TITLE_CHANGED",
+        DocumentChangeKind::Text => "TEXT_CHANGED",
+        DocumentChangeKind::Parent => "PARENT_CHANGED",
+        DocumentChangeKind::RelatedDocuments => "RELATED_DOCUMENTS_CHANGED",
+        DocumentChangeKind::RelatedAssets => "RELATED_ASSETS_CHANGED",
+        DocumentChangeKind::State => "STATE_CHANGED",
+    };
+    json!({
+        "changeType": kind,
+        "description": change.description,
+        "actor": change.actor,
+        "timestamp": change.time_ms,
+        "details": entries(&change.details),
+    })
+}
+
+fn entries(parameters: &Map<String, Value>) -> Vec<Value> {
+    let entry = |(key, value): (&String, &Value)| json!({"key": key, "value": text(value)});
+    parameters.iter().map(entry).collect()
 }
 
 /// The aspects of datasets in the versions of the stamp that the root field got.

@@ -52,8 +52,9 @@ async fn check(app: &App, document: &str) -> Outcome {
     {
         return Err("it ended the token of its caller".to_owned());
     }
-    // Each invitation has a new secret.
-    if !document.starts_with("mutation") && !document.contains("getInviteToken") {
+    // Each invitation and each token has a new secret.
+    let creates = ["getInviteToken", "getAccessToken("];
+    if !document.starts_with("mutation") && !creates.iter().any(|it| document.contains(it)) {
         let again = app.graphql(document).await;
         if again != reply {
             return Err(format!("{reply}, and then {again}"));

@@ -276,3 +276,148 @@ async fn invalid_input_is_rejected_and_changes_nothing() {
         None
     );
 }
+
+#[tokio::test]
+async fn the_changes_of_a_document_are_listed_latest_first() {
+    let app = App::with_dataset().await;
+    create(&app, "parent", json!({})).await;
+    create(&app, "faq", json!({"relatedAssets": [DATASET]})).await;
+    let update = |field: &'static str, kind: &'static str, more: Value| {
+        let mut input = json!({"urn": FAQ});
+        for (name, value) in more.as_object().unwrap() {
+            input[name] = value.clone();
+        }
+        app.clock.advance(1);
+        app.mutate(field, kind, input)
+    };
+    let contents = json!({"title": "Questions", "contents": {"text": "Why?"}});
+    update(
+        "updateDocumentContents",
+        "UpdateDocumentContentsInput",
+        contents,
+    )
+    .await;
+    let parent = json!({"parentDocument": "urn:li:document:parent"});
+    update("moveDocument", "MoveDocumentInput", parent).await;
+    let related = json!({"relatedAssets": [], "relatedDocuments": ["urn:li:document:parent"]});
+    let field = "updateDocumentRelatedEntities";
+    update(field, "UpdateDocumentRelatedEntitiesInput", related).await;
+    let state = json!({"state": "PUBLISHED"});
+    update("updateDocumentStatus", "UpdateDocumentStatusInput", state).await;
+    // Not a change of the document itself.
+    let links = json!({"elements": [{"url": "https://example.com", "description": "d",
+        "createStamp": {"time": 1, "actor": "urn:li:corpuser:datahub"}}]});
+    app.ingest(FAQ, "institutionalMemory", &links).await;
+
+    let history = async |arguments: &str| {
+        let fields = format!(
+            "changeHistory{arguments} {{ changeType description actor {{ urn }} timestamp details {{ key value }} }}"
+        );
+        read(&app, FAQ, &fields).await["changeHistory"].clone()
+    };
+    let all = history("").await;
+    let of = |member: &str| -> Vec<String> {
+        let texts = all
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it[member].to_string());
+        texts.map(|text| text.replace('"', "")).collect()
+    };
+    let expected = [
+        "STATE_CHANGED",
+        "RELATED_ASSETS_CHANGED",
+        "RELATED_DOCUMENTS_CHANGED",
+        "PARENT_CHANGED",
+        "TITLE_CHANGED",
+        "TEXT_CHANGED",
+        "CREATED",
+    ];
+    assert_eq!(of("changeType"), expected, "{all}");
+    assert_eq!(all[0]["actor"], json!({"urn": "urn:li:corpuser:datahub"}));
+    assert_eq!(
+        all[0]["details"][0],
+        json!({"key": "newState", "value": "PUBLISHED"})
+    );
+    let details = all[1]["details"].as_array().unwrap();
+    assert!(
+        details.contains(&json!({"key": "entityUrn", "value": DATASET})),
+        "{all}"
+    );
+    assert!(
+        details.contains(&json!({"key": "operation", "value": "REMOVE"})),
+        "{all}"
+    );
+    assert_eq!(all[6]["description"], "The document was created.");
+
+    assert_eq!(history("(limit: 2)").await.as_array().unwrap().len(), 2);
+    let created = all[6]["timestamp"].as_i64().unwrap();
+    let first = history(&format!("(endTimeMillis: {created})")).await;
+    assert_eq!(first.as_array().unwrap().len(), 1, "{first}");
+    let later = history(&format!("(startTimeMillis: {})", created + 2)).await;
+    assert_eq!(later.as_array().unwrap().len(), 4, "{later}");
+}
+
+#[tokio::test]
+async fn files_become_documents_and_a_second_import_replaces_them() {
+    let app = App::empty().await;
+    create(&app, "parent", json!({})).await;
+    let import = async |files: Value, more: Value| {
+        let mut input = json!({"documents": files});
+        for (name, value) in more.as_object().unwrap() {
+            input[name] = value.clone();
+        }
+        let mutation = "mutation ($input: ImportDocumentsFromFilesInput!) {
+            importDocumentsFromFiles(input: $input) { createdCount updatedCount failedCount errors documentUrns } }";
+        app.graphql_with(mutation, json!({"input": input})).await
+    };
+    let file = |name: &str, content: &str| json!({"fileName": name, "content": content});
+    let files = json!([
+        file("docs/release_notes.md", "# One"),
+        file("empty.md", "  "),
+        file("old/release_notes.txt", "Another one"),
+    ]);
+    let more = json!({"parentDocumentUrn": "urn:li:document:parent", "useCase": "SKILL"});
+    let reply = import(files, more).await;
+    let result = &reply["data"]["importDocumentsFromFiles"];
+    assert_eq!(result["createdCount"], 1, "{reply}");
+    assert_eq!(result["failedCount"], 2);
+    assert_eq!(
+        result["errors"],
+        json!([
+            "empty.md: the file is empty",
+            "old/release_notes.txt: another file of this import has the same name: rename one of them",
+        ])
+    );
+    let urn = result["documentUrns"][0].as_str().unwrap().to_owned();
+    let fields = "subType info { title contents { text } status { state } parentDocument { document { urn } }
+        customProperties { key value } } ownership { owners { owner { ... on CorpUser { urn } } } }";
+    let mut expected = json!({
+        "subType": "SKILL",
+        "info": {
+            "title": "Release Notes", "contents": {"text": "# One"}, "status": {"state": "PUBLISHED"},
+            "parentDocument": {"document": {"urn": "urn:li:document:parent"}},
+            "customProperties": [{"key": "import_source", "value": "file_upload"},
+                {"key": "original_filename", "value": "docs/release_notes.md"}],
+        },
+        "ownership": {"owners": [{"owner": {"urn": "urn:li:corpuser:datahub"}}]},
+    });
+    assert_eq!(read(&app, &urn, fields).await, expected);
+    // The place of the document stays.
+    let reply = import(json!([file("docs/release_notes.md", "# Two")]), json!({})).await;
+    let result = &reply["data"]["importDocumentsFromFiles"];
+    assert_eq!(
+        (&result["createdCount"], &result["updatedCount"]),
+        (&json!(0), &json!(1))
+    );
+    assert_eq!(result["documentUrns"], json!([urn]));
+    expected["info"]["contents"]["text"] = json!("# Two");
+    assert_eq!(read(&app, &urn, fields).await, expected);
+
+    let none = json!({"parentDocumentUrn": "urn:li:document:none"});
+    let reply = import(json!([file("a.md", "a")]), none).await;
+    assert_eq!(reply["errors"][0]["extensions"]["code"], 400, "{reply}");
+    let many: Vec<Value> = (0..1001).map(|at| file(&format!("{at}.md"), "a")).collect();
+    let reply = import(json!(many), json!({})).await;
+    assert_eq!(reply["errors"][0]["extensions"]["code"], 400, "{reply}");
+}

@@ -241,3 +241,74 @@ async fn steps_of_introductions_are_stored_by_the_user_who_takes_them() {
             {"id": "shared", "properties": []}])
     );
 }
+
+#[tokio::test]
+async fn features_are_turned_on_for_everybody() {
+    let (app, token) = app().await;
+    let query = "{ docPropagationSettings { docColumnPropagation }
+        appConfig { visualConfig { application { showApplicationInNavigation showSidebarSectionWhenEmpty } } } }";
+    let state = |is_on: bool| {
+        json!({
+            "docPropagationSettings": {"docColumnPropagation": is_on},
+            "appConfig": {"visualConfig": {"application": {
+                "showApplicationInNavigation": is_on, "showSidebarSectionWhenEmpty": is_on}}},
+        })
+    };
+    assert_eq!(app.graphql(query).await["data"], state(false));
+    for is_on in [true, false] {
+        let mutation = format!(
+            "mutation {{ updateDocPropagationSettings(input: {{ docColumnPropagation: {is_on} }})
+                updateApplicationsSettings(input: {{ enabled: {is_on} }}) }}"
+        );
+        let reply = app.graphql_as(&token, &mutation).await;
+        assert_eq!(code(&reply), Some(403), "{reply}");
+        assert!(app.graphql(&mutation).await.get("errors").is_none());
+        assert_eq!(app.graphql_as(&token, query).await["data"], state(is_on));
+    }
+    for field in ["updateDocPropagationSettings", "updateApplicationsSettings"] {
+        let reply = app
+            .graphql(&format!("mutation {{ {field}(input: {{}}) }}"))
+            .await;
+        assert_eq!(code(&reply), Some(400), "{reply}");
+    }
+    // The default home page is in the same aspect.
+    let reply = app
+        .graphql("{ globalHomePageSettings { defaultTemplate { urn } } }")
+        .await;
+    assert_eq!(
+        reply["data"]["globalHomePageSettings"]["defaultTemplate"]["urn"],
+        HOME
+    );
+}
+
+#[tokio::test]
+async fn an_asset_has_a_template_for_its_summary() {
+    let (app, _) = app().await;
+    app.ingest("urn:li:domain:d", "domainProperties", &json!({"name": "D"}))
+        .await;
+    let update = async |urn: &str, template: &str| {
+        let mutation = format!(
+            r#"mutation {{ updateAssetSettings(input: {{ urn: "{urn}", summary: {{ template: {template} }} }}) {{
+                assetSummary {{ templates {{ template {{ urn }} }} }} }} }}"#
+        );
+        app.graphql(&mutation).await
+    };
+    let reply = update("urn:li:domain:d", &format!(r#""{HOME}""#)).await;
+    let settings = json!({"assetSummary": {"templates": [{"template": {"urn": HOME}}]}});
+    assert_eq!(data(&reply, "updateAssetSettings"), &settings);
+    let query = r#"{ domain(urn: "urn:li:domain:d") {
+        settings { assetSummary { templates { template { urn } } } } } }"#;
+    let reply = app.graphql(query).await;
+    assert_eq!(data(&reply, "domain")["settings"], settings);
+    for (urn, template) in [
+        ("urn:li:domain:d", "null"),
+        ("urn:li:domain:d", r#""urn:li:tag:a""#),
+        ("urn:li:domain:d", r#""urn:li:dataHubPageTemplate:none""#),
+        ("urn:li:tag:a", &format!(r#""{HOME}""#)),
+    ] {
+        let reply = update(urn, template).await;
+        assert_eq!(code(&reply), Some(400), "{reply}");
+    }
+    let reply = update("urn:li:domain:none", &format!(r#""{HOME}""#)).await;
+    assert_eq!(code(&reply), Some(400), "{reply}");
+}

@@ -164,6 +164,10 @@ fn reads() -> Vec<(&'static str, String)> {
         ),
         ("globalViewsSettings", "{ defaultView }".to_owned()),
         (
+            "docPropagationSettings",
+            "{ docColumnPropagation }".to_owned(),
+        ),
+        (
             "globalHomePageSettings",
             "{ defaultTemplate { urn } }".to_owned(),
         ),
@@ -340,6 +344,15 @@ fn rows([secret, token, account]: &[String; 3]) -> Vec<Row> {
             format!(r#"(token: "{secret}") {{ ownerUrn }}"#),
             RITA_AND_ADMINISTRATORS,
             Without(RITA),
+        ),
+        // It creates a token.
+        (
+            "getAccessToken",
+            format!(
+                r#"(input: {{ type: PERSONAL, actorUrn: "{RITA}", duration: ONE_HOUR }}) {{ accessToken }}"#
+            ),
+            "RA",
+            Forbidden,
         ),
         (
             "getAnalyticsCharts",

@@ -445,3 +445,22 @@ async fn tokens_stop_working_when_the_user_is_suspended_removed_or_deleted() {
         assert_eq!(ask(&token).await.0, StatusCode::UNAUTHORIZED, "{user}");
     }
 }
+
+#[tokio::test]
+async fn a_token_is_created_by_the_former_query() {
+    let app = App::empty().await;
+    let query = format!(
+        r#"{{ getAccessToken(input: {{ type: PERSONAL, actorUrn: "{USER}", durationIso: "PT1H" }}) {{
+            accessToken metadata {{ name actorUrn }} }} }}"#
+    );
+    let reply = app.graphql(&query).await;
+    let token = &reply["data"]["getAccessToken"];
+    assert_eq!(
+        token["metadata"],
+        json!({"name": "getAccessToken", "actorUrn": USER}),
+        "{reply}"
+    );
+    let secret = token["accessToken"].as_str().unwrap();
+    let me = app.graphql_as(secret, "{ me { corpUser { urn } } }").await;
+    assert_eq!(me["data"]["me"]["corpUser"]["urn"], USER, "{me}");
+}

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{ADMINISTRATORS, EDITORS, PROPOSERS, Row};
+use super::{ADMINISTRATORS, DATASET_EDITORS, EDITORS, PROPOSERS, Row};
+use crate::support::DATASET;
 
 const DOCUMENT: &str = "urn:li:document:guide";
 const POST: &str = "urn:li:post:news";
@@ -108,11 +109,6 @@ pub(super) fn rows() -> Vec<Row> {
             input(format!(r#"urn: "{MODULE}""#)),
             ADMINISTRATORS,
         ),
-        (
-            "deletePageTemplate",
-            input(format!(r#"urn: "{TEMPLATE}""#)),
-            ADMINISTRATORS,
-        ),
         ("createPost", input(announcement.to_owned()), EDITORS),
         (
             "updatePost",
@@ -132,6 +128,34 @@ pub(super) fn rows() -> Vec<Row> {
         (
             "updateGlobalViewsSettings",
             input(format!(r#"defaultView: "{VIEW}""#)),
+            ADMINISTRATORS,
+        ),
+        (
+            "importDocumentsFromFiles",
+            input(r#"documents: [{ fileName: "a.md", content: "a" }]"#.to_owned())
+                + " { errors documentUrns }",
+            EDITORS,
+        ),
+        (
+            "updateDocPropagationSettings",
+            input("docColumnPropagation: true".to_owned()),
+            EDITORS,
+        ),
+        (
+            "updateApplicationsSettings",
+            input("enabled: true".to_owned()),
+            EDITORS,
+        ),
+        (
+            "updateAssetSettings",
+            input(format!(
+                r#"urn: "{DATASET}", summary: {{ template: "{TEMPLATE}" }}"#
+            )) + " { assetSummary { templates { template { urn } } } }",
+            DATASET_EDITORS,
+        ),
+        (
+            "deletePageTemplate",
+            input(format!(r#"urn: "{TEMPLATE}""#)),
             ADMINISTRATORS,
         ),
         ("deleteDocument", format!(r#"(urn: "{DOCUMENT}")"#), EDITORS),

@@ -142,6 +142,8 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         more("getEntityCounts", "getEntityCounts { counts { entityType count } }".to_owned()),
         more("getEntityCounts", "getEntityCounts(input: { types: [DATASET, CHART, NOTEBOOK] }) { counts { entityType count } }".to_owned()),
         more("globalViewsSettings", "globalViewsSettings { defaultView }".to_owned()),
+        more("docPropagationSettings", "docPropagationSettings { docColumnPropagation }".to_owned()),
+        more("getAccessToken", r#"getAccessToken(input: { type: PERSONAL, actorUrn: "urn:li:corpuser:none", duration: ONE_HOUR }) { accessToken }"#.to_owned()),
         more("globalHomePageSettings", "globalHomePageSettings { defaultTemplate { urn } }".to_owned()),
         more("batchGetStepStates", r#"batchGetStepStates(input: { ids: ["tour"] }) { results { id } }"#.to_owned()),
         more("me", "me { corpUser { urn } platformPrivileges { managePolicies } }".to_owned()),

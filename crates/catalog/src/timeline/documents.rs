@@ -1,0 +1,102 @@
+//! The changes of a document, in the words of its page.
+
+use docent_model::{EpochMillis, Urn};
+use serde_json::{Map, Value};
+
+use super::{Category, Event, Operation};
+use crate::{Catalog, Error};
+
+/// The categories of changes of a document's text, title, place, state and relations.
+const CATEGORIES: [Category; 4] = [
+    Category::Documentation,
+    Category::Lifecycle,
+    Category::Parent,
+    Category::RelatedEntities,
+];
+
+/// What changed of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DocumentChangeKind {
+    Created,
+    Title,
+    Text,
+    Parent,
+    RelatedDocuments,
+    RelatedAssets,
+    State,
+}
+
+#[derive(Debug)]
+pub struct DocumentChange {
+    pub kind: DocumentChangeKind,
+    pub time_ms: EpochMillis,
+    pub actor: String,
+    pub description: String,
+    /// The values before and after the change, or the related entity, by name.
+    pub details: Map<String, Value>,
+}
+
+impl Catalog {
+    /// The latest changes of a document, latest first.
+    pub async fn document_changes(
+        &self,
+        document: &Urn,
+        (from_ms, through_ms): (EpochMillis, EpochMillis),
+        limit: usize,
+    ) -> Result<Vec<DocumentChange>, Error> {
+        document.expect_type("document")?;
+        let range = (Some(from_ms), Some(through_ms));
+        let moments = self
+            .timeline(document, &CATEGORIES, range.0, range.1)
+            .await?;
+        let mut changes = Vec::new();
+        for moment in moments.into_iter().rev() {
+            for event in moment.events {
+                let Some(kind) = kind_of(&event) else {
+                    continue;
+                };
+                changes.push(DocumentChange {
+                    kind,
+                    time_ms: moment.time_ms,
+                    actor: moment.actor.clone(),
+                    details: details(kind, &event),
+                    description: event.description,
+                });
+            }
+        }
+        changes.truncate(limit);
+        Ok(changes)
+    }
+}
+
+/// `None` for a change of what is attached to the document, such as a link.
+fn kind_of(event: &Event) -> Option<DocumentChangeKind> {
+    let has = |name: &str| event.parameters.contains_key(name);
+    match event.category {
+        _ if event.operation == Operation::Create => Some(DocumentChangeKind::Created),
+        Category::Lifecycle => Some(DocumentChangeKind::State),
+        Category::Parent => Some(DocumentChangeKind::Parent),
+        Category::RelatedEntities => {
+            let modifier = event.modifier.as_deref().unwrap_or_default();
+            let is_document = modifier.starts_with("urn:li:document:");
+            Some(if is_document {
+                DocumentChangeKind::RelatedDocuments
+            } else {
+                DocumentChangeKind::RelatedAssets
+            })
+        }
+        Category::Documentation if has("newTitle") => Some(DocumentChangeKind::Title),
+        Category::Documentation if has("newContent") => Some(DocumentChangeKind::Text),
+        _ => None,
+    }
+}
+
+fn details(kind: DocumentChangeKind, event: &Event) -> Map<String, Value> {
+    use DocumentChangeKind::{RelatedAssets, RelatedDocuments};
+    let mut details = event.parameters.clone();
+    if matches!(kind, RelatedAssets | RelatedDocuments) {
+        details.insert("entityUrn".to_owned(), event.modifier.clone().into());
+        details.insert("operation".to_owned(), event.operation.name().into());
+    }
+    details
+}
