@@ -17,7 +17,7 @@ use crate::analysis::fold;
 use crate::field::{
     BROWSE_PATH, BROWSE_PATH_SEPARATOR, ENTITY_TYPE, ENVIRONMENT, ENVIRONMENT_ALIAS,
     HAS_DESCRIPTION, IndexForm, NAME, OWNER_OF_TYPE, REMOVED, TextClass, class_of, class_of_name,
-    numbers_column, ordered, owner_of_type, property_field,
+    number_text, numbers_column, ordered, owner_of_type, property_field,
 };
 use crate::label;
 use crate::schema::{Fields, LAST_PART_MARK, cut, may_be_cut, write_exists, write_term};
@@ -275,7 +275,7 @@ impl<'r> Entity<'r> {
                     let keyword = Keyword::text(field.clone(), text.to_owned());
                     self.keywords.push(keyword);
                 } else if let Some(number) = value.get("double").and_then(Value::as_f64) {
-                    let keyword = Keyword::text(field.clone(), number.to_string());
+                    let keyword = Keyword::text(field.clone(), number_text(number));
                     self.keywords.push(keyword);
                     self.numbers.push((numbers_column(&field), ordered(number)));
                 }

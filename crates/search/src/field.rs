@@ -48,6 +48,9 @@ const FIELD_PATHS: &str = "fieldPaths";
 
 /// Precedes the id of a structured property in the name of its field.
 const PROPERTY_PREFIX: &str = "structuredProperties.";
+/// Precedes the id in DataHub's name of a field with a version, which ends with the version and
+/// the type of the values.
+const VERSIONED_PREFIX: &str = "_versioned.";
 /// Ends the name of the column that orders the numbers of a property.
 const NUMBERS_SUFFIX: &str = "#numbers";
 
@@ -59,6 +62,12 @@ pub(crate) fn property_field(id: &str) -> String {
 
 pub(crate) fn is_property(field: &str) -> bool {
     field.len() > PROPERTY_PREFIX.len() && field.starts_with(PROPERTY_PREFIX)
+}
+
+/// The indexed form of a number of a property, with a decimal point: facets return it, as in
+/// DataHub.
+pub(crate) fn number_text(number: f64) -> String {
+    format!("{number:?}")
 }
 
 /// The column by which the numbers of a property are sorted. Its values are also texts, which are
@@ -73,12 +82,19 @@ pub(crate) fn ordered(number: f64) -> i64 {
     if bits < 0 { bits ^ i64::MAX } else { bits }
 }
 
+/// The id of a property in `_versioned.<id>.<version>.<type>`.
+fn unversioned(name: &str) -> &str {
+    let versioned = name.strip_prefix(VERSIONED_PREFIX);
+    let mut parts = versioned.unwrap_or_default().rsplitn(3, '.').skip(2);
+    parts.next().unwrap_or(name)
+}
+
 /// Resolves aliases and case to the name of a field in the index. An unknown field keeps its name,
 /// and no document has it.
 pub(crate) fn canonical(field: &str) -> String {
     let field = strip_keyword_suffix(field);
     if is_property(field) {
-        return property_field(&field[PROPERTY_PREFIX.len()..]);
+        return property_field(unversioned(&field[PROPERTY_PREFIX.len()..]));
     }
     if let Some((_, name)) = ALIASES.iter().find(|(other, _)| *other == field) {
         return (*name).to_owned();
@@ -213,6 +229,12 @@ mod tests {
         let field = canonical("structuredProperties.io.acryl.retention");
         assert_eq!(field, "structuredProperties.io_acryl_retention");
         assert_eq!(canonical(&format!("{field}.keyword")), field);
+        let versioned = "structuredProperties._versioned.io_acryl_retention.20240614080000.string";
+        assert_eq!(canonical(versioned), field);
+        assert_eq!(
+            canonical("structuredProperties._versioned.x"),
+            "structuredProperties._versioned_x"
+        );
         assert!(is_field(&field));
         assert!(!is_field("structuredProperties."));
     }

@@ -23,7 +23,7 @@ use crate::document::simple_path;
 use crate::error::SearchError;
 use crate::field::{
     ENTITY_TYPE, IndexForm, TextClass, canonical, class_of_name, form_of, is_flag, is_property,
-    is_prose,
+    is_prose, number_text,
 };
 use crate::list;
 use crate::phrase::{phrase_query, term_query};
@@ -571,9 +571,9 @@ fn values_of(field: &str, criterion: &Criterion) -> Vec<String> {
             .iter()
             .map(|value| with_prefix("urn:li:dataPlatform:", value))
             .collect(),
-        // Numbers of properties are compared by value, and their index form has no trailing zeros.
+        // Numbers of properties are compared by value.
         (name, Operator::Equal) if is_property(name) => {
-            let number = |value: &String| value.parse::<f64>().ok().map(|it| it.to_string());
+            let number = |value: &String| value.parse::<f64>().ok().map(number_text);
             let numbers: Vec<String> = criterion.values.iter().filter_map(number).collect();
             criterion.values.iter().cloned().chain(numbers).collect()
         }

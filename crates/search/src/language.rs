@@ -12,6 +12,7 @@
 //! | `ord*`, `o*r`, `o?r` | any characters, one character |
 //! | `name:orders`, `name:"pet orders"`, `name:(a OR b)` | in this field |
 //! | `name:*` | the field has a value |
+//! | `days:>45` | a greater value; also `>=`, `<` and `<=`, which are part of the word |
 //! | `urn:li:tag:x` | this URN, anywhere in the text and with its parentheses, commas and colons |
 //! | `/q …` | the same language; DataHub's clients send this prefix |
 //!

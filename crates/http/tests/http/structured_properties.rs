@@ -297,6 +297,12 @@ async fn properties_are_filtered_counted_sorted_and_searched() {
             (format!("_exists_:{field}"), vec!["a", "b"]),
             (format!("{field}:*"), vec!["a", "b"]),
             (format!("{field}:90"), vec!["a"]),
+            (format!("{field}:90.0"), vec!["a"]),
+            (format!("{field}:>30"), vec!["a"]),
+            (format!("{field}:>=30"), vec!["a", "b"]),
+            (format!("{field}:<90"), vec!["b"]),
+            (format!("{field}:<=9e1 -{field}:>45.5"), vec!["b"]),
+            (format!("{field}:\">30\""), vec![]),
         ] {
             let mut hits = found(&app, json!({"query": query})).await;
             hits.sort();
@@ -309,6 +315,8 @@ async fn properties_are_filtered_counted_sorted_and_searched() {
             assert_eq!(hits.len(), 5, "those without a value come last");
         }
     }
+    let versioned = "structuredProperties._versioned.contacts.20240614080000.string:bob";
+    assert_eq!(found(&app, json!({"query": versioned})).await, ["b"]);
     let ada = found(&app, by(contacts, "EQUAL", json!(["ada"]))).await;
     assert_eq!(ada, ["b", "c"]);
     let none = found(
@@ -328,7 +336,7 @@ async fn properties_are_filtered_counted_sorted_and_searched() {
         reply["data"]["aggregateAcrossEntities"]["facets"],
         json!([
             {"field": contacts, "aggregations": [{"value": "ada", "count": 2}, {"value": "bob", "count": 1}]},
-            {"field": days, "aggregations": [{"value": "30", "count": 1}, {"value": "90", "count": 1}]},
+            {"field": days, "aggregations": [{"value": "30.0", "count": 1}, {"value": "90.0", "count": 1}]},
         ]),
         "{reply}"
     );

@@ -516,6 +516,7 @@ fn word_term(word: &str, in_field: bool) -> Option<Term> {
         let anything = in_field && word.contains('*');
         return anything.then(|| Term::Prefix(String::new()));
     }
+    let sign = if in_field { comparison_sign(word) } else { "" };
     // A question mark at the end is punctuation.
     let word = word.trim_matches(is_ignored_at_the_ends);
     let stem = word.trim_end_matches('*');
@@ -524,8 +525,15 @@ fn word_term(word: &str, in_field: bool) -> Option<Term> {
     } else if stem.len() < word.len() {
         Term::Prefix(stem.to_owned())
     } else {
-        Term::Word(word.to_owned())
+        Term::Word(format!("{sign}{word}"))
     })
+}
+
+/// The sign of a comparison, as in `days:>45`, which belongs to the value.
+fn comparison_sign(value: &str) -> &str {
+    let signs = [">=", "<=", ">", "<"];
+    let sign = signs.into_iter().find(|sign| value.starts_with(sign));
+    sign.unwrap_or_default()
 }
 
 /// Removes the boost or fuzziness of other query languages: `word^2`, `word~1`.

@@ -39,6 +39,23 @@ fn check(text: &str, expected: &str) {
 }
 
 #[test]
+fn the_sign_of_a_comparison_belongs_to_the_value_of_a_field() {
+    let value = |text: &str| match parse(text).clauses.remove(0).term {
+        Term::Field { term, .. } => *term,
+        other => other,
+    };
+    for (text, word) in [
+        ("days:>45", ">45"),
+        ("days:<=4.5", "<=4.5"),
+        ("days:>=b!", ">=b"),
+        ("days:!45", "45"),
+        (">45", "45"),
+    ] {
+        assert_eq!(value(text), Term::Word(word.to_owned()), "{text}");
+    }
+}
+
+#[test]
 fn words_are_alternatives() {
     check("pet  Orders\tx", "word(pet) word(Orders) word(x)");
 }

@@ -8,7 +8,7 @@ use super::wildcard::like;
 use super::{QueryTranslator, WORD_SCORE, all_parts, in_order, occur_of, with_implied_all};
 use crate::analysis::{name_words, text_words};
 use crate::error::SearchError;
-use crate::field::{TextClass, canonical, class_of_name};
+use crate::field::{TextClass, canonical, class_of_name, is_property, number_text};
 use crate::filter::Filters;
 use crate::language;
 use crate::matching::{DocumentSet, QueryNode};
@@ -70,7 +70,12 @@ impl QueryTranslator<'_> {
                     .map_or_else(QueryNode::nothing, |set| QueryNode::single(set, WORD_SCORE)));
             }
             (None, language::Term::Word(value) | language::Term::Phrase(value)) => {
-                DocumentSet::Query(self.keyword(&filters, &name, value)?)
+                DocumentSet::Query(match comparison(term) {
+                    Some((operator, bound)) => {
+                        filters.criterion(&criterion(operator, vec![bound.to_owned()]))?
+                    }
+                    None => self.keyword(&filters, &name, value)?,
+                })
             }
             (None, language::Term::Prefix(value)) => {
                 let start = value.to_lowercase();
@@ -104,8 +109,10 @@ impl QueryTranslator<'_> {
         value: &str,
     ) -> Result<Box<dyn Query>, SearchError> {
         let lower = value.to_lowercase();
+        let number = value.parse::<f64>().ok().filter(|_| is_property(field));
+        let number = number.map(number_text);
         let by_value = filters.matching(field, |value| {
-            matches_value(field, value, |form| form == lower)
+            number.as_deref() == Some(value) || matches_value(field, value, |form| form == lower)
         })?;
         let mut start = String::new();
         write_term(&mut start, field, "");
@@ -120,6 +127,23 @@ impl QueryTranslator<'_> {
             Box::new(TermSetQuery::new(labels)),
         ])))
     }
+}
+
+/// Reads the value of `days:>45`. Quotes make it a text.
+fn comparison(term: &language::Term) -> Option<(Operator, &str)> {
+    let language::Term::Word(value) = term else {
+        return None;
+    };
+    let operators = [
+        (">=", Operator::GreaterOrEqual),
+        ("<=", Operator::LessOrEqual),
+        (">", Operator::Greater),
+        ("<", Operator::Less),
+    ];
+    let mut bounds = operators
+        .into_iter()
+        .filter_map(|(sign, operator)| Some((operator, value.strip_prefix(sign)?)));
+    bounds.find(|(_, bound)| !bound.is_empty())
 }
 
 /// Whether the test holds for a lower-case value, for the last part of a URN, or for the key or the
