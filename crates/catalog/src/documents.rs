@@ -66,7 +66,6 @@ impl Catalog {
             related_documents: Some(new.related_documents),
         };
         update.check()?;
-        let required = update.required();
         let parent = new.parent.clone();
         let info = {
             let update = update.clone();
@@ -84,7 +83,6 @@ impl Catalog {
                 otherwise: format!("a document with the id '{}' already exists", urn.key()),
             },
         );
-        info.requirements.extend(required);
         if let Some(parent) = &new.parent {
             info = info.requires_existing(parent, missing_parent(parent)?);
         }
@@ -106,13 +104,11 @@ impl Catalog {
         update: DocumentUpdate,
     ) -> Result<(), Error> {
         update.check()?;
-        let required = update.required();
         let sub_type = update.sub_type.clone();
-        let mut info = edit_info(document, move |info, stamp| {
+        let info = edit_info(document, move |info, stamp| {
             update.write_to(info, stamp);
             Ok(())
         })?;
-        info.requirements.extend(required);
         let mut proposals = vec![info];
         proposals.extend(sub_type.map(|name| sub_types(document, Some(&name))));
         self.apply(caller, proposals).await?;
@@ -210,15 +206,25 @@ impl Catalog {
             }
             any.push(own);
         }
-        let filter = Filter { any };
-        Ok(if is_global {
-            filter.and(Criterion {
-                negated: true,
-                ..Criterion::equal("showInGlobalContext", "false")
-            })
-        } else {
-            filter
-        })
+        if is_global {
+            // A document without settings is shown, but search reads a missing flag as false.
+            let shown = [
+                Criterion::equal("showInGlobalContext", "true"),
+                Criterion {
+                    field: "showInGlobalContext".to_owned(),
+                    values: Vec::new(),
+                    operator: Operator::Exists,
+                    negated: true,
+                },
+            ];
+            let alternatives = any.iter().flat_map(|alternative| {
+                shown
+                    .iter()
+                    .map(|it| alternative.iter().chain([it]).cloned().collect())
+            });
+            any = alternatives.collect();
+        }
+        Ok(Filter { any })
     }
 }
 
@@ -243,14 +249,6 @@ impl DocumentUpdate {
             document.expect_type("document")?;
         }
         Ok(())
-    }
-
-    /// Related entities must exist.
-    fn required(&self) -> Vec<Requirement> {
-        let assets = self.related_assets.iter().flatten();
-        let documents = self.related_documents.iter().flatten();
-        let exists = |urn| Requirement::exists(urn, format!("the related {urn} does not exist"));
-        assets.chain(documents).map(exists).collect()
     }
 
     fn write_to(&self, info: &mut Map<String, Value>, stamp: &AuditStamp) {

@@ -134,19 +134,28 @@ async fn documents_are_found_by_text_place_type_and_asset() {
     let about = json!({"state": "PUBLISHED", "subType": "FAQ", "relatedAssets": [DATASET],
         "settings": {"showInGlobalContext": false}});
     create(&app, "asset", about).await;
+    // Ingestion may omit the settings.
+    let info = json!({"title": "ingested", "contents": {"text": "t"}, "status": {"state": "PUBLISHED"},
+        "created": {"time": 0, "actor": "urn:li:corpuser:datahub"},
+        "lastModified": {"time": 0, "actor": "urn:li:corpuser:datahub"}});
+    let ingested = "urn:li:document:ingested";
+    app.ingest(ingested, "documentInfo", &info).await;
+    let faq = json!({"typeNames": ["FAQ"]});
+    app.ingest(ingested, "subTypes", &faq).await;
     for (input, expected) in [
-        ("", json!(["child", "parent"])),
+        ("", json!(["child", "parent", "ingested"])),
         (r#"query: "child""#, json!(["child"])),
-        ("rootOnly: true", json!(["parent"])),
+        ("rootOnly: true", json!(["parent", "ingested"])),
         (
             r#"parentDocuments: ["urn:li:document:parent"]"#,
             json!(["child"]),
         ),
         ("states: [UNPUBLISHED]", json!([])),
-        (r#"types: ["FAQ"]"#, json!([])),
+        (r#"types: ["FAQ"]"#, json!(["ingested"])),
+        (r#"types: ["faq", "Guide"]"#, json!([])),
         (
             r#"sortInput: { sortCriterion: { field: "title", sortOrder: DESCENDING } }"#,
-            json!(["parent", "child"]),
+            json!(["parent", "ingested", "child"]),
         ),
     ] {
         assert_eq!(found(&app, input).await, expected, "{input}");
@@ -190,6 +199,21 @@ async fn unpublished_documents_are_found_by_their_owners() {
         let documents = &reply["data"]["searchDocuments"]["documents"];
         assert_eq!(documents, &expected, "{user}: {reply}");
     }
+}
+
+#[tokio::test]
+async fn documents_are_written_before_the_assets_and_documents_they_relate_to() {
+    let app = App::with_dataset().await;
+    let dataset = "urn:li:dataset:(urn:li:dataPlatform:hive,later,PROD)";
+    let related =
+        json!({"relatedAssets": [dataset], "relatedDocuments": ["urn:li:document:later"]});
+    create(&app, "early", related).await;
+    let selection =
+        "info { relatedAssets { asset { urn } } relatedDocuments { document { urn } } }";
+    let early = read(&app, "urn:li:document:early", selection).await;
+    assert_eq!(early["info"]["relatedAssets"][0]["asset"]["urn"], dataset);
+    let document = &early["info"]["relatedDocuments"][0]["document"];
+    assert_eq!(document["urn"], "urn:li:document:later");
 }
 
 #[tokio::test]
@@ -240,10 +264,7 @@ async fn invalid_input_is_rejected_and_changes_nothing() {
             "does not exist",
         ),
         (new(json!({"parentDocument": DATASET})), "document"),
-        (
-            new(json!({"relatedAssets": ["urn:li:tag:none"]})),
-            "does not exist",
-        ),
+        (new(json!({"relatedAssets": ["none"]})), "URN"),
         (new(json!({"relatedAssets": many})), "at most 1000"),
         (new(json!({"relatedDocuments": [DATASET]})), "document"),
         (

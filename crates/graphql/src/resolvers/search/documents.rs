@@ -39,7 +39,7 @@ impl Input {
         let source = self.source_type.clone().map(|name| vec![name]);
         let lists = [
             ("parentDocument", &self.parent_documents),
-            ("subTypes", &self.types),
+            ("typeNames", &self.types),
             ("domains", &self.domains),
             ("relatedAssets", &self.related_assets),
             ("sourceType", &source),
