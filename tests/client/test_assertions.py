@@ -31,6 +31,7 @@ def test_a_custom_assertion_is_stored_and_its_result_reported(client, graph, rea
         "type": "row count",
         "entity": entity,
         "field": make_schema_field_urn(entity, "id"),
+        "fields": [make_schema_field_urn(entity, "id")],
         "logic": "select count(*) from t",
         "operator": "GREATER_THAN",
         "parameters": {"value": {"value": "0", "type": "NUMBER"}},

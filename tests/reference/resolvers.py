@@ -89,6 +89,12 @@ def schema_field_path(catalog: Catalog, parent, arguments):
     return catalog.key_part(parent.value, "fieldPath", entity_type(parent.value))
 
 
+def asserted_columns(catalog: Catalog, parent, arguments):
+    columns = parent.value.get("fields", [])
+    single = parent.value.get("field")
+    return columns if single is None or single in columns else [*columns, single]
+
+
 def value_entities(catalog: Catalog, parent, arguments):
     texts = [value.get("string") for value in parent.value.get("values", [])]
     urns = [text for text in texts if text is not None and text.startswith("urn:li:")]
@@ -195,6 +201,7 @@ RESOLVERS = {
     "isNativeUser": is_native_user,
     "schemaFieldPath": schema_field_path,
     "valueEntities": value_entities,
+    "assertedColumns": asserted_columns,
     "relationships": relationships,
     "assertions": assertions,
     "contract": contract,

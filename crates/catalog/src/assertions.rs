@@ -239,10 +239,10 @@ fn custom(assertion: &CustomAssertion) -> Result<Value, Error> {
         .collect::<Result<Vec<Urn>, Error>>()?;
     let mut custom = assertion.details.clone();
     custom.insert("entity".to_owned(), json!(assertion.entity));
-    match columns.as_slice() {
-        [] => {}
-        [column] => drop(custom.insert("field".to_owned(), json!(column))),
-        columns => drop(custom.insert("fields".to_owned(), json!(columns))),
+    // Older clients read the first column only.
+    if let Some(first) = columns.first() {
+        custom.insert("field".to_owned(), json!(first));
+        custom.insert("fields".to_owned(), json!(columns));
     }
     Ok(Value::Object(custom))
 }

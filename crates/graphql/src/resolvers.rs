@@ -72,6 +72,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .entity_field("isNativeUser", tokens::is_native_user)
         .entity_field("schemaFieldPath", entities::schema_field_path)
         .computed("valueEntities", entities::value_entities)
+        .computed("assertedColumns", entities::asserted_columns)
         .entity_field("parentContainers", hierarchy::parent_containers)
         .entity_field("domainStewards", privileges::domain_stewards)
         .entity_field("parentDomains", hierarchy::parent_domains)

@@ -148,6 +148,18 @@ pub(super) async fn schema_field_path(
 }
 
 /// The values of a structured property that are URNs.
+/// The columns of a custom assertion. Older clients write a single one.
+pub(super) fn asserted_columns(assertion: &EntityView<'_>) -> Value {
+    let value = assertion.value();
+    let columns = value["fields"].as_array().into_iter().flatten();
+    let mut columns: Vec<&Value> = columns.collect();
+    let single = &value["field"];
+    if !single.is_null() && !columns.contains(&single) {
+        columns.push(single);
+    }
+    json!(columns)
+}
+
 pub(super) fn value_entities(entity: &EntityView<'_>) -> Value {
     let values = entity.value()["values"].as_array().into_iter().flatten();
     // A stored union wraps a string as {"string": …}.

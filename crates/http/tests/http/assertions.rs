@@ -97,6 +97,42 @@ async fn upsert(app: &App, urn: Option<&str>, input: Value) -> Value {
 }
 
 #[tokio::test]
+async fn the_columns_of_an_assertion_are_read_from_both_of_their_members() {
+    let app = app().await;
+    let other = COLUMN.replace("user_name", "timestamp");
+    for (stored, first, all) in [
+        (json!({"field": COLUMN}), COLUMN, json!([COLUMN])),
+        (
+            json!({"fields": [other, COLUMN]}),
+            &*other,
+            json!([other, COLUMN]),
+        ),
+        (
+            json!({"field": COLUMN, "fields": [COLUMN]}),
+            COLUMN,
+            json!([COLUMN]),
+        ),
+    ] {
+        let mut custom = json!({"type": "mine", "entity": DATASET});
+        for (name, value) in stored.as_object().unwrap() {
+            custom[name] = value.clone();
+        }
+        let urn = "urn:li:assertion:columns";
+        let info = json!({"type": "CUSTOM", "customAssertion": custom});
+        app.ingest(urn, "assertionInfo", &info).await;
+        let query = format!(
+            r#"{{ assertion(urn: "{urn}") {{ info {{ customAssertion {{ field {{ urn }} fields {{ urn }} }} }} }} }}"#
+        );
+        let reply = app.graphql(&query).await;
+        let found = &reply["data"]["assertion"]["info"]["customAssertion"];
+        assert_eq!(found["field"]["urn"], first, "{reply}");
+        let fields = found["fields"].as_array().unwrap().iter();
+        let fields: Vec<&Value> = fields.map(|field| &field["urn"]).collect();
+        assert_eq!(json!(fields), all, "{reply}");
+    }
+}
+
+#[tokio::test]
 async fn custom_assertions_are_created_and_replaced() {
     let app = app().await;
     let input = json!({
@@ -117,7 +153,7 @@ async fn custom_assertions_are_created_and_replaced() {
     assert_eq!(
         info["customAssertion"].take(),
         json!({
-            "type": "freshness of rows", "entity": DATASET, "field": COLUMN, "logic": "select 1", "operator": "BETWEEN",
+            "type": "freshness of rows", "entity": DATASET, "field": COLUMN, "fields": [COLUMN], "logic": "select 1", "operator": "BETWEEN",
             "parameters": {"minValue": {"value": "1", "type": "NUMBER"}}, "nativeParameters": {"a": "b"},
         })
     );
@@ -131,6 +167,7 @@ async fn custom_assertions_are_created_and_replaced() {
     assert_eq!(info.get("externalUrl"), None);
     let fields = info["customAssertion"]["fields"].as_array().unwrap();
     assert_eq!(fields.len(), 2, "{info}");
+    assert_eq!(info["customAssertion"]["field"], fields[0]);
 
     let with = |member: &str, value: Value| {
         let mut input = less.clone();

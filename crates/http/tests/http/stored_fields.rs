@@ -167,7 +167,7 @@ fn examples() -> Vec<Example> {
             reply: json!({"info": {"customAssertion": {
                 "operator": "NOT_NULL", "scope": "DATASET_COLUMN", "aggregation": "IDENTITY",
                 "nativeType": "nulls", "nativeParameters": [{"key": "limit", "value": "3"}],
-                "fields": null,
+                "fields": [],
             }}}),
         },
         Example {
