@@ -216,6 +216,7 @@ fn routes(state: &AppState) -> Router<AppState> {
         .route("/api/v2/graphql", graphql())
         .route("/aspects", trace::traced(state, post(restli::aspects::act)))
         .route("/aspects/{*urn}", get(restli::aspects::read))
+        .route("/entitiesV2", get(restli::entities::read_many))
         .route("/entitiesV2/{*urn}", get(restli::entities::read))
         .route(
             "/entities",

@@ -1,6 +1,6 @@
-//! `GET /entitiesV2/{urn}` and `POST /entities?action=…`.
+//! `GET /entitiesV2/{urn}`, `GET /entitiesV2?ids=List(…)` and `POST /entities?action=…`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::http::Uri;
 use axum::response::Response;
@@ -9,6 +9,7 @@ use docent_catalog::{
     Caller, Change, Conditions, EntityAspects, PointRange, Proposal, RowVersion, StoredAspect,
 };
 use docent_model::{AspectName, EntitySpec, Registry, Urn};
+use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -24,6 +25,8 @@ use crate::reply_budget::ReplyBudget;
 use crate::wire::{parse, parse_aspect, parse_like, parse_urn, reply, urn_in_path};
 
 const DEFAULT_COUNT: usize = 10;
+/// The entities that one request reads.
+const MAX_IDS: usize = 1_000;
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct EntityQuery {
@@ -69,25 +72,112 @@ pub(crate) async fn read(
         .map_err(|error| ErrorResponse::bad_request(error.to_string()))?;
     let requested = query.aspects.as_deref().map(parse_aspects).transpose()?;
     let mut budget = ReplyBudget::new(state.reply_memory());
-    let rows = match requested {
-        None => budget.read_entity(state.catalog(), &urn).await?,
-        Some(mut names) => {
-            names.push(entity.key_aspect);
-            // Time series have endpoints of their own.
-            names.retain(|name| !Registry::get().is_timeseries(*name));
-            budget.read_aspects(state.catalog(), &urn, names).await?
-        }
+    let rows = read_rows(&state, &urn, entity, requested.as_deref(), &mut budget).await?;
+    let build = |budget: &mut ReplyBudget<'_>| {
+        let reply = entity_reply(&urn, entity, rows, budget)?;
+        budget.reply(&reply)
     };
-    let build = |budget: &mut ReplyBudget<'_>| entity_reply(&urn, entity, rows, budget);
     budget.build(build).await
 }
 
-fn entity_reply(
+#[derive(Debug, Deserialize)]
+pub(crate) struct EntitiesQuery {
+    ids: Option<String>,
+    aspects: Option<String>,
+}
+
+#[derive(Serialize)]
+struct EntitiesReply<'a> {
+    results: BTreeMap<&'a str, EntityReply<'a>>,
+    statuses: BTreeMap<&'a str, u16>,
+    errors: BTreeMap<&'a str, Value>,
+}
+
+/// The entities in `?ids=List(…)`. Commas inside of an id are percent-encoded.
+pub(crate) async fn read_many(
+    Authenticated { state, .. }: Authenticated,
+    Query(query): Query<EntitiesQuery>,
+    uri: Uri,
+) -> Result<Response, ErrorResponse> {
+    if query.ids.is_none() {
+        return Err(ErrorResponse::bad_request(
+            "the parameter ids is missing: send ids=List(…) with percent-encoded URNs",
+        ));
+    }
+    let urns = ids(&uri)?;
+    let requested = query.aspects.as_deref().map(parse_aspects).transpose()?;
+    let mut budget = ReplyBudget::new(state.reply_memory());
+    let mut found = Vec::with_capacity(urns.len());
+    for urn in &urns {
+        let entity = Registry::get()
+            .check_urn(urn)
+            .map_err(|error| ErrorResponse::bad_request(error.to_string()))?;
+        let rows = read_rows(&state, urn, entity, requested.as_deref(), &mut budget).await?;
+        found.push((urn, entity, rows));
+    }
+    let build = |budget: &mut ReplyBudget<'_>| {
+        let mut reply = EntitiesReply {
+            results: BTreeMap::new(),
+            statuses: BTreeMap::new(),
+            errors: BTreeMap::new(),
+        };
+        for (urn, entity, rows) in found {
+            let entity = entity_reply(urn, entity, rows, budget)?;
+            reply.results.insert(urn.as_str(), entity);
+        }
+        budget.reply(&reply)
+    };
+    budget.build(build).await
+}
+
+/// The URNs of the parameter `ids`, which is split before it is decoded.
+fn ids(uri: &Uri) -> Result<BTreeSet<Urn>, ErrorResponse> {
+    let mut parameters = uri.query().unwrap_or_default().split('&');
+    let raw = parameters.find_map(|it| it.strip_prefix("ids="));
+    let raw = raw.unwrap_or_default();
+    // Some clients encode the parentheses of the list.
+    let encoded = raw.strip_prefix("List%28");
+    let encoded = encoded.and_then(|raw| raw.strip_suffix("%29"));
+    let texts = parse_list(encoded.unwrap_or(raw));
+    if texts.len() > MAX_IDS {
+        return Err(ErrorResponse::bad_request(format!(
+            "there are {} ids: at most {MAX_IDS} are allowed",
+            texts.len()
+        )));
+    }
+    let mut urns = BTreeSet::new();
+    for text in texts {
+        let text = percent_decode_str(text).decode_utf8();
+        let text = text.map_err(|_| ErrorResponse::bad_request("an id is not UTF-8"))?;
+        urns.insert(parse_urn(&text)?);
+    }
+    Ok(urns)
+}
+
+/// All aspects of an entity, or the requested ones.
+async fn read_rows(
+    state: &AppState,
     urn: &Urn,
     entity: &EntitySpec,
+    requested: Option<&[AspectName]>,
+    budget: &mut ReplyBudget<'_>,
+) -> Result<EntityAspects, ErrorResponse> {
+    let Some(requested) = requested else {
+        return budget.read_entity(state.catalog(), urn).await;
+    };
+    let mut names = requested.to_vec();
+    names.push(entity.key_aspect);
+    // Time series have endpoints of their own.
+    names.retain(|name| !Registry::get().is_timeseries(*name));
+    budget.read_aspects(state.catalog(), urn, names).await
+}
+
+fn entity_reply<'a>(
+    urn: &'a Urn,
+    entity: &'a EntitySpec,
     rows: EntityAspects,
     budget: &mut ReplyBudget<'_>,
-) -> Result<Response, ErrorResponse> {
+) -> Result<EntityReply<'a>, ErrorResponse> {
     let mut aspects = BTreeMap::new();
     for (aspect, row) in rows {
         aspects.insert(aspect.as_str(), aspect_reply(aspect, row, budget)?);
@@ -106,7 +196,7 @@ fn entity_reply(
         let name = entity.key_aspect;
         aspects.insert(name.as_str(), aspect_reply(name, derived, budget)?);
     }
-    budget.reply(&EntityReply {
+    Ok(EntityReply {
         entity_name: entity.name,
         urn,
         aspects,

@@ -364,3 +364,30 @@ async fn entity_specifications_are_paged() {
     assert_eq!(names.len(), 72);
     assert!(names.contains(&"domain".to_owned()));
 }
+
+#[tokio::test]
+async fn several_entities_are_read_at_once() {
+    let app = App::with_dataset().await;
+    app.ingest("urn:li:tag:a", "tagProperties", &json!({"name": "A"}))
+        .await;
+    let (dataset, tag) = (encoded(DATASET), encoded("urn:li:tag:a"));
+    for list in [
+        format!("List({dataset},{tag})"),
+        format!("List%28{dataset},{tag}%29"),
+    ] {
+        let path = format!("/entitiesV2?ids={list}&aspects=List(tagProperties,datasetKey)");
+        let (status, reply) = app.get(&path).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+        let results = reply["results"].as_object().unwrap();
+        assert_eq!(results.len(), 2, "{reply}");
+        let of_tag = &results["urn:li:tag:a"]["aspects"];
+        assert_eq!(of_tag["tagProperties"]["value"]["name"], "A");
+        assert_eq!(results[DATASET]["entityName"], "dataset");
+        assert!(results[DATASET]["aspects"]["datasetKey"].is_object());
+    }
+    let many = vec![tag; 1_001].join(",");
+    for bad in ["", "?ids=List(x)", &format!("?ids=List({many})")] {
+        let (status, reply) = app.get(&format!("/entitiesV2{bad}")).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+    }
+}

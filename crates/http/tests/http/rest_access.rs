@@ -336,6 +336,7 @@ fn reads() -> Vec<Read> {
             "/aspects/{*urn}",
             &format!("/{dataset}?aspect=datasetProperties&version=0"),
         ),
+        get("/entitiesV2", &format!("?ids=List({dataset})")),
         get("/entitiesV2/{*urn}", &format!("/{dataset}")),
         get("/entities/{*urn}", &format!("/{dataset}")),
         get(

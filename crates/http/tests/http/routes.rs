@@ -1,11 +1,12 @@
 //! The routes of the API that need authentication.
 
 /// Every route with its method. These lists and the router must agree.
-pub(crate) const PROTECTED: [(&str, &str); 39] = [
+pub(crate) const PROTECTED: [(&str, &str); 40] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
     ("POST", "/aspects"),
     ("GET", "/aspects/{*urn}"),
+    ("GET", "/entitiesV2"),
     ("GET", "/entitiesV2/{*urn}"),
     ("POST", "/entities"),
     ("GET", "/entities/{*urn}"),

@@ -74,6 +74,7 @@ pub(super) fn of(operation: &Operation, entity: Option<&EntitySpec>) -> Option<R
         (_, "/openapi/relationships/v1") => reference("RelatedEntities"),
         (_, "/relationships") => reference("Relationships"),
         (_, "/aspects/{urn}") => reference("VersionedAspect"),
+        (_, "/entitiesV2") => reference("EntityResponses"),
         (_, "/entitiesV2/{urn}") => reference("EntityResponse"),
         (_, "/entities/{urn}") => reference("Snapshot"),
         ("post", "/aspects" | "/entities" | "/runs" | "/usageStats" | "/operations") => {
@@ -231,6 +232,10 @@ pub(super) fn schemas() -> Value {
         "RelatedEntities": counted("entities", &record(&["relationshipType", "urn"], &related)),
         "Relationships": counted("relationships", &record(&["type", "entity"], &relationship)),
         "VersionedAspect": record(&["aspect", "version"], &json!({"aspect": any, "version": number})),
+        "EntityResponses": record(
+            &["results"],
+            &json!({"results": {"type": "object", "additionalProperties": reference("EntityResponse")}}),
+        ),
         "EntityResponse": record(
             &["urn", "entityName", "aspects"],
             &json!({

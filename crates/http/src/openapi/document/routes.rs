@@ -185,6 +185,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     call("get", "/openapi/operations/kafka/{queue}/consumer/offsets", STATUS, "The older form of consumer/lag", &[], Body::None),
     call("post", "/aspects", REST, "Write aspects by change proposals, read time series, count", &[("action", "one of ingestProposal, ingestProposalBatch, getTimeseriesAspectValues, getCount")], Body::Example(PROPOSAL)),
     call("get", "/aspects/{urn}", REST, "Read an aspect by its record", &[("aspect", "string"), ("version", "integer")], Body::None),
+    call("get", "/entitiesV2", REST, "Read several entities", &[("ids", "string"), ("aspects", "string")], Body::None),
     call("get", "/entitiesV2/{urn}", REST, "Read an entity", &[("aspects", "string")], Body::None),
     call("post", "/entities", REST, "Search, autocomplete, browse, list, ingest or delete entities", &[("action", "one of search, autocomplete, browse, listUrns, ingest, batchIngest, delete, deleteReferences")], Body::Example(r#"{"entity": "dataset", "input": "*", "start": 0, "count": 10}"#)),
     call("get", "/entities/{urn}", REST, "Read an entity as a snapshot", &[("aspects", "string")], Body::None),

@@ -247,6 +247,12 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
             format!("{table}?aspect=datasetProperties&version=0"),
             Value::Null,
         ),
+        (
+            "GET",
+            "/entitiesV2",
+            format!("?ids=List({table})"),
+            Value::Null,
+        ),
         ("GET", "/entitiesV2/", table.clone(), Value::Null),
         ("GET", "/entities/", table.clone(), Value::Null),
         (
