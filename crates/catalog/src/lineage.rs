@@ -12,6 +12,7 @@
 //! To add a lineage relationship, annotate it in the registry.
 
 mod columns;
+mod edit;
 mod existence;
 mod step;
 mod walk;
@@ -24,7 +25,8 @@ use docent_store::RelatedEntity;
 use crate::view::stand_in;
 use crate::{Catalog, Error};
 
-pub use walk::{Reached, Walk, WalkLimits};
+pub use edit::LineageEdge;
+pub use walk::{IgnoredHops, Reached, Walk, WalkLimits, platform_of};
 
 /// The most entities that one walk finds.
 pub const MAX_ENTITIES: usize = 10_000;

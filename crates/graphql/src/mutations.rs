@@ -18,6 +18,7 @@ mod incidents;
 mod ingestion;
 mod labels;
 mod lifecycle;
+mod lineage;
 mod links;
 mod owners;
 mod pages;
@@ -53,6 +54,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         glossary::register,
         incidents::register,
         ingestion::register,
+        lineage::register,
         pages::register,
         posts::register,
         products::register,

@@ -99,6 +99,10 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .entity_field("lineage", lineage::neighbors)
         .query("searchAcrossLineage", lineage::search_across_lineage)
         .query("scrollAcrossLineage", lineage::scroll_across_lineage)
+        .query(
+            "searchAcrossLineageCounts",
+            lineage::search_across_lineage_counts,
+        )
         .entity_field("health", quality::health)
         .entity_field("incidents", quality::incidents)
         .entity_field("contract", quality::contract)

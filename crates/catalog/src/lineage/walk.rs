@@ -1,10 +1,11 @@
 //! Everything reachable along the lineage of one entity.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use docent_model::{LineageDirection, Urn};
+use docent_model::{LineageDirection, Registry, Urn};
 
-use super::{ENTITIES_AT_ONCE, MAX_ENTITIES, MAX_HOPS, shown_as};
+use super::existence::Existence;
+use super::{ENTITIES_AT_ONCE, MAX_ENTITIES, MAX_HOPS, MAX_NEIGHBOURS, columns, shown_as};
 use crate::{Catalog, Error};
 
 /// The most edges that one walk reads: in a dense graph there are too many.
@@ -22,6 +23,36 @@ pub struct WalkLimits {
     pub explored_per_hop: usize,
     /// Includes soft-deleted entities.
     pub include_removed: bool,
+    /// Includes entities that do not exist.
+    pub include_missing: bool,
+}
+
+/// Entities that do not count as a hop: what is behind them has their degree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IgnoredHops {
+    pub entity_type: String,
+    /// The URNs of platforms; empty for all.
+    pub platforms: Vec<String>,
+}
+
+impl IgnoredHops {
+    fn contains(&self, urn: &Urn) -> bool {
+        urn.entity_type() == self.entity_type
+            && (self.platforms.is_empty()
+                || platform_of(urn).is_some_and(|platform| self.platforms.contains(&platform)))
+    }
+}
+
+/// The platform in the URN of an entity; a column has that of its table.
+pub fn platform_of(urn: &Urn) -> Option<String> {
+    let parts = urn.key_parts();
+    let first = parts.first()?;
+    match urn.entity_type() {
+        "schemaField" | "dataJob" => platform_of(&Urn::parse(first).ok()?),
+        "dataset" | "mlModel" | "mlModelGroup" | "mlFeatureTable" => Some((*first).to_owned()),
+        "chart" | "dashboard" | "dataFlow" => Some(format!("urn:li:dataPlatform:{first}")),
+        _ => None,
+    }
 }
 
 impl Default for WalkLimits {
@@ -31,6 +62,7 @@ impl Default for WalkLimits {
             entities: MAX_ENTITIES,
             explored_per_hop: MAX_ENTITIES,
             include_removed: false,
+            include_missing: false,
         }
     }
 }
@@ -47,6 +79,17 @@ pub struct Reached {
     /// Whether the walk left out entities behind it.
     pub is_cut: bool,
     node: usize,
+}
+
+impl Reached {
+    /// This entity under another URN.
+    #[must_use]
+    pub fn renamed(&self, urn: Urn) -> Self {
+        Self {
+            urn,
+            ..self.clone()
+        }
+    }
 }
 
 /// The result of a walk.
@@ -66,6 +109,7 @@ struct Node {
     before: Vec<usize>,
     is_explored: bool,
     is_cut: bool,
+    is_ignored: bool,
 }
 
 impl Walk {
@@ -79,12 +123,22 @@ impl Walk {
         self.is_partial
     }
 
+    /// Whether an entity does not count as a hop.
+    pub fn is_ignored(&self, reached: &Reached) -> bool {
+        self.nodes[reached.node].is_ignored
+    }
+
     /// At most so many shortest paths to an entity, both ends included.
     pub fn paths(&self, reached: &Reached, max: usize) -> Vec<Vec<Urn>> {
         let mut open = vec![vec![reached.node]];
-        for _ in 0..reached.degree {
+        // Each node was found behind its predecessors, so this ends at the start.
+        while open.iter().any(|path| path.last() != Some(&0)) {
             let mut longer = Vec::new();
             for path in open {
+                if path.last() == Some(&0) {
+                    longer.push(path);
+                    continue;
+                }
                 let Some(before) = path.last().and_then(|&last| self.nodes.get(last)) else {
                     continue;
                 };
@@ -115,6 +169,7 @@ impl Catalog {
         start: &Urn,
         direction: LineageDirection,
         limits: WalkLimits,
+        ignored: &[IgnoredHops],
     ) -> Result<Walk, Error> {
         let is_visible = self.hidden_among([start]).await?.is_empty();
         let mut walking = Walking::from(start, limits);
@@ -123,17 +178,15 @@ impl Catalog {
         while !frontier.is_empty() && hops < limits.hops.min(MAX_HOPS) && !walking.is_full {
             frontier.truncate(limits.explored_per_hop);
             let mut next = Vec::new();
-            // In portions, so that a full walk reads no further.
-            for some in frontier.chunks(ENTITIES_AT_ONCE) {
-                let urns = walking.urns(some);
-                let steps = self.lineage_step(&urns, direction).await?;
-                for (&node, step) in some.iter().zip(steps) {
-                    let neighbors = step.neighbors.into_iter().map(|related| related.urn);
-                    walking.take(node, neighbors, step.is_cut, &mut next);
-                }
-                if walking.is_full {
-                    break;
-                }
+            // Entities that do not count as a hop are passed in the same hop.
+            while !frontier.is_empty() && !walking.is_full {
+                let found = self.walk_on(&mut walking, &frontier, direction, ignored);
+                let (passed, found): (Vec<usize>, Vec<usize>) = found
+                    .await?
+                    .into_iter()
+                    .partition(|&node| walking.nodes[node].is_ignored);
+                next.extend(found);
+                frontier = passed;
             }
             frontier = next;
             hops += 1;
@@ -149,13 +202,24 @@ impl Catalog {
         let hidden = self
             .hidden_among(nodes.iter().map(|node| &node.urn))
             .await?;
+        let missing = if limits.include_missing {
+            self.seen_as_missing(&nodes, &hidden).await?
+        } else {
+            HashSet::new()
+        };
+        let state = |at: usize, urn: &Urn| {
+            if !hidden.contains(urn) {
+                return Some(existence.of(urn));
+            }
+            missing.contains(&at).then(Existence::default)
+        };
         let mut reached: Vec<Reached> = nodes
             .iter()
             .enumerate()
             .skip(1)
-            .map(|(at, node)| (at, node, existence.of(&node.urn)))
-            .filter(|(_, node, _)| !hidden.contains(&node.urn))
-            .filter(|(_, _, found)| found.exists && (limits.include_removed || !found.is_removed))
+            .filter_map(|(at, node)| Some((at, node, state(at, &node.urn)?)))
+            .filter(|(_, _, found)| found.exists || limits.include_missing)
+            .filter(|(_, _, found)| limits.include_removed || !found.is_removed)
             .map(|(at, node, found)| Reached {
                 urn: node.urn.clone(),
                 degree: node.degree,
@@ -174,6 +238,74 @@ impl Catalog {
             reached,
             is_partial,
         })
+    }
+
+    /// The hidden nodes that the lineage of a visible entity before them names. To the caller they
+    /// are like missing entities, which have no lineage of their own.
+    async fn seen_as_missing(
+        &self,
+        nodes: &[Node],
+        hidden: &HashSet<Urn>,
+    ) -> Result<HashSet<usize>, Error> {
+        let registry = Registry::get();
+        let directions = [LineageDirection::Upstream, LineageDirection::Downstream];
+        let names: Vec<&str> = directions
+            .into_iter()
+            .flat_map(|direction| registry.lineage_relationships(direction))
+            .copied()
+            .collect();
+        let at: Vec<usize> = (1..nodes.len())
+            .filter(|&at| hidden.contains(&nodes[at].urn))
+            .collect();
+        let mut seen = HashSet::new();
+        for at in at.chunks(ENTITIES_AT_ONCE) {
+            let urns: Vec<Urn> = at.iter().map(|&at| nodes[at].urn.clone()).collect();
+            let pages = self
+                .store()
+                .edges_list(&urns, false, &names, &[], 0, MAX_NEIGHBOURS)
+                .await?;
+            for (&at, page) in at.iter().zip(pages) {
+                let before = nodes[at].before.iter().map(|&node| &nodes[node].urn);
+                let mut visible = before.filter(|urn| !hidden.contains(*urn));
+                let is_named = visible.any(|urn| {
+                    // The table of a column stores its lineage.
+                    let holder = columns::parent(urn).unwrap_or_else(|| urn.clone());
+                    page.items.iter().any(|edge| edge.urn == holder)
+                });
+                if is_named {
+                    seen.insert(at);
+                }
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Adds the neighbors of nodes, and returns those that are new.
+    async fn walk_on(
+        &self,
+        walking: &mut Walking,
+        frontier: &[usize],
+        direction: LineageDirection,
+        ignored: &[IgnoredHops],
+    ) -> Result<Vec<usize>, Error> {
+        let mut found = Vec::new();
+        // In portions, so that a full walk reads no further.
+        for some in frontier.chunks(ENTITIES_AT_ONCE) {
+            let urns = walking.urns(some);
+            let steps = self.lineage_step(&urns, direction).await?;
+            for (&node, step) in some.iter().zip(steps) {
+                let neighbors = step.neighbors.into_iter().map(|related| related.urn);
+                walking.take(node, neighbors, step.is_cut, &mut found);
+            }
+            if walking.is_full {
+                break;
+            }
+        }
+        for &node in &found {
+            let node = &mut walking.nodes[node];
+            node.is_ignored = ignored.iter().any(|ignored| ignored.contains(&node.urn));
+        }
+        Ok(found)
     }
 
     /// Whether there are unvisited entities behind the last step.
@@ -217,6 +349,7 @@ impl Walking {
             before: Vec::new(),
             is_explored: false,
             is_cut: false,
+            is_ignored: false,
         };
         Self {
             nodes: vec![node],
@@ -235,7 +368,8 @@ impl Walking {
         is_cut: bool,
         next: &mut Vec<usize>,
     ) {
-        let degree = self.nodes[from].degree + 1;
+        let hop = usize::from(!self.nodes[from].is_ignored);
+        let degree = self.nodes[from].degree + hop;
         self.nodes[from].is_explored = true;
         self.nodes[from].is_cut = is_cut;
         for urn in neighbors {
@@ -246,7 +380,8 @@ impl Walking {
                 return;
             }
             if let Some(&node) = self.known.get(&urn) {
-                if self.nodes[node].degree == degree {
+                // Only forward, because those that do not count as a hop may form a cycle.
+                if self.nodes[node].degree == degree && from < node {
                     self.nodes[node].before.push(from);
                 }
                 continue;
@@ -265,6 +400,7 @@ impl Walking {
                 before: vec![from],
                 is_explored: false,
                 is_cut: false,
+                is_ignored: false,
             });
             next.push(node);
         }

@@ -54,7 +54,7 @@ impl Fixture {
     ) -> (Vec<(String, usize)>, bool) {
         let walk = self
             .catalog
-            .lineage_walk(from, direction, limits)
+            .lineage_walk(from, direction, limits, &[])
             .await
             .unwrap();
         let found = walk.reached().iter();
@@ -66,7 +66,7 @@ impl Fixture {
         let limits = WalkLimits::default();
         let walk = self
             .catalog
-            .lineage_walk(from, direction, limits)
+            .lineage_walk(from, direction, limits, &[])
             .await
             .unwrap();
         let reached = walk.reached().iter().find(|it| it.urn == *to).unwrap();
@@ -462,7 +462,7 @@ async fn the_lineage_of_a_missing_entity_is_empty() {
     for urn in [dataset("nowhere"), column("nowhere", "id")] {
         let walk = fixture
             .catalog
-            .lineage_walk(&urn, Upstream, WalkLimits::default())
+            .lineage_walk(&urn, Upstream, WalkLimits::default(), &[])
             .await;
         assert!(walk.unwrap().reached().is_empty());
     }

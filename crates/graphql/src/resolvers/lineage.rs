@@ -5,12 +5,17 @@
 //! from the traversal; queries and all other conditions are delegated to search (`narrow`).
 
 mod conditions;
+mod counts;
 mod narrow;
 
-use std::collections::HashMap;
+pub(super) use counts::search_across_lineage_counts;
+
+use std::collections::{HashMap, HashSet};
 
 use docent_catalog::Error;
-use docent_catalog::lineage::{MAX_ENTITIES, NeighborQuery, Neighbors, Reached, Walk, WalkLimits};
+use docent_catalog::lineage::{
+    IgnoredHops, MAX_ENTITIES, NeighborQuery, Neighbors, Reached, Walk, WalkLimits,
+};
 use docent_model::{LineageDirection, Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -26,6 +31,8 @@ const DEFAULT_COUNT: usize = 10;
 const MAX_NEIGHBOURS: usize = 1000;
 /// The maximum page size of searches; DataHub's page requests whole graphs.
 const MAX_FOUND: usize = 10_000;
+/// The most entries of `ignoreAsHops`.
+const MAX_IGNORED: usize = 100;
 /// Limit on the neighbors in the pages of all entities of a level.
 const MAX_TOTAL: usize = 200_000;
 /// Limit on the paths to one entity.
@@ -110,13 +117,64 @@ struct LineageSearchInput {
 struct SearchFlags {
     include_soft_deleted: Option<bool>,
     skip_aggregates: Option<bool>,
+    grouping_spec: Option<GroupingSpec>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct GroupingSpec {
+    grouping_criteria: Option<Vec<GroupingCriterion>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct GroupingCriterion {
+    base_entity_type: Option<String>,
+    grouping_entity_type: String,
+}
+
+impl GroupingCriterion {
+    fn is_about_columns(&self) -> bool {
+        self.base_entity_type
+            .as_deref()
+            .is_none_or(|it| it == "SCHEMA_FIELD")
+            && self.grouping_entity_type == "DATASET"
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LineageFlags {
     entities_explored_per_hop_limit: Option<i64>,
-    ignore_as_hops: Option<Vec<Value>>,
+    ignore_as_hops: Option<Vec<IgnoredInput>>,
+}
+
+/// `EntityTypeToPlatforms`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct IgnoredInput {
+    entity_type: String,
+    platforms: Option<Vec<String>>,
+}
+
+impl LineageFlags {
+    fn ignored_hops(flags: Option<&Self>) -> Result<Vec<IgnoredHops>, Error> {
+        let ignored = flags.and_then(|flags| flags.ignore_as_hops.as_deref());
+        let ignored = ignored.unwrap_or_default();
+        if ignored.len() > MAX_IGNORED {
+            return Err(Error::invalid(format!(
+                "ignoreAsHops has {} entries, at most {MAX_IGNORED} are allowed",
+                ignored.len()
+            )));
+        }
+        let one = |ignored: &IgnoredInput| {
+            Some(IgnoredHops {
+                entity_type: entity_types::from_any_name(&ignored.entity_type)?.to_owned(),
+                platforms: ignored.platforms.clone().unwrap_or_default(),
+            })
+        };
+        Ok(ignored.iter().filter_map(one).collect())
+    }
 }
 
 impl LineageSearchInput {
@@ -131,10 +189,6 @@ impl LineageSearchInput {
 
     fn limits(&self, alternatives: &Alternatives) -> Result<WalkLimits, Error> {
         let flags = self.lineage_flags.as_ref();
-        let ignored = flags.and_then(|flags| flags.ignore_as_hops.as_ref());
-        if ignored.is_some_and(|ignored| !ignored.is_empty()) {
-            return Err(Error::invalid("ignoreAsHops is not supported: omit it"));
-        }
         let explored = flags.and_then(|flags| flags.entities_explored_per_hop_limit);
         Ok(WalkLimits {
             hops: alternatives.hops(),
@@ -155,6 +209,17 @@ impl LineageSearchInput {
         flags.and_then(|flags| flags.skip_aggregates) != Some(true)
     }
 
+    /// Whether columns are returned as their tables: by default, unless columns are requested.
+    fn groups_columns(&self) -> bool {
+        let flags = self.search_flags.as_ref();
+        if let Some(spec) = flags.and_then(|flags| flags.grouping_spec.as_ref()) {
+            let mut criteria = spec.grouping_criteria.iter().flatten();
+            return criteria.any(GroupingCriterion::is_about_columns);
+        }
+        let types = self.types.as_deref().unwrap_or_default();
+        !types.iter().any(|name| name == "SCHEMA_FIELD")
+    }
+
     fn includes_type(&self, entity_type: &str) -> bool {
         let types = self.types.as_deref().unwrap_or_default();
         types.is_empty()
@@ -168,6 +233,8 @@ impl LineageSearchInput {
 struct LineageMatches {
     walk: Walk,
     hits: Vec<Reached>,
+    /// The columns of each table that is returned in place of them.
+    columns: HashMap<Urn, Vec<Reached>>,
     facets: Option<Value>,
 }
 
@@ -181,10 +248,19 @@ async fn search(context: &Context, input: &LineageSearchInput) -> Result<Lineage
     let limits = input.limits(&alternatives)?;
     let walk = context
         .catalog
-        .lineage_walk(&start, direction(&input.direction), limits)
+        .lineage_walk(
+            &start,
+            direction(&input.direction),
+            limits,
+            &LineageFlags::ignored_hops(input.lineage_flags.as_ref())?,
+        )
         .await?;
-    let candidates: Vec<&Reached> = walk
-        .reached()
+    let (reached, columns) = if input.groups_columns() {
+        group_columns(walk.reached(), &start)
+    } else {
+        (walk.reached().to_vec(), HashMap::new())
+    };
+    let candidates: Vec<&Reached> = reached
         .iter()
         .filter(|reached| {
             has_type_in_schema(&reached.urn) && input.includes_type(reached.urn.entity_type())
@@ -193,7 +269,45 @@ async fn search(context: &Context, input: &LineageSearchInput) -> Result<Lineage
     let query = input.query.as_deref().unwrap_or_default();
     let hits = narrow::narrow(context, query, &alternatives, &candidates).await?;
     let facets = input.includes_facets().then(|| facets(&hits));
-    Ok(LineageMatches { walk, hits, facets })
+    Ok(LineageMatches {
+        walk,
+        hits,
+        columns,
+        facets,
+    })
+}
+
+/// Replaces columns by their tables, each once with its smallest degree, and returns the columns of
+/// each.
+fn group_columns(reached: &[Reached], start: &Urn) -> (Vec<Reached>, HashMap<Urn, Vec<Reached>>) {
+    let mut grouped: Vec<Reached> = Vec::new();
+    let mut columns: HashMap<Urn, Vec<Reached>> = HashMap::new();
+    let mut seen: HashSet<Urn> = HashSet::new();
+    for found in reached {
+        let table = match found.urn.entity_type() {
+            "schemaField" => found
+                .urn
+                .key_parts()
+                .first()
+                .and_then(|it| Urn::parse(it).ok()),
+            _ => None,
+        };
+        let Some(table) = table else {
+            if seen.insert(found.urn.clone()) {
+                grouped.push(found.clone());
+            }
+            continue;
+        };
+        if table == *start {
+            continue;
+        }
+        if seen.insert(table.clone()) {
+            grouped.push(found.renamed(table.clone()));
+        }
+        columns.entry(table).or_default().push(found.clone());
+    }
+    grouped.sort_by(|one, other| (one.degree, &one.urn).cmp(&(other.degree, &other.urn)));
+    (grouped, columns)
 }
 
 pub(super) async fn search_across_lineage(
@@ -203,14 +317,19 @@ pub(super) async fn search_across_lineage(
     let input: LineageSearchInput = arguments.input()?;
     let start = number("start", input.start, 0)?;
     let count = at_most(MAX_FOUND, number("count", input.count, DEFAULT_COUNT)?)?;
-    let LineageMatches { walk, hits, facets } = search(context, &input).await?;
+    let LineageMatches {
+        walk,
+        hits,
+        columns,
+        facets,
+    } = search(context, &input).await?;
     let page: Vec<&Reached> = hits.iter().skip(start).take(count).collect();
     let matched = matched(context, &arguments, &input, &page).await?;
     Ok(json!({
         "start": start,
         "count": count,
         "total": hits.len(),
-        "searchResults": results(&walk, &page, &matched),
+        "searchResults": results(&walk, &page, &columns, &matched),
         "facets": facets,
         "isPartial": walk.is_partial(),
     }))
@@ -238,6 +357,7 @@ pub(super) async fn scroll_across_lineage(
     let LineageMatches {
         walk,
         mut hits,
+        columns,
         facets,
     } = search(context, &input).await?;
     let total = hits.len();
@@ -252,7 +372,7 @@ pub(super) async fn scroll_across_lineage(
         "nextScrollId": next,
         "count": count,
         "total": total,
-        "searchResults": results(&walk, &page, &matched),
+        "searchResults": results(&walk, &page, &columns, &matched),
         "facets": facets,
         "isPartial": walk.is_partial(),
     }))
@@ -271,13 +391,22 @@ async fn matched(
     narrow::explained(context, input.query.as_deref().unwrap_or_default(), page).await
 }
 
-fn results(walk: &Walk, page: &[&Reached], matched: &HashMap<Urn, Vec<Value>>) -> Vec<Value> {
+fn results(
+    walk: &Walk,
+    page: &[&Reached],
+    columns: &HashMap<Urn, Vec<Reached>>,
+    matched: &HashMap<Urn, Vec<Value>>,
+) -> Vec<Value> {
     let paths_each = (PATHS_PER_PAGE / page.len().max(1)).clamp(1, MAX_PATHS);
     page.iter()
         .map(|reached| {
-            let paths: Vec<Value> = walk
-                .paths(reached, paths_each)
-                .into_iter()
+            // A table in place of its columns has the paths to these.
+            let ends = columns.get(&reached.urn).map(Vec::as_slice);
+            let ends = ends.unwrap_or(std::slice::from_ref(*reached));
+            let paths: Vec<Value> = ends
+                .iter()
+                .flat_map(|end| walk.paths(end, paths_each))
+                .take(paths_each)
                 .map(|path| {
                     let path: Vec<Urn> = path.into_iter().filter(has_type_in_schema).collect();
                     json!({ "path": path })
@@ -290,7 +419,7 @@ fn results(walk: &Walk, page: &[&Reached], matched: &HashMap<Urn, Vec<Value>>) -
                 "paths": paths,
                 "explored": reached.is_explored,
                 "truncatedChildren": reached.is_cut,
-                "ignoredAsHop": false,
+                "ignoredAsHop": walk.is_ignored(reached),
                 "matchedFields": matched.get(&reached.urn).map_or(&[][..], Vec::as_slice),
             })
         })
@@ -358,8 +487,6 @@ fn at_most(max_count: usize, count: usize) -> Result<usize, Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use docent_model::EntitySpec;
 
     use super::*;

@@ -485,7 +485,8 @@ async fn unsupported_lineage_queries_are_rejected_with_a_reason() {
             "'far' is not a degree",
         ),
         (
-            with(json!({"lineageFlags": {"ignoreAsHops": [{"entityType": "DATA_JOB"}]}})),
+            with(json!({"lineageFlags": {"ignoreAsHops":
+                vec![json!({"entityType": "DATA_JOB"}); 101]}})),
             400,
             "ignoreAsHops",
         ),

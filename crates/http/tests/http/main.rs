@@ -48,6 +48,8 @@ mod labels;
 mod lifecycle;
 mod limits;
 mod lineage;
+mod lineage_counts;
+mod lineage_edits;
 mod links;
 mod list_queries;
 mod long_replies;

@@ -261,6 +261,10 @@ fn reads() -> Vec<(&'static str, String)> {
             format!(r#"(urn: "{DATASET}") {{ schema {{ fields {{ fieldPath }} }} }}"#),
         ),
         (
+            "searchAcrossLineageCounts",
+            format!(r#"(input: {{ urn: "{DATASET}", direction: UPSTREAM }}) {{ total }}"#),
+        ),
+        (
             "recentChanges",
             "(input: { types: [DATASET], count: 20 }) { entity { urn } }".to_owned(),
         ),

@@ -2,7 +2,7 @@
 //! to search.
 
 use docent_catalog::Error;
-use docent_catalog::lineage::{MAX_HOPS, Reached};
+use docent_catalog::lineage::{MAX_HOPS, Reached, platform_of};
 use docent_model::searchable::strip_keyword_suffix;
 
 use crate::entity_types;
@@ -34,6 +34,12 @@ enum Test {
     Removed(bool),
     EntityType(Vec<String>),
     Urn(Vec<String>),
+    /// The table of a column.
+    Parent(Vec<String>),
+    /// Part of the URN of the table of a column.
+    ParentContains(Vec<String>),
+    /// The platform in the URN.
+    Platform(Vec<String>),
 }
 
 impl Alternatives {
@@ -53,6 +59,26 @@ impl Alternatives {
             })
             .collect::<Result<_, _>>()
             .map(Self)
+    }
+
+    /// Decides conditions from URNs where that is possible, for entities that are not in the index.
+    /// Others are an error.
+    pub(super) fn without_search(mut self) -> Result<Self, Error> {
+        for conditions in &mut self.0 {
+            for filter in std::mem::take(&mut conditions.search) {
+                let is_negated = filter.negated == Some(true);
+                let test = urn_test(&filter).ok_or_else(|| {
+                    Error::invalid(format!(
+                        "the condition on {} cannot be decided for entities that do not exist: use \
+                         degree, parent, platform, urn or _entityType, or omit \
+                         includeGhostEntities",
+                        filter.field
+                    ))
+                })?;
+                conditions.walk.push(WalkCondition { test, is_negated });
+            }
+        }
+        Ok(self)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Conditions> {
@@ -106,6 +132,14 @@ impl Conditions {
                     entity_types::from_any_name(name) == Some(reached.urn.entity_type())
                 }),
                 Test::Urn(urns) => urns.iter().any(|urn| urn == reached.urn.as_str()),
+                Test::Parent(urns) => {
+                    table_of(reached).is_some_and(|table| urns.iter().any(|urn| urn == table))
+                }
+                Test::ParentContains(texts) => table_of(reached)
+                    .is_some_and(|table| texts.iter().any(|text| table.contains(text))),
+                Test::Platform(platforms) => {
+                    platform_of(&reached.urn).is_some_and(|platform| platforms.contains(&platform))
+                }
             };
             holds != condition.is_negated
         })
@@ -152,6 +186,29 @@ fn walk_test(filter: &FacetFilter) -> Result<Option<Test>, Error> {
         _ => None,
     };
     Ok(test)
+}
+
+/// The test of a condition that can be decided from a URN; `None` for all others.
+fn urn_test(filter: &FacetFilter) -> Option<Test> {
+    let values = filter.values.clone().unwrap_or_default();
+    let field = strip_keyword_suffix(&filter.field);
+    match (field, filter.condition.as_deref().unwrap_or("EQUAL")) {
+        ("parent", "EQUAL" | "IN") => Some(Test::Parent(values)),
+        ("parent", "CONTAIN") => Some(Test::ParentContains(values)),
+        ("platform", "EQUAL" | "IN") => Some(Test::Platform(values)),
+        _ => None,
+    }
+}
+
+/// The table of a column.
+fn table_of(reached: &Reached) -> Option<&str> {
+    let is_column = reached.urn.entity_type() == "schemaField";
+    reached
+        .urn
+        .key_parts()
+        .first()
+        .copied()
+        .filter(|_| is_column)
 }
 
 /// `2` is exactly two hops, `3+` three or more.

@@ -131,6 +131,13 @@ fn incidents() -> Vec<Row> {
     let status = "status: { state: ACTIVE }";
     vec![
         (
+            "updateLineage",
+            format!(
+                r#"(input: {{ edgesToAdd: [], edgesToRemove: [{{ downstreamUrn: "{DATASET}", upstreamUrn: "{DATASET}" }}] }})"#
+            ),
+            ASSERTION_EDITORS,
+        ),
+        (
             "raiseIncident",
             format!(r#"(input: {{ type: SQL, resourceUrn: "{DATASET}" }})"#),
             ASSERTION_EDITORS,

@@ -158,6 +158,13 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         more("scrollAcrossLineage", format!(
             r#"scrollAcrossLineage(input: {{ urn: "{TABLE}", direction: UPSTREAM }}) {{ total }}"#
         )),
+        more("searchAcrossLineageCounts", format!(
+            r#"searchAcrossLineageCounts(input: {{ urn: "{TABLE}", direction: UPSTREAM }}) {{ total }}"#
+        )),
+        more("searchAcrossLineageCounts", format!(
+            r#"searchAcrossLineageCounts(input: {{ urn: "{BEHIND}", direction: UPSTREAM, includeGhostEntities: true,
+                orFilters: [{{ and: [{{ field: "degree", values: ["1"] }}] }}] }}) {{ total }}"#
+        )),
         more("aggregateAcrossEntities", format!(
             r#"aggregateAcrossEntities(input: {{ {all}, query: "*",
                 facets: ["domains", "container", "glossaryTerms", "browsePathV2", "_entityType", "_entityType␞domains"] }}) {{ {facets} }}"#

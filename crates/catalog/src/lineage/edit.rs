@@ -1,0 +1,265 @@
+//! Changes of lineage by users.
+//!
+//! An edge is stored by one of its ends, as [`PLACES`] says for the types of both. To allow another
+//! pair of types: a line there.
+
+use std::collections::BTreeMap;
+
+use docent_model::aspects::AuditStamp;
+use docent_model::{AspectName, Registry, Urn};
+use serde_json::{Value, json};
+
+use crate::privilege::{EDIT_ENTITY, EDIT_LINEAGE, Privilege};
+use crate::proposal::{Proposal, Requirement, require_all};
+use crate::target::expect_few;
+use crate::{Caller, Catalog, Error};
+
+const PRIVILEGES: &[Privilege] = &[EDIT_LINEAGE, EDIT_ENTITY];
+
+/// An edge of the lineage graph.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LineageEdge {
+    pub downstream: Urn,
+    pub upstream: Urn,
+}
+
+/// Where an edge between two types is stored.
+struct Place {
+    downstream: &'static str,
+    upstream: &'static str,
+    /// Whether the upstream end stores the edge.
+    by_upstream: bool,
+    aspect: &'static str,
+    /// The list of edges.
+    edges: &'static str,
+    /// The older list of URNs; edges in it are not added again, and are removed from it, too.
+    urns: &'static str,
+}
+
+const fn place(
+    downstream: &'static str,
+    upstream: &'static str,
+    aspect: &'static str,
+    edges: &'static str,
+    urns: &'static str,
+) -> Place {
+    Place {
+        downstream,
+        upstream,
+        by_upstream: false,
+        aspect,
+        edges,
+        urns,
+    }
+}
+
+const JOB: &str = "dataJobInputOutput";
+
+const PLACES: [Place; 8] = [
+    place("dataset", "dataset", "upstreamLineage", "upstreams", ""),
+    Place {
+        by_upstream: true,
+        ..place(
+            "dataset",
+            "dataJob",
+            JOB,
+            "outputDatasetEdges",
+            "outputDatasets",
+        )
+    },
+    place("chart", "dataset", "chartInfo", "inputEdges", "inputs"),
+    place("chart", "chart", "chartInfo", "inputEdges", "inputs"),
+    place(
+        "dashboard",
+        "chart",
+        "dashboardInfo",
+        "chartEdges",
+        "charts",
+    ),
+    place(
+        "dashboard",
+        "dataset",
+        "dashboardInfo",
+        "datasetEdges",
+        "datasets",
+    ),
+    place(
+        "dataJob",
+        "dataset",
+        JOB,
+        "inputDatasetEdges",
+        "inputDatasets",
+    ),
+    place(
+        "dataJob",
+        "dataJob",
+        JOB,
+        "inputDatajobEdges",
+        "inputDatajobs",
+    ),
+];
+
+/// The change of a list in an aspect.
+#[derive(Debug, Clone, Copy)]
+struct ListEdit {
+    edges: &'static str,
+    urns: &'static str,
+    is_removal: bool,
+}
+
+impl Catalog {
+    /// Adds and removes edges. An edge in both lists is removed. The caller needs the right on both
+    /// ends of each edge.
+    pub async fn update_lineage(
+        &self,
+        caller: &Caller,
+        added: &[LineageEdge],
+        removed: &[LineageEdge],
+    ) -> Result<(), Error> {
+        expect_few("edges", added.len() + removed.len())?;
+        let mut edits: BTreeMap<(Urn, AspectName), Vec<(ListEdit, Urn)>> = BTreeMap::new();
+        // Removals come last, so that they win.
+        let all = added.iter().map(|edge| (edge, false));
+        let all = all.chain(removed.iter().map(|edge| (edge, true)));
+        let mut ends = Vec::new();
+        for (edge, is_removal) in all {
+            let place = edge.place()?;
+            let Some(aspect) = Registry::get().aspect(place.aspect) else {
+                continue;
+            };
+            let (holder, other) = if place.by_upstream {
+                (&edge.upstream, &edge.downstream)
+            } else {
+                (&edge.downstream, &edge.upstream)
+            };
+            let edit = ListEdit {
+                edges: place.edges,
+                urns: place.urns,
+                is_removal,
+            };
+            let of_holder = edits.entry((holder.clone(), aspect)).or_default();
+            of_holder.push((edit, other.clone()));
+            ends.extend([edge.downstream.clone(), edge.upstream.clone()]);
+        }
+        ends.sort();
+        ends.dedup();
+        if ends.is_empty() {
+            return Ok(());
+        }
+        let missing = |urn: &Urn| format!("Cannot update lineage: {urn} does not exist.");
+        self.expect_all_existing(&ends, missing).await?;
+        self.authorize_each(caller, PRIVILEGES, &ends).await?;
+        let mut proposals: Vec<Proposal> = edits
+            .into_iter()
+            .map(|((holder, aspect), edits)| {
+                let of = holder.clone();
+                Proposal::edit_if::<Value, _>(holder, aspect, move |current, stamp| {
+                    edited(&of, aspect, current, &edits, stamp)
+                })
+            })
+            .collect();
+        let exists = |urn: &Urn| Requirement::exists(urn, missing(urn));
+        require_all(&mut proposals, ends.iter().map(exists));
+        self.apply_with_right_on(caller, PRIVILEGES, ends, proposals)
+            .await?;
+        Ok(())
+    }
+}
+
+impl LineageEdge {
+    fn place(&self) -> Result<&'static Place, Error> {
+        let (downstream, upstream) = (self.downstream.entity_type(), self.upstream.entity_type());
+        let fits = |place: &&Place| place.downstream == downstream && place.upstream == upstream;
+        PLACES.iter().find(fits).ok_or_else(|| {
+            let of_type = PLACES.iter().filter(|place| place.downstream == downstream);
+            let known: Vec<&str> = of_type.map(|place| place.upstream).collect();
+            let hint = if known.is_empty() {
+                "use a dataset, chart, dashboard or dataJob".to_owned()
+            } else {
+                format!("its upstreams have the type {}", known.join(" or "))
+            };
+            let (downstream, upstream) = (&self.downstream, &self.upstream);
+            Error::invalid(format!(
+                "{upstream} cannot be upstream of {downstream}: {hint}"
+            ))
+        })
+    }
+}
+
+/// The aspect with the changes; `None` if they have no effect.
+fn edited(
+    holder: &Urn,
+    aspect: AspectName,
+    current: Option<Value>,
+    edits: &[(ListEdit, Urn)],
+    stamp: &AuditStamp,
+) -> Result<Option<Value>, Error> {
+    let mut value = match (current, aspect.as_str()) {
+        (Some(current), _) => current,
+        (None, "upstreamLineage") => json!({"upstreams": []}),
+        (None, JOB) => json!({"inputDatasets": [], "outputDatasets": []}),
+        (None, _) => {
+            return Err(Error::invalid(format!(
+                "Cannot update lineage: {holder} has no {aspect}. Ingest it first."
+            )));
+        }
+    };
+    let mut has_changed = false;
+    for (edit, other) in edits {
+        let names = |item: &Value| names(item, other);
+        if edit.is_removal {
+            for list in [edit.edges, edit.urns] {
+                if let Some(items) = value.get_mut(list).and_then(Value::as_array_mut) {
+                    let before = items.len();
+                    items.retain(|item| !names(item));
+                    has_changed |= items.len() < before;
+                }
+            }
+            continue;
+        }
+        let items = |list: &str| value.get(list).and_then(Value::as_array);
+        let lists = [edit.edges, edit.urns].into_iter().filter_map(items);
+        if lists.flatten().any(names) {
+            continue;
+        }
+        let mut list = items(edit.edges).cloned().unwrap_or_default();
+        list.push(new_edge(holder, aspect, other, stamp));
+        value[edit.edges] = Value::Array(list);
+        has_changed = true;
+    }
+    Ok(has_changed.then_some(value))
+}
+
+/// Whether an item of a list is an edge to this entity.
+fn names(item: &Value, urn: &Urn) -> bool {
+    let texts = [
+        Some(item),
+        item.get("destinationUrn"),
+        item.get("dataset"),
+        item.get("string"),
+    ];
+    let mut texts = texts.into_iter().flatten().filter_map(Value::as_str);
+    texts.any(|text| text == urn.as_str())
+}
+
+/// An edge that a user has added.
+fn new_edge(holder: &Urn, aspect: AspectName, other: &Urn, stamp: &AuditStamp) -> Value {
+    // The value that DataHub's page shows as edited by hand.
+    let properties = json!({"source": "UI"});
+    if aspect.as_str() == "upstreamLineage" {
+        return json!({
+            "dataset": other,
+            "type": "TRANSFORMED",
+            "auditStamp": stamp,
+            "created": stamp,
+            "properties": properties,
+        });
+    }
+    json!({
+        "sourceUrn": holder,
+        "destinationUrn": other,
+        "created": stamp,
+        "lastModified": stamp,
+        "properties": properties,
+    })
+}
