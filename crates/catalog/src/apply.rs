@@ -24,7 +24,7 @@ use docent_store::transact;
 
 use crate::access::scope::check_writer;
 use crate::long_work::{self, LONG_TEXT_BYTES};
-use crate::privilege::Privilege;
+use crate::privilege::{CREATE_ENTITY, EDIT_ENTITY, Privilege};
 use crate::proposal::{Privileges, Proposal, Requirement};
 use crate::request_demands::Demands;
 use crate::runs::EntityRollback;
@@ -175,7 +175,8 @@ impl Catalog {
         let Some(rights) = self.rights(caller).await? else {
             return Ok(None);
         };
-        let visibility = self.visibility_of(prepared).await?;
+        let may_create = rights.everywhere(&[CREATE_ENTITY, EDIT_ENTITY]).is_some();
+        let visibility = self.visibility_of(prepared, !may_create).await?;
         let actor = caller.actor();
         let authorization = Authorization::prepare(actor, rights, prepared, visibility)?;
         Ok(Some(Arc::new(authorization)))
@@ -232,11 +233,16 @@ impl Catalog {
 
     /// What view policies hide of a list from the caller of this catalog. Entities that only those
     /// who manage them see are not hidden: clients without that privilege report their ingestion.
-    async fn visibility_of(&self, prepared: &[Prepared]) -> Result<Arc<Visibility>, Error> {
+    async fn visibility_of(
+        &self,
+        prepared: &[Prepared],
+        is_creation_limited: bool,
+    ) -> Result<Arc<Visibility>, Error> {
         let named = named_entities(prepared).filter(|urn| !is_managed_type(urn.entity_type()));
         Ok(Arc::new(Visibility {
             hidden: self.hidden_among(named).await?,
             view: self.view.clone(),
+            is_creation_limited,
         }))
     }
 }

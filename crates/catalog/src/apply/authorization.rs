@@ -34,6 +34,8 @@ pub(super) struct Visibility {
     pub(super) hidden: HashSet<Urn>,
     /// Decides about others; `None` if the caller sees everything.
     pub(super) view: Option<Arc<View>>,
+    /// Whether there are entities that the caller may not create.
+    pub(super) is_creation_limited: bool,
 }
 
 /// The checks that are left for the transaction.

@@ -25,6 +25,7 @@ mod release;
 mod requirements;
 mod revert;
 mod rollback;
+mod siblings;
 mod system_properties;
 mod trail;
 
@@ -508,7 +509,8 @@ impl<'t> Batch<'t> {
         let payload = checked.as_ref().unwrap_or(payload);
         let key = AspectKey::new(urn, aspect);
         let system_metadata = proposal.system_metadata.clone();
-        self.write(&key, payload, system_metadata, current).await
+        self.write(&key, payload, system_metadata, current).await?;
+        self.link_siblings(&key, payload, current).await
     }
 
     async fn write(

@@ -46,7 +46,7 @@ impl Catalog {
                 }));
             }
         }
-        let visibility = self.visibility_of(&prepared).await?;
+        let visibility = self.visibility_of(&prepared, true).await?;
         if self.changes_stored(&prepared, &visibility.hidden).await? {
             return Err(denial);
         }

@@ -87,6 +87,7 @@ mod search_rest;
 mod secrets;
 mod service_accounts;
 mod sessions;
+mod siblings;
 mod sign_in;
 mod sso;
 mod statistics;

@@ -1,0 +1,186 @@
+//! Siblings: a table and the dbt model that builds it are one asset for users.
+//!
+//! Lineage says which belong together. Both get the aspect `siblings` in the transaction that
+//! writes the lineage, unless one of them has it already: then a connector or a user decides.
+//! The caller needs no right on the other dataset, as in DataHub, where the server links them.
+
+use docent_model::{AspectName, Registry, Urn};
+use docent_store::AspectKey;
+use serde_json::{Value, json};
+
+use super::current::Current;
+use super::{Batch, Payload};
+use crate::Error;
+
+const DBT: &str = "urn:li:dataPlatform:dbt";
+const LINEAGE: &str = "upstreamLineage";
+const SUBTYPES: &str = "subTypes";
+const SIBLINGS: &str = "siblings";
+
+impl Batch<'_> {
+    /// Links siblings after a change of the lineage or the subtypes of a dataset.
+    pub(super) async fn link_siblings(
+        &mut self,
+        key: &AspectKey,
+        payload: &Payload,
+        before: &Current,
+    ) -> Result<(), Error> {
+        let AspectKey { urn, aspect } = key;
+        let (aspect, value) = (*aspect, &payload.value);
+        let is_relevant =
+            urn.entity_type() == "dataset" && [LINEAGE, SUBTYPES].contains(&aspect.as_str());
+        if !is_relevant || before.is_same(payload) {
+            return Ok(());
+        }
+        let is_dbt = is_dbt(urn);
+        let other = if !is_dbt && aspect.as_str() == LINEAGE {
+            dbt_model_of_table(value)
+        } else if is_dbt {
+            let lineage = self.value_of(urn, aspect, value, LINEAGE).await?;
+            let subtypes = self.value_of(urn, aspect, value, SUBTYPES).await?;
+            table_of_dbt_source(&lineage, &subtypes)
+        } else {
+            None
+        };
+        let Some(other) = other else {
+            return Ok(());
+        };
+        self.link_pair(urn, &other, is_dbt).await
+    }
+
+    /// The aspect that is being written, or another one as it is stored.
+    async fn value_of(
+        &mut self,
+        urn: &Urn,
+        written: AspectName,
+        value: &Value,
+        name: &str,
+    ) -> Result<Value, Error> {
+        if written.as_str() == name {
+            return Ok(value.clone());
+        }
+        let Some(aspect) = Registry::get().aspect(name) else {
+            return Ok(Value::Null);
+        };
+        let row = self.get(urn, aspect).await?;
+        let value = row.and_then(|row| serde_json::from_str(&row.metadata).ok());
+        Ok(value.unwrap_or_default())
+    }
+
+    /// Links a dataset with another one, which is changed only if the caller sees it. It is created
+    /// only by callers who may create any entity: nobody else decides what exists.
+    async fn link_pair(&mut self, urn: &Urn, other: &Urn, is_model: bool) -> Result<(), Error> {
+        let Some(aspect) = Registry::get().aspect(SIBLINGS) else {
+            return Ok(());
+        };
+        // What the list writes itself stays as it is.
+        let is_proposed = |urn| self.proposed.contains(&AspectKey::new(urn, aspect));
+        if is_proposed(urn) || is_proposed(other) || self.get(urn, aspect).await?.is_some() {
+            return Ok(());
+        }
+        let links_other = if self.is_stored(other).await? {
+            let is_visible = self.first_visible(vec![other.clone()]).await?.is_some()
+                || self.created.contains(other);
+            if is_visible && self.get(other, aspect).await?.is_some() {
+                return Ok(());
+            }
+            is_visible
+        } else {
+            !self.visibility.is_creation_limited
+        };
+        self.link(urn, other, is_model, aspect).await?;
+        if links_other {
+            let entity = Registry::get().check_urn(other)?;
+            self.ensure_entity(other, entity, None).await?;
+            self.link(other, urn, !is_model, aspect).await?;
+        }
+        Ok(())
+    }
+
+    async fn link(
+        &mut self,
+        urn: &Urn,
+        sibling: &Urn,
+        is_primary: bool,
+        aspect: AspectName,
+    ) -> Result<(), Error> {
+        let value = json!({"siblings": [sibling], "primary": is_primary});
+        let key = AspectKey::new(urn, aspect);
+        let current = Current::new(self.get(urn, aspect).await?);
+        self.write(&key, &Payload::of(value), None, &current).await
+    }
+}
+
+fn is_dbt(urn: &Urn) -> bool {
+    urn.key_parts().first() == Some(&DBT)
+}
+
+fn upstreams(lineage: &Value) -> Vec<Urn> {
+    let upstreams = lineage.get("upstreams").and_then(Value::as_array);
+    let upstreams = upstreams.into_iter().flatten();
+    upstreams
+        .filter_map(|upstream| Urn::parse(upstream.get("dataset")?.as_str()?).ok())
+        .collect()
+}
+
+/// The only dbt model that a table is built from.
+fn dbt_model_of_table(lineage: &Value) -> Option<Urn> {
+    let mut models = upstreams(lineage).into_iter().filter(is_dbt);
+    let model = models.next()?;
+    models.next().is_none().then_some(model)
+}
+
+/// The table that a dbt source stands for.
+fn table_of_dbt_source(lineage: &Value, subtypes: &Value) -> Option<Urn> {
+    let names = subtypes.get("typeNames").and_then(Value::as_array)?;
+    // Older connectors write it in lower case.
+    if !names
+        .iter()
+        .any(|name| name == "Source" || name == "source")
+    {
+        return None;
+    }
+    let mut upstreams = upstreams(lineage).into_iter();
+    let table = upstreams.next().filter(|table| !is_dbt(table))?;
+    upstreams.next().is_none().then_some(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dataset(platform: &str, name: &str) -> Urn {
+        let urn = format!("urn:li:dataset:(urn:li:dataPlatform:{platform},{name},PROD)");
+        Urn::parse(&urn).unwrap()
+    }
+
+    fn lineage(upstreams: &[&Urn]) -> Value {
+        let upstreams = upstreams
+            .iter()
+            .map(|urn| json!({"dataset": urn, "type": "COPY"}));
+        json!({"upstreams": upstreams.collect::<Vec<_>>()})
+    }
+
+    #[test]
+    fn a_table_belongs_to_its_only_dbt_model() {
+        let (one, two) = (dataset("dbt", "one"), dataset("dbt", "two"));
+        let table = dataset("hive", "t");
+        let found = dbt_model_of_table(&lineage(&[&table, &one]));
+        assert_eq!(found, Some(one.clone()));
+        assert_eq!(dbt_model_of_table(&lineage(&[&one, &two])), None);
+        assert_eq!(dbt_model_of_table(&lineage(&[&table])), None);
+    }
+
+    #[test]
+    fn a_dbt_source_belongs_to_its_only_upstream() {
+        let (table, model) = (dataset("hive", "t"), dataset("dbt", "m"));
+        let source = json!({"typeNames": ["Source"]});
+        let found = table_of_dbt_source(&lineage(&[&table]), &source);
+        assert_eq!(found, Some(table.clone()));
+        let model_type = json!({"typeNames": ["Model"]});
+        assert_eq!(table_of_dbt_source(&lineage(&[&table]), &model_type), None);
+        assert_eq!(table_of_dbt_source(&lineage(&[&model]), &source), None);
+        let two = lineage(&[&table, &dataset("hive", "u")]);
+        assert_eq!(table_of_dbt_source(&two, &source), None);
+    }
+}
