@@ -2,10 +2,12 @@
 //!
 //! The catalog traverses the graph; this module parses the input ([`conditions`]), filters the
 //! entities and pages them. Conditions on the degree, the entity type and soft deletion are decided
-//! from the traversal; queries and all other conditions are delegated to search (`narrow`).
+//! from the traversal; queries and all other conditions are delegated to search (`narrow`), and so
+//! are most facets (`facets`).
 
 mod conditions;
 mod counts;
+mod facets;
 mod narrow;
 
 pub(super) use counts::search_across_lineage_counts;
@@ -16,12 +18,13 @@ use docent_catalog::Error;
 use docent_catalog::lineage::{
     IgnoredHops, MAX_ENTITIES, NeighborQuery, Neighbors, Reached, Walk, WalkLimits,
 };
+use docent_catalog::search::MAX_FACET_VALUES;
 use docent_model::{LineageDirection, Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::entity_types;
-use crate::resolvers::search::input::{AndFilter, FacetFilter};
+use crate::resolvers::search::input::{AndFilter, DEFAULT_FACET_VALUES, FacetFilter};
 use crate::{Args, BatchResult, Context, EntityView};
 use conditions::Alternatives;
 
@@ -117,6 +120,7 @@ struct LineageSearchInput {
 struct SearchFlags {
     include_soft_deleted: Option<bool>,
     skip_aggregates: Option<bool>,
+    max_agg_values: Option<i64>,
     grouping_spec: Option<GroupingSpec>,
 }
 
@@ -209,6 +213,14 @@ impl LineageSearchInput {
         flags.and_then(|flags| flags.skip_aggregates) != Some(true)
     }
 
+    /// The most values of each facet.
+    fn facet_values(&self) -> Result<usize, Error> {
+        let flags = self.search_flags.as_ref();
+        let requested = flags.and_then(|flags| flags.max_agg_values);
+        let values = number("maxAggValues", requested, DEFAULT_FACET_VALUES)?;
+        Ok(values.min(MAX_FACET_VALUES))
+    }
+
     /// Whether columns are returned as their tables: by default, unless columns are requested.
     fn groups_columns(&self) -> bool {
         let flags = self.search_flags.as_ref();
@@ -238,7 +250,11 @@ struct LineageMatches {
     facets: Option<Value>,
 }
 
-async fn search(context: &Context, input: &LineageSearchInput) -> Result<LineageMatches, Error> {
+async fn search(
+    context: &Context,
+    arguments: &Args<'_>,
+    input: &LineageSearchInput,
+) -> Result<LineageMatches, Error> {
     let start = input.start_urn()?;
     let alternatives = Alternatives::read(
         input.filters.as_deref().unwrap_or_default(),
@@ -268,7 +284,11 @@ async fn search(context: &Context, input: &LineageSearchInput) -> Result<Lineage
         .collect();
     let query = input.query.as_deref().unwrap_or_default();
     let hits = narrow::narrow(context, query, &alternatives, &candidates).await?;
-    let facets = input.includes_facets().then(|| facets(&hits));
+    let facets = if input.includes_facets() && arguments.selects(&["facets"]) {
+        Some(facets::of(context, &hits, input.facet_values()?).await?)
+    } else {
+        None
+    };
     Ok(LineageMatches {
         walk,
         hits,
@@ -322,7 +342,7 @@ pub(super) async fn search_across_lineage(
         hits,
         columns,
         facets,
-    } = search(context, &input).await?;
+    } = search(context, &arguments, &input).await?;
     let page: Vec<&Reached> = hits.iter().skip(start).take(count).collect();
     let matched = matched(context, &arguments, &input, &page).await?;
     Ok(json!({
@@ -359,7 +379,7 @@ pub(super) async fn scroll_across_lineage(
         mut hits,
         columns,
         facets,
-    } = search(context, &input).await?;
+    } = search(context, &arguments, &input).await?;
     let total = hits.len();
     hits.retain(|hit| after.as_ref().is_none_or(|after| hit.urn > *after));
     hits.sort_by(|one, other| one.urn.cmp(&other.urn));
@@ -424,36 +444,6 @@ fn results(
             })
         })
         .collect()
-}
-
-/// Counts the results by entity type and by degree.
-fn facets(hits: &[Reached]) -> Value {
-    let facet = |field: &str, label: &str, values: Vec<String>| {
-        let mut values = values;
-        values.sort_unstable();
-        let aggregations: Vec<Value> = values
-            .chunk_by(|one, other| one == other)
-            .map(|same| json!({"value": same[0], "count": same.len()}))
-            .collect();
-        json!({"field": field, "displayName": label, "aggregations": aggregations})
-    };
-    let degree = |hit: &Reached| match hit.degree {
-        near @ (0..=2) => near.to_string(),
-        _ => "3+".to_owned(),
-    };
-    let entity_type = |hit: &Reached| entity_types::schema_name(hit.urn.entity_type()).to_owned();
-    json!([
-        facet(
-            "_entityType",
-            "Type",
-            hits.iter().map(entity_type).collect()
-        ),
-        facet(
-            "degree",
-            "Degree of Dependencies",
-            hits.iter().map(degree).collect()
-        ),
-    ])
 }
 
 fn has_type_in_schema(urn: &Urn) -> bool {

@@ -231,7 +231,7 @@ fn facet_list(facets: &[Facet]) -> Vec<Value> {
     list
 }
 
-fn facet(facet: &Facet) -> Value {
+pub(super) fn facet(facet: &Facet) -> Value {
     let value = |counted: &FacetValue| {
         let last = counted.value.rsplit(PAIR_SEPARATOR).next();
         json!({

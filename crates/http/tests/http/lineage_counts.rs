@@ -203,3 +203,38 @@ async fn column_lineage_returns_the_tables_of_columns() {
     let columns = search(json!({"groupingSpec": {"groupingCriteria": []}})).await;
     assert_eq!(columns["total"], 3, "{columns}");
 }
+
+#[tokio::test]
+async fn facets_count_the_results_of_a_search() {
+    let app = warehouse().await;
+    let [source, model, target, outside] = tables();
+    for table in [&source, &model, &outside] {
+        let tags = json!({"tags": [{"tag": "urn:li:tag:gold"}]});
+        app.ingest(table, "globalTags", &tags).await;
+    }
+    let counts = async |field: &str, filters: Value| {
+        let query =
+            "query ($input: SearchAcrossLineageInput!) { searchAcrossLineage(input: $input) {
+            facets { field aggregations { value count } } } }";
+        let input = json!({"urn": target, "direction": "UPSTREAM", "query": "*", "count": 0,
+            "orFilters": filters});
+        let reply = app.graphql_with(query, json!({"input": input})).await;
+        let facets = reply["data"]["searchAcrossLineage"]["facets"].as_array();
+        let mut facets = facets.unwrap_or_else(|| panic!("{reply}")).iter();
+        let facet = facets.find(|facet| facet["field"] == field);
+        facet.unwrap_or_else(|| panic!("{reply}"))["aggregations"].clone()
+    };
+    let counted = |value: &str, count: u64| json!({"value": value, "count": count});
+    assert_eq!(
+        counts("platform", json!([])).await,
+        json!([
+            counted("urn:li:dataPlatform:dbt", 1),
+            counted("urn:li:dataPlatform:hive", 1)
+        ])
+    );
+    let tags = counts("tags", json!([])).await;
+    assert_eq!(tags, json!([counted("urn:li:tag:gold", 2)]));
+    let near = json!([{"and": [{"field": "degree", "values": ["1"]}]}]);
+    let tags = counts("tags", near).await;
+    assert_eq!(tags, json!([counted("urn:li:tag:gold", 1)]));
+}

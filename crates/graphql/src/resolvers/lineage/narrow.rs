@@ -103,6 +103,18 @@ pub(super) async fn explained(
         .collect())
 }
 
+/// The search for all of these entities.
+pub(super) fn request_of(hits: &[Reached]) -> Result<SearchRequest, Error> {
+    let all = Candidates {
+        urns: hits.iter().map(|reached| &reached.urn).collect(),
+        conditions: &[],
+    };
+    request(&LineageQuery {
+        query: "*",
+        alternatives: vec![all],
+    })
+}
+
 /// The entities that search finds.
 ///
 /// Each alternative gets one more condition: the `urn` is one of its entities. Soft deletion is

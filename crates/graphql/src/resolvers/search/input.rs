@@ -11,7 +11,7 @@ use crate::entity_types;
 use crate::{Args, Context};
 
 /// The values per facet.
-const DEFAULT_FACET_VALUES: usize = 20;
+pub(in super::super) const DEFAULT_FACET_VALUES: usize = 20;
 
 /// `FacetFilterInput`.
 #[derive(Debug, Clone, Deserialize)]
