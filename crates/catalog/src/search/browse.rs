@@ -1,7 +1,8 @@
 //! Browsing the tree of browse paths, group by group.
 //!
 //! The index has the whole path of each entity as one text, `␟prod␟hive`; the groups below a path
-//! are counted from the paths that begin with it.
+//! are counted from the paths that begin with it. Older connectors write paths like `/prod/hive`
+//! into another aspect; the older API shows those of entities that have them.
 
 use std::collections::BTreeMap;
 
@@ -29,6 +30,22 @@ pub const DEFAULT_TYPES: &[&str] = &[
     "document",
 ];
 
+/// A tree of paths in the index.
+struct Tree {
+    field: &'static str,
+    separator: char,
+}
+
+const TREE: Tree = Tree {
+    field: FIELD,
+    separator: STEP,
+};
+/// The paths of `browsePaths`.
+const OLDER_TREE: Tree = Tree {
+    field: "browsePaths",
+    separator: '/',
+};
+
 /// The groups below a path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Below {
@@ -53,18 +70,41 @@ impl Catalog {
     /// The groups directly below a path among the entities that `request` matches; its page and
     /// facets are ignored.
     pub async fn browse(&self, path: &[String], request: &SearchRequest) -> Result<Below, Error> {
-        let prefix = format!("{}{STEP}", text(path)?);
+        let paths = self.paths_below(&TREE, path, request).await?;
+        Ok(grouped(&TREE, path, paths))
+    }
+
+    /// Like [`Catalog::browse`], with the older paths of the entities that have them.
+    pub async fn browse_older(
+        &self,
+        path: &[String],
+        request: &SearchRequest,
+    ) -> Result<Below, Error> {
+        let mut below = Below::default();
+        if OLDER_TREE.has(path) {
+            let paths = self.paths_below(&OLDER_TREE, path, request).await?;
+            below = grouped(&OLDER_TREE, path, paths);
+        }
+        let others = SearchRequest {
+            filter: request.filter.clone().and(without_older_path()),
+            ..request.clone()
+        };
+        below.add(self.browse(path, &others).await?);
+        Ok(below)
+    }
+
+    async fn paths_below(
+        &self,
+        tree: &Tree,
+        path: &[String],
+        request: &SearchRequest,
+    ) -> Result<Vec<FacetValue>, Error> {
         let request = SearchRequest {
             types: types(&request.types),
-            filter: request.filter.clone().and(Criterion {
-                field: FIELD.to_owned(),
-                values: vec![prefix.clone()],
-                operator: Operator::StartsWith,
-                negated: false,
-            }),
+            filter: request.filter.clone().and(tree.below(path, false)?),
             page: SearchPage::Offset { start: 0, count: 0 },
             facets: Facets::Named {
-                fields: vec![FIELD.to_owned()],
+                fields: vec![tree.field.to_owned()],
                 values: MAX_PATHS,
             },
             sort: Vec::new(),
@@ -72,20 +112,83 @@ impl Catalog {
             ..request.clone()
         };
         let found = self.search(&request).await?;
-        let paths = found.facets.into_iter().flat_map(|facet| facet.values);
-        Ok(grouped(&prefix, paths))
+        let values = found.facets.into_iter().flat_map(|facet| facet.values);
+        Ok(values.collect())
     }
 
-    /// The condition that an entity is at a path itself, not below it.
-    pub fn at_path(filter: Filter, path: &[String]) -> Result<Filter, Error> {
-        let mut filter = filter.and(Criterion::equal(FIELD, text(path)?));
-        filter = filter.and(Criterion {
-            field: FIELD.to_owned(),
-            values: vec![format!("{}{STEP}", text(path)?)],
+    /// The condition that an entity is at a path itself, not below it, by its older paths if it has
+    /// any.
+    pub fn at_older_path(filter: Filter, path: &[String]) -> Result<Filter, Error> {
+        let mut at = filter
+            .clone()
+            .and(without_older_path())
+            .and(Criterion::equal(FIELD, TREE.text(path)?))
+            .and(TREE.below(path, true)?);
+        if OLDER_TREE.has(path) {
+            let older = Criterion::equal(OLDER_TREE.field, OLDER_TREE.text(path)?);
+            at.any.extend(filter.and(older).any);
+        }
+        Ok(at)
+    }
+}
+
+fn without_older_path() -> Criterion {
+    Criterion {
+        field: OLDER_TREE.field.to_owned(),
+        values: Vec::new(),
+        operator: Operator::Exists,
+        negated: true,
+    }
+}
+
+impl Tree {
+    /// Whether the tree can have a path.
+    fn has(&self, path: &[String]) -> bool {
+        !path.iter().any(|step| step.contains(self.separator))
+    }
+
+    /// A path in the notation of the index.
+    fn text(&self, path: &[String]) -> Result<String, Error> {
+        let is_path = |step: &&String| step.is_empty() || step.contains(self.separator);
+        if let Some(step) = path.iter().find(is_path) {
+            return Err(Error::invalid(format!(
+                "'{step}' is not a step of a path: send the names of the groups one by one"
+            )));
+        }
+        let steps = path.iter().map(|step| format!("{}{step}", self.separator));
+        Ok(steps.collect())
+    }
+
+    /// The condition that an entity is below a path, or that it is not.
+    fn below(&self, path: &[String], negated: bool) -> Result<Criterion, Error> {
+        Ok(Criterion {
+            field: self.field.to_owned(),
+            values: vec![format!("{}{}", self.text(path)?, self.separator)],
             operator: Operator::StartsWith,
-            negated: true,
-        });
-        Ok(filter)
+            negated,
+        })
+    }
+}
+
+impl Below {
+    fn add(&mut self, other: Self) {
+        self.entities += other.entities;
+        for group in other.groups {
+            match self.groups.iter_mut().find(|it| it.name == group.name) {
+                Some(known) => {
+                    known.entities += group.entities;
+                    known.leads_on |= group.leads_on;
+                }
+                None => self.groups.push(group),
+            }
+        }
+        self.sort();
+    }
+
+    /// Largest first, then by name.
+    fn sort(&mut self) {
+        self.groups
+            .sort_by(|one, other| (other.entities, &one.name).cmp(&(one.entities, &other.name)));
     }
 }
 
@@ -100,30 +203,16 @@ fn types(requested: &[String]) -> Vec<String> {
     }
 }
 
-/// A path in the notation of the index.
-fn text(path: &[String]) -> Result<String, Error> {
-    if let Some(step) = path
-        .iter()
-        .find(|step| step.is_empty() || step.contains(STEP))
-    {
-        return Err(Error::invalid(format!(
-            "'{step}' is not a step of a path: send the names of the groups one by one"
-        )));
-    }
-    Ok(path
-        .iter()
-        .flat_map(|step| [&STEP.to_string(), step].map(String::clone))
-        .collect())
-}
-
-fn grouped(prefix: &str, paths: impl Iterator<Item = FacetValue>) -> Below {
+fn grouped(tree: &Tree, path: &[String], paths: Vec<FacetValue>) -> Below {
+    let steps = path.iter().map(|step| format!("{}{step}", tree.separator));
+    let prefix = format!("{}{}", steps.collect::<String>(), tree.separator);
     let mut groups: BTreeMap<String, (u64, bool)> = BTreeMap::new();
     let mut entities = 0;
     for path in paths {
-        let Some(rest) = path.value.strip_prefix(prefix) else {
+        let Some(rest) = path.value.strip_prefix(&prefix) else {
             continue;
         };
-        let (name, leads_on) = match rest.split_once(STEP) {
+        let (name, leads_on) = match rest.split_once(tree.separator) {
             Some((name, _)) => (name, true),
             None => (rest, false),
         };
@@ -132,7 +221,7 @@ fn grouped(prefix: &str, paths: impl Iterator<Item = FacetValue>) -> Below {
         group.1 |= leads_on;
         entities += path.count;
     }
-    let mut groups: Vec<Group> = groups
+    let groups = groups
         .into_iter()
         .map(|(name, (entities, leads_on))| Group {
             name,
@@ -140,8 +229,9 @@ fn grouped(prefix: &str, paths: impl Iterator<Item = FacetValue>) -> Below {
             leads_on,
         })
         .collect();
-    groups.sort_by_key(|group| std::cmp::Reverse(group.entities));
-    Below { groups, entities }
+    let mut below = Below { groups, entities };
+    below.sort();
+    below
 }
 
 #[cfg(test)]
@@ -164,7 +254,7 @@ mod tests {
             counted("␟production␟x", 9),
             counted("␟prod", 5),
         ];
-        let below = grouped("␟prod␟", paths.into_iter());
+        let below = grouped(&TREE, &["prod".to_owned()], paths.into());
         assert_eq!(below.entities, 6);
         let groups: Vec<_> = below
             .groups
@@ -176,12 +266,12 @@ mod tests {
 
     #[test]
     fn a_step_that_is_a_whole_path_is_rejected() {
-        assert_eq!(text(&[]).unwrap(), "");
+        assert_eq!(TREE.text(&[]).unwrap(), "");
         assert_eq!(
-            text(&["prod".to_owned(), "hive".to_owned()]).unwrap(),
+            TREE.text(&["prod".to_owned(), "hive".to_owned()]).unwrap(),
             "␟prod␟hive"
         );
-        assert!(text(&["␟prod␟hive".to_owned()]).is_err());
-        assert!(text(&[String::new()]).is_err());
+        assert!(TREE.text(&["␟prod␟hive".to_owned()]).is_err());
+        assert!(TREE.text(&[String::new()]).is_err());
     }
 }

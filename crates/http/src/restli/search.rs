@@ -189,7 +189,7 @@ pub(super) async fn browse(state: &AppState, bytes: &[u8]) -> Result<Response, E
         ..SearchRequest::default()
     };
     let (start, count) = window(&request.page);
-    let below = state.catalog().browse(&steps, &request).await?;
+    let below = state.catalog().browse_older(&steps, &request).await?;
     let groups: Vec<Value> = below
         .groups
         .iter()
@@ -198,7 +198,7 @@ pub(super) async fn browse(state: &AppState, bytes: &[u8]) -> Result<Response, E
     let mut entities = Vec::new();
     let mut total = 0;
     if !steps.is_empty() {
-        request.filter = Catalog::at_path(request.filter, &steps)?;
+        request.filter = Catalog::at_older_path(request.filter, &steps)?;
         let found = state.catalog().search(&request).await?;
         total = found.total;
         entities = found

@@ -145,6 +145,16 @@ async fn browsing_lists_groups_and_then_the_entities_at_a_path() {
         read(&app, "browsePaths", &text).await,
         json!([{"path": ["prod", "old"]}])
     );
+    // The older path replaces the other one in this tree.
+    assert_eq!(
+        level(r#"path: ["prod"]"#).await["groups"],
+        json!([{"name": "hive", "count": 1}, {"name": "old", "count": 1}])
+    );
+    let old = level(r#"path: ["prod", "old"]"#).await;
+    assert_eq!(old["entities"], json!([{"urn": DATASET}]));
+    let hive = level(r#"path: ["prod", "hive"]"#).await;
+    assert_eq!(hive["entities"], json!([]));
+    assert_eq!(hive["groups"], json!([{"name": "x", "count": 1}]));
 }
 
 #[tokio::test]

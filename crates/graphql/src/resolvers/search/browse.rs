@@ -22,7 +22,7 @@ pub(super) async fn browse(context: &Context, arguments: Args<'_>) -> Result<Val
         return Ok(Value::Null);
     };
     let path = input.path.unwrap_or_default();
-    let below = context.catalog.browse(&path, &request).await?;
+    let below = context.catalog.browse_older(&path, &request).await?;
     let groups = below.groups.iter().skip(start).take(count);
     let groups: Vec<Value> = groups
         .map(|group| json!({"name": group.name, "count": group.entities}))
@@ -32,7 +32,7 @@ pub(super) async fn browse(context: &Context, arguments: Args<'_>) -> Result<Val
     // What is at the root has no path.
     if !path.is_empty() {
         let at_path = SearchRequest {
-            filter: Catalog::at_path(request.filter.clone(), &path)?,
+            filter: Catalog::at_older_path(request.filter.clone(), &path)?,
             page: SearchPage::Offset {
                 start: start.saturating_sub(total),
                 count: count.saturating_sub(groups.len()),
