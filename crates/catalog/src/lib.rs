@@ -9,7 +9,8 @@
 //! [`ingestion_secrets`], [`ingestion_sources`], [`invitations`], [`labels`], [`lifecycle`],
 //! [`links`], [`names`], [`owners`], [`ownership_types`], [`pages`], [`people`], [`policies`],
 //! [`products`], [`profiles`], [`property_definitions`], [`saved_queries`], [`service_accounts`],
-//! [`sessions`], [`structured_properties`], [`tokens`], [`user_settings`], [`vocabulary`].
+//! [`sessions`], [`structured_properties`], [`tokens`], [`user_settings`], [`versions`],
+//! [`vocabulary`].
 //!
 //! Every use case that writes takes the [`Caller`], [`access`] decides whether the caller may, and
 //! [`audit`] records it.
@@ -99,6 +100,7 @@ pub mod timeseries;
 pub mod tokens;
 pub mod usage;
 pub mod user_settings;
+pub mod versions;
 pub mod view;
 pub mod views;
 pub mod vocabulary;

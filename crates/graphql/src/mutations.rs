@@ -34,6 +34,7 @@ mod secrets;
 mod settings;
 mod structured_properties;
 mod tokens;
+mod versions;
 mod views;
 mod vocabulary;
 
@@ -60,6 +61,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         products::register,
         quality::register,
         saved_queries::register,
+        versions::register,
         secrets::register,
         settings::register,
         structured_properties::register,

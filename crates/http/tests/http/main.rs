@@ -101,5 +101,6 @@ mod timeline;
 mod timeseries;
 mod token_scopes;
 mod tokens;
+mod versions;
 mod views;
 mod vocabulary;

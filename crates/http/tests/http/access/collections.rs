@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{ASSERTION_EDITORS, DATASET_EDITORS, EDITORS, FINANCE, PROPOSERS, Row, TERM};
 use crate::support::DATASET;
 
+const VERSIONS: &str = "urn:li:versionSet:(versions,dataset)";
 pub(crate) const NODE: &str = "urn:li:glossaryNode:money";
 pub(crate) const PRODUCT: &str = "urn:li:dataProduct:p";
 pub(crate) const APPLICATION: &str = "urn:li:application:a";
@@ -136,6 +137,20 @@ fn incidents() -> Vec<Row> {
                 r#"(input: {{ edgesToAdd: [], edgesToRemove: [{{ downstreamUrn: "{DATASET}", upstreamUrn: "{DATASET}" }}] }})"#
             ),
             ASSERTION_EDITORS,
+        ),
+        (
+            "linkAssetVersion",
+            format!(
+                r#"(input: {{ versionSet: "{VERSIONS}", linkedEntity: "{DATASET}", version: "one" }}) {{ urn }}"#
+            ),
+            EDITORS,
+        ),
+        (
+            "unlinkAssetVersion",
+            format!(
+                r#"(input: {{ versionSet: "{VERSIONS}", unlinkedEntity: "{DATASET}" }}) {{ urn }}"#
+            ),
+            EDITORS,
         ),
         (
             "raiseIncident",

@@ -1,0 +1,136 @@
+//! `linkAssetVersion` and `unlinkAssetVersion`.
+
+use serde_json::{Value, json};
+
+use crate::support::App;
+
+const SET: &str = "urn:li:versionSet:(reports,dataset)";
+
+fn table(name: &str) -> String {
+    format!("urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)")
+}
+
+async fn app() -> App {
+    let app = App::empty().await;
+    for name in ["one", "two"] {
+        let status = json!({"removed": false});
+        app.ingest(&table(name), "status", &status).await;
+    }
+    app
+}
+
+async fn send(app: &App, mutation: &str) -> Value {
+    app.graphql(&format!("mutation {{ {mutation} {{ urn }} }}"))
+        .await
+}
+
+fn link(name: &str) -> String {
+    let table = table(name);
+    format!(
+        r#"linkAssetVersion(input: {{ versionSet: "{SET}", linkedEntity: "{table}", version: "v-{name}",
+            comment: "c", sourceTimestamp: 5, sourceCreator: "ada" }})"#
+    )
+}
+
+fn unlink(name: &str) -> String {
+    let table = table(name);
+    format!(r#"unlinkAssetVersion(input: {{ versionSet: "{SET}", unlinkedEntity: "{table}" }})"#)
+}
+
+/// The versions of the set from the latest to the first, with `isLatest`.
+async fn versions(app: &App) -> Value {
+    let query = format!(
+        r#"{{ versionSet(urn: "{SET}") {{
+            latestVersion {{ urn }}
+            versionsSearch(input: {{ query: "*" }}) {{ searchResults {{ entity {{ ... on Dataset {{
+                name versionProperties {{ isLatest comment version {{ versionTag }} createdInSource {{ time actor {{ urn }} }} }}
+            }} }} }} }} }} }}"#
+    );
+    app.graphql(&query).await["data"]["versionSet"].clone()
+}
+
+fn version(name: &str, is_latest: bool) -> Value {
+    json!({"entity": {"name": name, "versionProperties": {
+        "isLatest": is_latest, "comment": "c", "version": {"versionTag": format!("v-{name}")},
+        "createdInSource": {"time": 5, "actor": {"urn": "urn:li:corpuser:ada"}},
+    }}})
+}
+
+#[tokio::test]
+async fn the_linked_version_is_the_latest() {
+    let app = app().await;
+    for name in ["one", "two"] {
+        let reply = send(&app, &link(name)).await;
+        assert_eq!(
+            reply["data"]["linkAssetVersion"],
+            json!({"urn": SET}),
+            "{reply}"
+        );
+    }
+    assert_eq!(
+        versions(&app).await,
+        json!({
+            "latestVersion": {"urn": table("two")},
+            "versionsSearch": {"searchResults": [version("two", true), version("one", false)]},
+        })
+    );
+    // Again, it changes nothing.
+    let reply = send(&app, &link("one")).await;
+    assert_eq!(reply["data"], json!({"linkAssetVersion": null}), "{reply}");
+    assert_eq!(versions(&app).await["latestVersion"]["urn"], table("two"));
+}
+
+#[tokio::test]
+async fn unlinking_makes_the_version_before_it_the_latest() {
+    let app = app().await;
+    for name in ["one", "two"] {
+        send(&app, &link(name)).await;
+    }
+    let reply = send(&app, &unlink("two")).await;
+    assert_eq!(
+        reply["data"]["unlinkAssetVersion"],
+        json!({"urn": SET}),
+        "{reply}"
+    );
+    assert_eq!(app.aspect(&table("two"), "versionProperties").await, None);
+    assert_eq!(
+        versions(&app).await,
+        json!({
+            "latestVersion": {"urn": table("one")},
+            "versionsSearch": {"searchResults": [version("one", true)]},
+        })
+    );
+    let reply = send(&app, &unlink("two")).await;
+    assert_eq!(
+        reply["data"],
+        json!({"unlinkAssetVersion": null}),
+        "{reply}"
+    );
+    // The set goes with its last version.
+    send(&app, &unlink("one")).await;
+    assert_eq!(app.aspect(SET, "versionSetKey").await, None);
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_version_is_rejected() {
+    let app = app().await;
+    send(&app, &link("one")).await;
+    let other = link("one").replace("(reports,", "(others,");
+    let wrong_type = link("two").replace(",dataset)", ",chart)");
+    let not_in_it = unlink("one").replace("(reports,", "(others,");
+    let unnamed = link("two").replace("v-two", " ");
+    for (mutation, code) in [
+        (other, 409),
+        (wrong_type, 400),
+        (not_in_it, 400),
+        (unnamed, 400),
+        (link("missing"), 400),
+        (unlink("missing"), 400),
+    ] {
+        let reply = send(&app, &mutation).await;
+        assert_eq!(
+            reply["errors"][0]["extensions"]["code"], code,
+            "{mutation}: {reply}"
+        );
+    }
+}
