@@ -63,6 +63,7 @@ pub mod links;
 mod loaded_memory;
 pub mod long_work;
 pub mod metadata_tests;
+pub mod metrics;
 pub mod names;
 pub mod operations;
 pub mod owners;

@@ -17,7 +17,7 @@ use crate::limits::check_name;
 use crate::owners;
 use crate::privilege::{EDIT_ENTITY, EDIT_ENTITY_DATA_PRODUCTS, MANAGE_DATA_PRODUCTS, Privilege};
 use crate::proposal::{Proposal, Requirement, require_all};
-use crate::search::{SearchPage, SearchRequest, Sort, roots};
+use crate::search::roots;
 use crate::stored::aspect_value;
 use crate::target::{Target, edit_list, edit_members, expect_few};
 use crate::{Caller, Catalog, Change, ConflictReason, Error};
@@ -264,18 +264,9 @@ impl Catalog {
         count: usize,
     ) -> Result<ListPage<Urn>, Error> {
         let below_hidden = self.reader().parts_of_hidden(ENTITY, ENTITY).await?;
-        let request = SearchRequest {
-            types: vec![ENTITY.to_owned()],
-            query: query.to_owned(),
-            filter: roots(PARENT, &below_hidden),
-            sort: vec![Sort {
-                field: "name".to_owned(),
-                descending: false,
-            }],
-            page: SearchPage::Offset { start, count },
-            ..SearchRequest::default()
-        };
-        self.search_urns(&request).await
+        let filter = roots(PARENT, &below_hidden);
+        self.list_by_name(ENTITY, query, filter, (start, count))
+            .await
     }
 
     /// The data products that contain each entity or one of its siblings.

@@ -52,6 +52,28 @@ impl Catalog {
         Ok(found)
     }
 
+    /// The entities of a type that match a query, by name.
+    pub(crate) async fn list_by_name(
+        &self,
+        entity_type: &str,
+        query: &str,
+        filter: Filter,
+        (start, count): (usize, usize),
+    ) -> Result<ListPage<Urn>, Error> {
+        let request = SearchRequest {
+            types: vec![entity_type.to_owned()],
+            query: query.to_owned(),
+            filter,
+            sort: vec![Sort {
+                field: "name".to_owned(),
+                descending: false,
+            }],
+            page: SearchPage::Offset { start, count },
+            ..SearchRequest::default()
+        };
+        self.search_urns(&request).await
+    }
+
     /// The URNs of the entities that a search finds.
     pub(crate) async fn search_urns(
         &self,

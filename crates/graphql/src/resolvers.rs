@@ -15,6 +15,7 @@ mod history;
 mod ingestion;
 mod lineage;
 mod metadata;
+mod metrics;
 mod ownership;
 mod pages;
 mod privileges;
@@ -36,6 +37,7 @@ use crate::Resolvers;
 pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
     let parts = [
         glossary::register,
+        metrics::register,
         pages::register,
         products::register,
         register_lookups,

@@ -7,7 +7,7 @@ use docent_model::{Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::queries::Window;
+use super::queries::QueryWindow;
 use super::{hierarchy, search};
 use crate::{Args, BatchResult, Context, EntityView, Resolvers};
 
@@ -31,16 +31,9 @@ pub(super) fn register(resolvers: Resolvers) -> Resolvers {
 }
 
 async fn root_data_products(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
-    #[derive(Deserialize)]
-    struct Input {
-        #[serde(flatten)]
-        window: Window,
-        query: Option<String>,
-    }
-    let input: Input = arguments.input()?;
+    let input: QueryWindow = arguments.input()?;
     let (start, count) = input.window.checked()?;
-    let query = input.query.filter(|query| !query.is_empty());
-    let query = query.as_deref().unwrap_or("*");
+    let query = input.query();
     let page = context.catalog.root_products(query, start, count).await?;
     Ok(json!({"start": start, "count": count, "total": page.total, "dataProducts": page.items}))
 }

@@ -21,6 +21,22 @@ pub(super) struct Window {
     count: Option<i64>,
 }
 
+/// `start`, `count` and `query` of a list.
+#[derive(Debug, Deserialize)]
+pub(super) struct QueryWindow {
+    #[serde(flatten)]
+    pub(super) window: Window,
+    query: Option<String>,
+}
+
+impl QueryWindow {
+    /// The query; everything by default.
+    pub(super) fn query(&self) -> &str {
+        let query = self.query.as_deref().filter(|query| !query.is_empty());
+        query.unwrap_or("*")
+    }
+}
+
 impl Window {
     pub(super) fn checked(&self) -> Result<(usize, usize), Error> {
         self.checked_up_to(MAX_COUNT)

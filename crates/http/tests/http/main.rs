@@ -54,6 +54,7 @@ mod links;
 mod list_queries;
 mod long_replies;
 mod managed_types;
+mod metrics;
 mod no_authentication;
 mod openapi;
 mod openapi_v2;

@@ -124,6 +124,8 @@ fn reads() -> Vec<(&'static str, String)> {
         ("getRootGlossaryTerms", "terms"),
         ("getRootGlossaryNodes", "nodes"),
         ("getRootDataProducts", "dataProducts"),
+        ("getRootMetrics", "metrics"),
+        ("getSemanticModels", "semanticModels"),
         ("listQueries", "queries"),
         ("listBusinessAttributes", "businessAttributes"),
         ("listOwnershipTypes", "ownershipTypes"),

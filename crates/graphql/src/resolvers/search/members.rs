@@ -74,6 +74,16 @@ pub(in super::super) async fn model_metrics(
     metrics.scroll(context, models, &arguments).await
 }
 
+/// The metrics and datasets of semantic models.
+pub(in super::super) async fn model_entities(
+    context: &Context,
+    models: &[EntityView<'_>],
+    arguments: Args<'_>,
+) -> BatchResult {
+    let entities = Members::of("semanticModel").of_types(&["metric", "dataset"]);
+    entities.list(context, models, &arguments).await
+}
+
 /// The terms and nodes right below glossary nodes.
 pub(in super::super) async fn glossary_children(
     context: &Context,

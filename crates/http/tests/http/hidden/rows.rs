@@ -90,6 +90,8 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
             r#"glossaryNode(urn: "{NODE}") {{ childrenCount {{ termsCount }} glossaryChildrenSearch(input: {{ query: "*" }}) {{ total }} }}"#
         )),
         more("getRootDataProducts", "getRootDataProducts(input: {}) { total dataProducts { urn } }".to_owned()),
+        more("getRootMetrics", "getRootMetrics(input: {}) { total metrics { urn } }".to_owned()),
+        more("getSemanticModels", "getSemanticModels(input: {}) { total semanticModels { urn } }".to_owned()),
         more("bulkEntityDataProducts", format!(
             r#"bulkEntityDataProducts(input: {{ urns: ["{TABLE}", "{DATASET}"] }}) {{ entities {{ urn dataProductAssociations {{ dataProduct {{ urn }} }} }} }}"#
         )),
@@ -153,7 +155,7 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         more("listServiceAccounts", "listServiceAccounts(input: {}) { total }".to_owned()),
         more("getServiceAccount", r#"getServiceAccount(urn: "urn:li:corpuser:none") { urn }"#.to_owned()),
         more("searchAcrossLineage", format!(
-            r#"searchAcrossLineage(input: {{ urn: "{TABLE}", direction: UPSTREAM }}) {{ total }}"#
+            r#"searchAcrossLineage(input: {{ urn: "{TABLE}", direction: UPSTREAM }}) {{ total {facets} }}"#
         )),
         more("scrollAcrossLineage", format!(
             r#"scrollAcrossLineage(input: {{ urn: "{TABLE}", direction: UPSTREAM }}) {{ total }}"#
