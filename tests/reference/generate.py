@@ -39,6 +39,7 @@ EXCLUDED_TYPES = {
     "DashboardStatsSummary",
     "DashboardUsageQueryResult",
     "DataFlowDataJobsRelationships",
+    "DataHubConnectionDetails",
     "DataHubViewDefinition",
     "DataProcessInstanceResult",
     "DataProcessRunEvent",

@@ -15,6 +15,7 @@ pub(crate) mod cache;
 mod default_policies;
 pub(crate) mod demand;
 pub(crate) mod domain_paths;
+mod explanation;
 mod grants;
 mod hierarchy;
 pub(crate) mod policy;
@@ -39,6 +40,7 @@ use crate::{Caller, Catalog, Error};
 pub(crate) use cache::{read_identity, read_policies};
 pub(crate) use demand::use_case_of;
 pub use demand::{is_managed as is_managed_aspect, managers as type_managers};
+pub use explanation::AccessExplanation;
 pub(crate) use grants::DeletedGrantees;
 pub(crate) use hierarchy::{
     Place, child_aspects, member_aspects, parent_aspect, parent_in, parent_key, read_move,

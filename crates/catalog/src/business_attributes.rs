@@ -9,7 +9,7 @@ use crate::limits::{check_name, check_note};
 use crate::owners;
 use crate::privilege::{CREATE_BUSINESS_ATTRIBUTE, EDIT_DATASET_COL_BUSINESS_ATTRIBUTE_PRIVILEGE};
 use crate::proposal::{Proposal, Requirement, require_all};
-use crate::target::{Target, expect_few};
+use crate::target::{Target, column_of, expect_few};
 use crate::{Caller, Catalog, Change, ConflictReason, Error};
 
 const ENTITY: &str = "businessAttribute";
@@ -194,16 +194,6 @@ impl Catalog {
             format!("\"{name}\" already exists as Business Attribute. Please pick a unique name.");
         Err(Error::conflict(ConflictReason::AlreadyExists, message))
     }
-}
-
-/// The dataset of a column, and its path there.
-fn column_of(urn: &Urn) -> Option<(Urn, String)> {
-    let parts = urn.key_parts();
-    let [dataset, path] = parts[..] else {
-        return None;
-    };
-    let dataset = Urn::parse(dataset).ok()?;
-    (dataset.entity_type() == "dataset").then(|| (dataset, path.to_owned()))
 }
 
 fn missing(attribute: &Urn) -> String {

@@ -19,12 +19,12 @@ use crate::privilege::MANAGE_SECRETS;
 use crate::proposal::{Change, Proposal, Requirement};
 use crate::stored::aspect_value;
 use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind};
-use cipher::Unreadable;
+pub(crate) use cipher::Unreadable;
 pub use cipher::{SecretKey, SecretKeys};
 
 pub const ENTITY: &str = "dataHubSecret";
 /// Longer than certificates and keys of service accounts.
-const MAX_VALUE_CHARACTERS: usize = 65_536;
+pub(crate) const MAX_VALUE_CHARACTERS: usize = 65_536;
 /// The most secrets of one request for values.
 const MAX_NAMES: usize = 1_000;
 /// How many secrets one call reads where all are read.
@@ -115,7 +115,7 @@ impl Catalog {
         self.with_options(|options| options.secret_keys = keys)
     }
 
-    fn secret_keys(&self) -> Result<&SecretKeys, Error> {
+    pub(crate) fn secret_keys(&self) -> Result<&SecretKeys, Error> {
         let keys = self.options.secret_keys.as_ref();
         keys.ok_or_else(|| {
             Error::invalid(
@@ -231,14 +231,14 @@ impl Catalog {
         Ok(values)
     }
 
-    /// Encrypts the secrets of the previous key with the current one; returns how many there were.
-    /// The server calls this when it starts.
+    /// Encrypts the secrets and connections of the previous key with the current one; returns how
+    /// many there were. The server calls this when it starts.
     pub async fn reencrypt_secrets(&self) -> Result<usize, Error> {
         let keys = match &self.options.secret_keys {
             Some(keys) if keys.previous.is_some() => keys,
             _ => return Ok(0),
         };
-        let mut count = 0;
+        let mut count = self.reencrypt_connections(keys).await?;
         let mut after: Option<Urn> = None;
         loop {
             let page = self
@@ -271,10 +271,7 @@ impl Catalog {
         let before = stored.value;
         let unchanged = move |current: Option<Value>| {
             let is_same = current.is_some_and(|it| it["value"] == json!(before));
-            is_same.then_some(()).ok_or_else(|| {
-                let message = "the secret was changed meanwhile";
-                Error::conflict(ConflictReason::ChangedMeanwhile, message)
-            })
+            is_same.then_some(()).ok_or_else(changed_meanwhile)
         };
         let proposals = without_history(write, |delete| {
             delete.requires_value(urn, AspectName::SECRET_VALUE, unchanged)
@@ -297,12 +294,19 @@ impl Catalog {
     }
 }
 
-/// Writes a secret and deletes its history first: older values, and those of a replaced key, are
-/// not kept.
-fn without_history(write: Proposal, condition: impl FnOnce(Proposal) -> Proposal) -> Vec<Proposal> {
-    let aspect = AspectName::SECRET_VALUE;
-    let delete = Proposal::new(write.urn.clone(), Change::DeleteAspect { aspect });
-    vec![condition(delete), write]
+/// Writes an aspect with a secret and deletes its history first: older values, and those of a
+/// replaced key, are not kept.
+pub(crate) fn without_history(
+    write: Proposal,
+    condition: impl FnOnce(Proposal) -> Proposal,
+) -> Vec<Proposal> {
+    let delete = write.change.aspect().map(|aspect| {
+        condition(Proposal::new(
+            write.urn.clone(),
+            Change::DeleteAspect { aspect },
+        ))
+    });
+    delete.into_iter().chain([write]).collect()
 }
 
 fn missing(secret: &Urn) -> String {
@@ -310,13 +314,10 @@ fn missing(secret: &Urn) -> String {
 }
 
 fn unreadable(secret: &Urn, reason: Unreadable) -> Error {
-    let why = match reason {
-        Unreadable::OtherFormat => "was not encrypted by this server: set it with updateSecret",
-        Unreadable::OtherKey => {
-            "was encrypted with another key: set --previous-secret-key-file to the file with that key, or set \
-             the value with updateSecret"
-        }
-        Unreadable::Damaged => "is damaged: set it with updateSecret",
-    };
-    Error::invalid(format!("the value of {secret} {why}")).naming(secret)
+    reason.error(secret, "updateSecret")
+}
+
+pub(crate) fn changed_meanwhile() -> Error {
+    let message = "the secret was changed meanwhile";
+    Error::conflict(ConflictReason::ChangedMeanwhile, message)
 }

@@ -4,13 +4,13 @@
 //! [`history`], [`activity`], [`events`]); searches use the index ([`search`]). Every change
 //! becomes a list of [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other
 //! modules turn the input of one use case into proposals: [`action_requests`], [`applications`],
-//! [`asset_updates`], [`business_attributes`], [`contracts`], [`credentials`], [`datasets`],
-//! [`descriptions`], [`domains`], [`external_users`], [`glossary`], [`groups`], [`incidents`],
-//! [`ingestion_secrets`], [`ingestion_sources`], [`invitations`], [`labels`], [`lifecycle`],
-//! [`links`], [`names`], [`owners`], [`ownership_types`], [`pages`], [`people`], [`policies`],
-//! [`products`], [`profiles`], [`property_definitions`], [`saved_queries`], [`service_accounts`],
-//! [`sessions`], [`structured_properties`], [`tokens`], [`user_settings`], [`versions`],
-//! [`vocabulary`].
+//! [`asset_updates`], [`business_attributes`], [`connections`], [`contracts`], [`credentials`],
+//! [`datasets`], [`descriptions`], [`domains`], [`er_models`], [`external_users`], [`files`],
+//! [`glossary`], [`groups`], [`incidents`], [`ingestion_secrets`], [`ingestion_sources`],
+//! [`invitations`], [`labels`], [`lifecycle_stages`], [`lifecycle`], [`links`], [`logical_models`],
+//! [`names`], [`owners`], [`ownership_types`], [`pages`], [`people`], [`policies`], [`products`],
+//! [`profiles`], [`property_definitions`], [`saved_queries`], [`service_accounts`], [`sessions`],
+//! [`structured_properties`], [`tokens`], [`user_settings`], [`versions`], [`vocabulary`].
 //!
 //! Every use case that writes takes the [`Caller`], [`access`] decides whether the caller may, and
 //! [`audit`] records it.
@@ -33,6 +33,7 @@ pub mod audit;
 pub mod business_attributes;
 mod caller;
 mod conditions;
+pub mod connections;
 mod consequences;
 pub mod contracts;
 pub mod credentials;
@@ -40,10 +41,12 @@ pub mod datasets;
 pub mod descriptions;
 pub mod documents;
 pub mod domains;
+pub mod er_models;
 mod error;
 pub mod events;
 mod external_record;
 pub mod external_users;
+pub mod files;
 pub mod forms;
 pub mod glossary;
 pub mod groups;
@@ -57,10 +60,12 @@ pub mod ingestion_sources;
 pub mod invitations;
 pub mod labels;
 pub mod lifecycle;
+pub mod lifecycle_stages;
 pub mod limits;
 pub mod lineage;
 pub mod links;
 mod loaded_memory;
+pub mod logical_models;
 pub mod long_work;
 pub mod metadata_tests;
 pub mod metrics;

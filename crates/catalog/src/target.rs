@@ -166,3 +166,13 @@ where
 pub(crate) fn column_urn(dataset: &Urn, column: &str) -> Result<Urn, UrnError> {
     Urn::new("schemaField", &format!("({dataset},{column})"))
 }
+
+/// The dataset of a column, and its path there.
+pub(crate) fn column_of(urn: &Urn) -> Option<(Urn, String)> {
+    let parts = urn.key_parts();
+    let [dataset, path] = parts[..] else {
+        return None;
+    };
+    let dataset = Urn::parse(dataset).ok()?;
+    (dataset.entity_type() == "dataset").then(|| (dataset, path.to_owned()))
+}

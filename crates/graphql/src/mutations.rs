@@ -20,6 +20,7 @@ mod labels;
 mod lifecycle;
 mod lineage;
 mod links;
+mod models;
 mod owners;
 mod pages;
 mod patches;
@@ -56,6 +57,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         incidents::register,
         ingestion::register,
         lineage::register,
+        models::register,
         pages::register,
         posts::register,
         products::register,
@@ -124,6 +126,7 @@ fn register_assets(resolvers: Resolvers) -> Resolvers {
             "batchUpdateSoftDeleted",
             lifecycle::batch_update_soft_deleted,
         )
+        .mutation("setLifecycleStage", lifecycle::set_lifecycle_stage)
         .mutation("patchEntity", patches::patch_entity)
         .mutation("patchEntities", patches::patch_entities)
         .mutation("upsertCustomAssertion", assertions::upsert_custom_assertion)

@@ -8,7 +8,9 @@ mod accounts;
 mod assignments;
 mod audit;
 mod config;
+mod connections;
 mod entities;
+mod files;
 mod glossary;
 mod hierarchy;
 mod history;
@@ -36,6 +38,8 @@ use crate::Resolvers;
 
 pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
     let parts = [
+        connections::register,
+        files::register,
         glossary::register,
         metrics::register,
         pages::register,
@@ -62,6 +66,8 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query("getServiceAccount", accounts::get_service_account)
         .query("getAccessTokenMetadata", queries::get_access_token_metadata)
         .query("auditLog", audit::audit_log)
+        .query("debugAccess", accounts::debug_access)
+        .query("listLifecycleStages", queries::list_lifecycle_stages)
         .entity_field("executionInput", ingestion::execution_input)
         .query("getSecretValues", secrets::get_secret_values)
         .query("history", history::history)

@@ -45,6 +45,7 @@ impl AspectName {
     pub const STEP_STATE_PROPERTIES: Self = Self("dataHubStepStateProperties");
     pub const DATASET_DEPRECATION: Self = Self("datasetDeprecation");
     pub const DATASET_PROFILE: Self = Self("datasetProfile");
+    pub const DATASET_PROPERTIES: Self = Self("datasetProperties");
     pub const DATASET_USAGE_STATISTICS: Self = Self("datasetUsageStatistics");
     pub const DEPRECATION: Self = Self("deprecation");
     pub const DISPLAY_PROPERTIES: Self = Self("displayProperties");
@@ -55,8 +56,11 @@ impl AspectName {
     pub const DYNAMIC_FORM_ASSIGNMENT: Self = Self("dynamicFormAssignment");
     pub const EDITABLE_CONTAINER_PROPERTIES: Self = Self("editableContainerProperties");
     pub const EDITABLE_DATASET_PROPERTIES: Self = Self("editableDatasetProperties");
+    pub const EDITABLE_ER_MODEL_RELATIONSHIP_PROPERTIES: Self =
+        Self("editableERModelRelationshipProperties");
     pub const EDITABLE_SCHEMA_METADATA: Self = Self("editableSchemaMetadata");
     pub const EMBED: Self = Self("embed");
+    pub const ER_MODEL_RELATIONSHIP_PROPERTIES: Self = Self("erModelRelationshipProperties");
     pub const EXECUTION_REQUEST_INPUT: Self = Self("dataHubExecutionRequestInput");
     pub const EXECUTION_REQUEST_RESULT: Self = Self("dataHubExecutionRequestResult");
     pub const EXECUTION_REQUEST_SIGNAL: Self = Self("dataHubExecutionRequestSignal");
@@ -75,6 +79,8 @@ impl AspectName {
     pub const INGESTION_SOURCE_INFO: Self = Self("dataHubIngestionSourceInfo");
     pub const INSTITUTIONAL_MEMORY: Self = Self("institutionalMemory");
     pub const INVITE_TOKEN: Self = Self("inviteToken");
+    pub const LIFECYCLE_STAGE_TYPE_INFO: Self = Self("lifecycleStageTypeInfo");
+    pub const LOGICAL_PARENT: Self = Self("logicalParent");
     pub const METRIC_RELATIONSHIPS: Self = Self("metricRelationships");
     pub const NATIVE_GROUP_MEMBERSHIP: Self = Self("nativeGroupMembership");
     pub const OPERATION: Self = Self("operation");

@@ -173,7 +173,7 @@ impl AccessCache {
     }
 
     /// The groups and roles of a user, who has the default role if there is no other.
-    async fn identity(&self, store: &dyn Store, user: &Urn) -> Result<Identity, Error> {
+    pub(crate) async fn identity(&self, store: &dyn Store, user: &Urn) -> Result<Identity, Error> {
         let mut identity = read_identity(store, user).await?;
         if identity.roles.is_empty() {
             identity.roles.extend(self.default_role.clone());

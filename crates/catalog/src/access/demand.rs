@@ -130,6 +130,7 @@ fn of_aspect(aspect: AspectName) -> Option<Privilege> {
         | "editableDashboardProperties"
         | "editableDataFlowProperties"
         | "editableDataJobProperties"
+        | "editableERModelRelationshipProperties"
         | "editableNotebookProperties"
         | "editableMlModelProperties"
         | "editableMlModelGroupProperties"

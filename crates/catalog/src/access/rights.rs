@@ -220,7 +220,7 @@ impl Rights {
 
 impl Identity {
     /// Whether a policy names the caller, a group or a role of the caller.
-    fn is_among(&self, actors: &Actors) -> bool {
+    pub(crate) fn is_among(&self, actors: &Actors) -> bool {
         actors.all_users
             || (actors.all_groups && !self.groups.is_empty())
             || actors.users.contains(&self.user)

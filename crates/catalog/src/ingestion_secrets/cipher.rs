@@ -83,7 +83,7 @@ pub struct SecretKeys {
 
 /// Why a stored text cannot be decrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unreadable {
+pub(crate) enum Unreadable {
     /// It was not encrypted here.
     OtherFormat,
     /// It was encrypted with a key that the server does not have.
@@ -92,12 +92,29 @@ pub(super) enum Unreadable {
     Damaged,
 }
 
+impl Unreadable {
+    /// The error about a stored value; `mutation` sets it again.
+    pub(crate) fn error(self, urn: &Urn, mutation: &str) -> Error {
+        let why = match self {
+            Self::OtherFormat => {
+                format!("was not encrypted by this server: set it with {mutation}")
+            }
+            Self::OtherKey => format!(
+                "was encrypted with another key: set --previous-secret-key-file to the file with that key, or set \
+                 the value with {mutation}"
+            ),
+            Self::Damaged => format!("is damaged: set it with {mutation}"),
+        };
+        Error::invalid(format!("the value of {urn} {why}")).naming(urn)
+    }
+}
+
 impl SecretKeys {
-    pub(super) fn encrypt(&self, urn: &Urn, value: &str) -> Result<String, Error> {
+    pub(crate) fn encrypt(&self, urn: &Urn, value: &str) -> Result<String, Error> {
         self.current.encrypt(urn, value)
     }
 
-    pub(super) fn decrypt(&self, urn: &Urn, stored: &str) -> Result<String, Unreadable> {
+    pub(crate) fn decrypt(&self, urn: &Urn, stored: &str) -> Result<String, Unreadable> {
         let (id, text) = parts(stored).ok_or(Unreadable::OtherFormat)?;
         let mut keys = std::iter::once(&self.current).chain(&self.previous);
         let key = keys.find(|key| key.id == id).ok_or(Unreadable::OtherKey)?;
@@ -105,7 +122,7 @@ impl SecretKeys {
     }
 
     /// Whether a stored text is to be encrypted again, because its key was replaced.
-    pub(super) fn is_outdated(&self, stored: &str) -> bool {
+    pub(crate) fn is_outdated(&self, stored: &str) -> bool {
         let is_previous = |id: &str| self.previous.as_ref().is_some_and(|key| key.id == id);
         parts(stored).is_some_and(|(id, _)| is_previous(id) && id != self.current.id)
     }

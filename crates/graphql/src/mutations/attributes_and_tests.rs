@@ -43,7 +43,7 @@ impl AttributeInput {
 }
 
 /// The record of a value of `SchemaFieldDataType`.
-fn record_of(name: &str) -> &'static str {
+pub(super) fn record_of(name: &str) -> &'static str {
     match name {
         "BOOLEAN" => "BooleanType",
         "FIXED" => "FixedType",

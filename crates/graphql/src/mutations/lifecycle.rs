@@ -1,4 +1,4 @@
-//! Deprecation and soft deletion.
+//! Deprecation, soft deletion and lifecycle stages.
 
 use docent_catalog::lifecycle::Deprecation;
 use docent_catalog::{Error, Target};
@@ -88,6 +88,22 @@ pub(super) async fn batch_update_soft_deleted(
     context
         .catalog
         .update_soft_deleted(&context.caller, &targets, input.deleted)
+        .await?;
+    Ok(json!(true))
+}
+
+pub(super) async fn set_lifecycle_stage(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    let entity = arguments.urn("urn")?;
+    let stage: Option<String> = arguments.member("lifecycleStageUrn")?;
+    // A blank text removes the stage, as null does.
+    let stage = stage.filter(|it| !it.trim().is_empty());
+    let stage = optional_urn(stage.as_deref())?;
+    context
+        .catalog
+        .set_lifecycle_stage(&context.caller, &entity, stage.as_ref())
         .await?;
     Ok(json!(true))
 }

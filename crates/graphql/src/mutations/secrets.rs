@@ -1,6 +1,7 @@
-//! Secrets of ingestion.
+//! Secrets of ingestion, and connections.
 
 use docent_catalog::Error;
+use docent_catalog::connections::NewConnection;
 use docent_catalog::ingestion_secrets::NewSecret;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ pub(super) fn register(resolvers: Resolvers) -> Resolvers {
         .mutation("createSecret", create_secret)
         .mutation("updateSecret", update_secret)
         .mutation("deleteSecret", delete_secret)
+        .mutation("upsertConnection", upsert_connection)
 }
 
 #[derive(Deserialize)]
@@ -57,4 +59,34 @@ pub(super) async fn delete_secret(context: &Context, arguments: Args<'_>) -> Res
         .delete_secret(&context.caller, &secret)
         .await?;
     Ok(json!(secret))
+}
+
+async fn upsert_connection(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Input {
+        id: Option<String>,
+        platform_urn: String,
+        json: Option<JsonInput>,
+        name: Option<String>,
+    }
+    #[derive(Deserialize)]
+    struct JsonInput {
+        blob: String,
+    }
+    let input: Input = arguments.input()?;
+    let json = input
+        .json
+        .ok_or_else(|| Error::invalid("json is missing: a connection of type JSON needs it"))?;
+    let new = NewConnection {
+        id: input.id,
+        name: input.name,
+        platform: urn(&input.platform_urn)?,
+        blob: json.blob,
+    };
+    let created = context
+        .catalog
+        .upsert_connection(&context.caller, new)
+        .await?;
+    Ok(json!(created))
 }

@@ -1,4 +1,4 @@
-//! Invite links and service accounts.
+//! Invite links, service accounts, and what gives users rights.
 
 use docent_catalog::Error;
 use docent_catalog::service_accounts::service_account_name;
@@ -73,4 +73,21 @@ pub(super) fn service_account(account: &EntityView<'_>) -> Value {
         "createdAt": created.map(|row| row.created_on_ms),
         "updatedAt": updated.map(|row| row.created_on_ms),
     })
+}
+
+pub(super) async fn debug_access(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    let user = arguments.urn("userUrn")?;
+    let access = context
+        .catalog
+        .explain_access(&context.caller, &user)
+        .await?;
+    Ok(json!({
+        "roles": access.roles,
+        "groups": access.groups,
+        "groupsWithRoles": access.groups_with_roles,
+        "rolesViaGroups": access.roles_via_groups,
+        "allRoles": access.all_roles,
+        "policies": access.policies,
+        "privileges": access.privileges,
+    }))
 }

@@ -186,3 +186,7 @@ pub(super) async fn get_access_token_metadata(
         .ok_or_else(|| Error::not_found("token not found"))?;
     Ok(json!(token.urn()?))
 }
+
+pub(super) async fn list_lifecycle_stages(context: &Context, _: Args<'_>) -> Result<Value, Error> {
+    Ok(json!(context.catalog.lifecycle_stages().await?))
+}

@@ -588,6 +588,8 @@ async fn every_mutation_is_denied_to_exactly_those_who_lack_the_privilege() {
             assert_ne!(*code, 403, "{name} is refused to {letter}: {error}");
             // Later it may be done already.
             let is_done = error.is_null() || index > 0 || NAME_NOTHING.contains(name);
+            // There is no object store.
+            let is_done = is_done || *name == "createDataHubFile";
             assert!(is_done, "{name} by {letter}: {error}");
         }
     }

@@ -25,6 +25,7 @@ const FLOW: &str = "urn:li:dataFlow:(airflow,f,PROD)";
 const JOB: &str = "urn:li:dataJob:(urn:li:dataFlow:(airflow,f,PROD),j)";
 const PLATFORM: &str = "urn:li:dataPlatform:hive";
 const SOURCE: &str = "urn:li:dataHubIngestionSource:nightly";
+const CONNECTION: &str = "urn:li:dataHubConnection:chat";
 const SECRET: &str = "urn:li:dataHubSecret:prod";
 
 /// All callers of `access.rs`.
@@ -45,6 +46,8 @@ enum Denial {
     Without(&'static str),
     /// An error with the code 400, like everyone.
     Unsupported,
+    /// An error with the code 403; the others get one with the code 400.
+    ForbiddenOrUnsupported,
 }
 
 /// A field, its arguments and selection, who may send it, and what others get.
@@ -67,6 +70,16 @@ async fn extend(app: &App) -> [String; 3] {
             SOURCE,
             "dataHubIngestionSourceInfo",
             json!({"name": "nightly", "type": "hive", "config": {"recipe": "{}", "executorId": "default"}}),
+        ),
+        (
+            CONNECTION,
+            "dataHubConnectionDetails",
+            json!({"type": "JSON", "name": "chat", "json": {"encryptedBlob": "x"}}),
+        ),
+        (
+            CONNECTION,
+            "dataPlatformInstance",
+            json!({ "platform": PLATFORM }),
         ),
     ] {
         app.ingest(urn, aspect, &value).await;
@@ -165,6 +178,7 @@ fn reads() -> Vec<(&'static str, String)> {
             "(input: { types: [DATASET] }) { counts { entityType count } }".to_owned(),
         ),
         ("globalViewsSettings", "{ defaultView }".to_owned()),
+        ("listLifecycleStages", "{ urn }".to_owned()),
         (
             "docPropagationSettings",
             "{ docColumnPropagation }".to_owned(),
@@ -277,7 +291,7 @@ fn reads() -> Vec<(&'static str, String)> {
 }
 
 fn rows([secret, token, account]: &[String; 3]) -> Vec<Row> {
-    use Denial::{Forbidden, Unsupported, Without};
+    use Denial::{Forbidden, ForbiddenOrUnsupported, Unsupported, Without};
     let of_rita = |field: &str| {
         format!(
             r#"(input: {{ filters: [{{ field: "{field}", values: ["{RITA}"] }}] }}) {{ tokens {{ id }} }}"#
@@ -391,6 +405,26 @@ fn rows([secret, token, account]: &[String; 3]) -> Vec<Row> {
             "",
             Unsupported,
         ),
+        (
+            "getPresignedUploadUrl",
+            format!(
+                r#"(input: {{ fileName: "f", scenario: ASSET_DOCUMENTATION, assetUrn: "{DATASET}" }}) {{ url }}"#
+            ),
+            "EASOD",
+            ForbiddenOrUnsupported,
+        ),
+        (
+            "debugAccess",
+            format!(r#"(userUrn: "{RITA}") {{ roles }}"#),
+            ADMINISTRATORS,
+            Forbidden,
+        ),
+        (
+            "connection",
+            format!(r#"(urn: "{CONNECTION}") {{ details {{ name }} }}"#),
+            ADMINISTRATORS,
+            Without("chat"),
+        ),
         // It creates a link, because none can be read.
         (
             "getInviteToken",
@@ -457,7 +491,7 @@ fn rows([secret, token, account]: &[String; 3]) -> Vec<Row> {
         ),
     ];
     // They exist for those who manage them alone.
-    for managed in [POLICY, SOURCE, SECRET] {
+    for managed in [POLICY, SOURCE, SECRET, CONNECTION] {
         let exists = format!(r#"(urn: "{managed}")"#);
         rows.push(("entityExists", exists, ADMINISTRATORS, Without("true")));
     }
@@ -482,12 +516,14 @@ async fn every_query_is_answered_to_exactly_those_who_may_send_it() {
             let (error, data) = (&reply["errors"][0], reply["data"].to_string());
             let code = &error["extensions"]["code"];
             let is_expected = match (allowed.contains(*letter), denial) {
+                (true, Denial::ForbiddenOrUnsupported) | (false, Denial::Unsupported) => {
+                    *code == 400
+                }
                 (true, _) if reply["data"][field].is_null() => false,
                 (true, Denial::Forbidden) => error.is_null(),
                 (true, Denial::Without(shown)) => error.is_null() && data.contains(shown),
                 (true, Denial::Unsupported) => false,
-                (false, Denial::Unsupported) => *code == 400,
-                (false, Denial::Forbidden) => *code == 403,
+                (false, Denial::Forbidden | Denial::ForbiddenOrUnsupported) => *code == 403,
                 (false, Denial::Without(hidden)) => *code != 400 && !data.contains(hidden),
             };
             if !is_expected {

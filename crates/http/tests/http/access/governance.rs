@@ -1,4 +1,7 @@
-//! Rows about the definitions of structured properties, forms, business attributes and tests.
+//! Rows about the definitions of structured properties, forms, business attributes and tests, and
+//! about models.
+
+mod models;
 
 use serde_json::{Value, json};
 
@@ -20,7 +23,7 @@ pub(super) fn entities() -> Vec<(&'static str, &'static str, Value)> {
         "id": "p", "title": "p", "type": "STRUCTURED_PROPERTY", "structuredPropertyParams": {"urn": PROPERTY},
     });
     let form = json!({"name": "f", "prompts": [prompt], "actors": {"owners": false}});
-    vec![
+    let mut entities = vec![
         (PROPERTY, "propertyDefinition", definition),
         (FORM, "formInfo", form),
         (
@@ -33,11 +36,13 @@ pub(super) fn entities() -> Vec<(&'static str, &'static str, Value)> {
             "testInfo",
             json!({"name": "t", "category": "c", "definition": {"type": "JSON"}}),
         ),
-    ]
+    ];
+    entities.extend(models::entities());
+    entities
 }
 
 pub(super) fn rows() -> Vec<Row> {
-    [forms(), properties(), attributes(), tests()].concat()
+    [forms(), properties(), attributes(), tests(), models::rows()].concat()
 }
 
 fn forms() -> Vec<Row> {

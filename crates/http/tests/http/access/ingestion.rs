@@ -78,6 +78,12 @@ pub(super) fn rows() -> Vec<Row> {
             ADMINISTRATORS,
         ),
         (
+            "upsertConnection",
+            r#"(input: { type: JSON, platformUrn: "urn:li:dataPlatform:hive", json: { blob: "{}" } }) { urn }"#
+                .to_owned(),
+            ADMINISTRATORS,
+        ),
+        (
             "deleteSecret",
             format!(r#"(urn: "{SECRET}")"#),
             ADMINISTRATORS,

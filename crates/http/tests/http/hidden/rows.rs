@@ -116,6 +116,12 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         more("listIngestionSources", "listIngestionSources(input: {}) { total }".to_owned()),
         more("listPolicies", "listPolicies(input: {}) { total }".to_owned()),
         more("listExecutionRequests", "listExecutionRequests(input: {}) { total }".to_owned()),
+        more("connection", r#"connection(urn: "urn:li:dataHubConnection:hush") { urn details { name } }"#.to_owned()),
+        more("debugAccess", r#"debugAccess(userUrn: "urn:li:corpuser:vera") { policies }"#.to_owned()),
+        more("listLifecycleStages", "listLifecycleStages { urn name }".to_owned()),
+        more("getPresignedUploadUrl", format!(
+            r#"getPresignedUploadUrl(input: {{ fileName: "f", scenario: ASSET_DOCUMENTATION, assetUrn: "{TABLE}" }}) {{ url }}"#
+        )),
         more("listSecrets", "listSecrets(input: {}) { total }".to_owned()),
         more("getSecretValues", r#"getSecretValues(input: { secrets: ["hush"] }) { name value }"#.to_owned()),
         more("listActionRequests", format!("listActionRequests(input: {{}}) {requests}")),
