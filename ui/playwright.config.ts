@@ -13,6 +13,8 @@ const FLAGS = [
 
 export default defineConfig({
   testDir: "tests",
+  // Needs a build of DataHub's page; scripts/test-page says so.
+  ...(process.env["DOCENT_DATAHUB_CHECKOUT"] ? {} : { testIgnore: "datahub/**" }),
   // Tests that only read behave the same on every engine.
   ...(process.env["DOCENT_TEST_STORE"] === "postgres" ? { grep: /@writes/ } : {}),
   workers: 2,

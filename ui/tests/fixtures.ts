@@ -132,7 +132,11 @@ async function emptyStore(directory: string): Promise<EmptyStore> {
   return { url, remove };
 }
 
-function start(directory: string, store: string): Promise<Started> {
+export function start(
+  directory: string,
+  store: string,
+  more: readonly string[] = [],
+): Promise<Started> {
   const binary = process.env["DOCENT_TEST_BINARY"] ?? "../target/debug/docent";
   const passwordFile = join(directory, "password");
   writeFileSync(passwordFile, PASSWORD);
@@ -147,6 +151,7 @@ function start(directory: string, store: string): Promise<Started> {
       store,
       "--admin-password-file",
       passwordFile,
+      ...more,
     ],
     { cwd: directory, stdio: ["ignore", "pipe", "pipe"] },
   );
@@ -169,7 +174,7 @@ function start(directory: string, store: string): Promise<Started> {
   });
 }
 
-function stop(child: ChildProcess): Promise<void> {
+export function stop(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     child.removeAllListeners("exit");
     child.on("exit", () => resolve());
