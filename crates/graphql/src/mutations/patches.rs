@@ -69,6 +69,7 @@ pub(super) async fn patch_entities(context: &Context, arguments: Args<'_>) -> Re
 
 async fn patch(context: &Context, inputs: Vec<PatchInput>) -> Result<Vec<Value>, Error> {
     let many = inputs.len() > 1;
+    let names: Vec<Option<String>> = inputs.iter().map(PatchInput::name).collect();
     let proposals = inputs
         .into_iter()
         .enumerate()
@@ -86,9 +87,9 @@ async fn patch(context: &Context, inputs: Vec<PatchInput>) -> Result<Vec<Value>,
             Ok(proposal)
         })
         .collect::<Result<Vec<_>, Error>>()?;
-    let results = proposals
-        .iter()
-        .map(|proposal| json!({"urn": proposal.urn, "success": true}))
+    let results = proposals.iter().zip(names);
+    let results = results
+        .map(|(proposal, name)| json!({"urn": proposal.urn, "name": name, "success": true}))
         .collect();
     context.catalog.ingest(&context.caller, proposals).await?;
     Ok(results)
@@ -134,6 +135,13 @@ impl PatchInput {
         let proposal = Proposal::new(entity, change);
         Ok(conditions
             .apply_to(proposal.with_system_metadata(Some(system_metadata.unwrap_or_default()))))
+    }
+
+    /// The name that the patch sets.
+    fn name(&self) -> Option<String> {
+        let operation = self.patch.iter().rev().find(|it| it.path == "/name")?;
+        let value = operation.value.as_deref()?;
+        Some(serde_json::from_str(value).unwrap_or_else(|_| value.to_owned()))
     }
 
     /// The URN of the entity; a new one if the input has none.

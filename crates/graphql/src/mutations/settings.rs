@@ -55,14 +55,13 @@ async fn update_asset_settings(context: &Context, arguments: Args<'_>) -> Result
     }
     #[derive(Deserialize)]
     struct Summary {
-        template: Option<String>,
+        template: String,
     }
     let input: Input = arguments.input()?;
-    let template = input.summary.and_then(|summary| summary.template);
-    let template = template.ok_or_else(|| {
+    let summary = input.summary.ok_or_else(|| {
         Error::invalid("give summary.template: the URN of a page template for the asset")
     })?;
-    let (asset, template) = (urn(&input.urn)?, urn(&template)?);
+    let (asset, template) = (urn(&input.urn)?, urn(&summary.template)?);
     context
         .catalog
         .set_summary_template(&context.caller, &asset, &template)

@@ -301,7 +301,6 @@ async fn an_asset_has_a_template_for_its_summary() {
     let reply = app.graphql(query).await;
     assert_eq!(data(&reply, "domain")["settings"], settings);
     for (urn, template) in [
-        ("urn:li:domain:d", "null"),
         ("urn:li:domain:d", r#""urn:li:tag:a""#),
         ("urn:li:domain:d", r#""urn:li:dataHubPageTemplate:none""#),
         ("urn:li:tag:a", &format!(r#""{HOME}""#)),
@@ -309,6 +308,9 @@ async fn an_asset_has_a_template_for_its_summary() {
         let reply = update(urn, template).await;
         assert_eq!(code(&reply), Some(400), "{reply}");
     }
+    let nothing =
+        r#"mutation { updateAssetSettings(input: { urn: "urn:li:domain:d" }) { __typename } }"#;
+    assert_eq!(code(&app.graphql(nothing).await), Some(400));
     let reply = update("urn:li:domain:none", &format!(r#""{HOME}""#)).await;
     assert_eq!(code(&reply), Some(400), "{reply}");
 }

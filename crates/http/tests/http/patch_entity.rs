@@ -4,8 +4,7 @@ use crate::support::{App, DATASET, USER};
 use serde_json::{Value, json};
 
 async fn patch(app: &App, input: Value) -> Value {
-    let query =
-        "mutation ($input: PatchEntityInput!) { patchEntity(input: $input) { urn success error } }";
+    let query = "mutation ($input: PatchEntityInput!) { patchEntity(input: $input) { urn name success error } }";
     app.graphql_with(query, json!({"input": input})).await
 }
 
@@ -19,7 +18,7 @@ async fn a_patch_changes_only_its_path() {
     for tag in ["urn:li:tag:a", "urn:li:tag:b"] {
         let input = json!({"urn": DATASET, "aspectName": "globalTags", "patch": tags(tag)});
         let reply = patch(&app, input).await;
-        let done = json!({"urn": DATASET, "success": true, "error": null});
+        let done = json!({"urn": DATASET, "name": null, "success": true, "error": null});
         assert_eq!(reply["data"]["patchEntity"], done, "{reply}");
     }
     assert_eq!(
@@ -57,6 +56,7 @@ async fn a_patch_without_a_urn_creates_an_entity() {
     let reply = patch(&app, input).await;
     let urn = reply["data"]["patchEntity"]["urn"].as_str().unwrap();
     assert!(urn.starts_with("urn:li:tag:"), "{reply}");
+    assert_eq!(reply["data"]["patchEntity"]["name"], "PII");
     assert_eq!(
         app.aspect(urn, "tagProperties").await,
         Some(json!({"name": "PII"}))
