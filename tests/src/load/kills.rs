@@ -161,13 +161,13 @@ fn values(connection: &Connection) -> anyhow::Result<Value> {
         }) { facets { field aggregations { value count } } } }";
     let data = connection.query(DOCUMENT, &json!({}))?;
     let facets = &data["aggregateAcrossEntities"]["facets"];
+    let mut counted = 0;
     for facet in 0..2 {
-        let counted = facets[facet]["aggregations"].as_array();
-        ensure!(
-            counted.is_some_and(|counted| !counted.is_empty()),
-            "the index has no values: {data}"
-        );
+        let values = facets[facet]["aggregations"].as_array();
+        counted += values.with_context(|| format!("no facet: {data}"))?.len();
     }
+    // On a slow machine, a short run may have written no custom properties.
+    ensure!(counted > 0, "the index has no values: {data}");
     Ok(facets.clone())
 }
 
