@@ -74,3 +74,21 @@ def test_lineage_between_jobs_and_tables_is_added(sdk, chain, unique):
     sdk.lineage.add_lineage(upstream=DatasetUrn.from_string(chain[2]), downstream=urns[0])
     found = sdk.lineage.get_lineage(source_urn=chain[2], direction="downstream", max_hops=2)
     assert {result.urn: result.hops for result in found} == {str(urns[0]): 1, str(urns[1]): 2}
+
+
+def test_an_edge_is_added_and_removed(server, sdk, unique):
+    tables = [Dataset(platform="hive", name=f"{unique}_{name}") for name in ("source", "target")]
+    for table in tables:
+        sdk.entities.upsert(table)
+    source, target = (str(table.urn) for table in tables)
+    mutation = "mutation ($input: UpdateLineageInput!) { updateLineage(input: $input) }"
+    edge = {"upstreamUrn": source, "downstreamUrn": target}
+
+    def upstreams():
+        lineage = server.read(target, "upstreamLineage") or {}
+        return [upstream["dataset"] for upstream in lineage.get("upstreams", [])]
+
+    assert server.graphql(mutation, input={"edgesToAdd": [edge], "edgesToRemove": []}) == {"updateLineage": True}
+    assert upstreams() == [source]
+    assert server.graphql(mutation, input={"edgesToAdd": [], "edgesToRemove": [edge]}) == {"updateLineage": True}
+    assert upstreams() == []

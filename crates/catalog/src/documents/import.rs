@@ -15,8 +15,9 @@ use crate::secret::hash_of;
 use crate::{Caller, Catalog, Error, ErrorKind};
 
 const MAX_FILES: usize = 1_000;
-/// The characters of a file name in the id of its document; a hash of the whole name follows.
-const MAX_ID_CHARACTERS: usize = 180;
+/// The characters of a file name in the id of its document; a hyphen and a hash of the whole name
+/// follow, up to 200.
+const MAX_ID_CHARACTERS: usize = 183;
 
 /// A file as text.
 #[derive(Debug, Clone)]
@@ -108,7 +109,12 @@ impl Catalog {
             if parent.is_some() {
                 set_parent(&mut info, parent.as_ref());
             }
-            let properties = json!({"import_source": "file_upload", "original_filename": name});
+            let properties = json!({
+                "file_extension": extension(&name),
+                "import_source": "file_upload",
+                "import_source_id": source_of(&name),
+                "original_filename": name,
+            });
             info.insert("customProperties".to_owned(), properties);
             update.write_to(&mut info, stamp);
             Ok(info)
@@ -145,9 +151,19 @@ fn stem(name: &str) -> &str {
     }
 }
 
+/// With its dot, in lower case.
+fn extension(name: &str) -> String {
+    let extension = name.rfind('.').map_or("", |dot| &name[dot..]);
+    extension.to_lowercase()
+}
+
+fn source_of(name: &str) -> String {
+    format!("upload.{}", stem(name))
+}
+
 /// The same URN as in DataHub: of the name in lower case, and of a hash of it.
 fn urn_of(name: &str) -> Result<Urn, Error> {
-    let source = format!("upload.{}", stem(name));
+    let source = source_of(name);
     let mut id = String::new();
     for character in source.chars() {
         let is_safe = character.is_ascii_alphanumeric() || "_.-".contains(character);
@@ -194,6 +210,6 @@ mod tests {
         assert_eq!(urn.key().rsplit_once('-').unwrap().0, "upload.-ber-uns-alt");
         assert_ne!(urn_of("a b.md").unwrap(), urn_of("a-b.md").unwrap());
         assert_eq!(urn_of("x/a.md").unwrap(), urn_of("a.txt").unwrap());
-        assert!(urn_of(&"x".repeat(5_000)).unwrap().key().len() < 200);
+        assert_eq!(urn_of(&"x".repeat(5_000)).unwrap().key().len(), 200);
     }
 }

@@ -1,18 +1,13 @@
 //! The changes of a document, in the words of its page.
 
-use docent_model::{EpochMillis, Urn};
+use std::collections::BTreeMap;
+
+use docent_model::{AspectName, EpochMillis, Urn};
+use docent_store::AspectKey;
 use serde_json::{Map, Value};
 
-use super::{Category, Event, Operation};
-use crate::{Catalog, Error};
-
-/// The categories of changes of a document's text, title, place, state and relations.
-const CATEGORIES: [Category; 4] = [
-    Category::Documentation,
-    Category::Lifecycle,
-    Category::Parent,
-    Category::RelatedEntities,
-];
+use super::{Category, Changes, Event, Operation, RULES, Rule, compare_versions, moments};
+use crate::{Catalog, Error, long_work};
 
 /// What changed of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,10 +40,18 @@ impl Catalog {
         limit: usize,
     ) -> Result<Vec<DocumentChange>, Error> {
         document.expect_type("document")?;
-        let range = (Some(from_ms), Some(through_ms));
-        let moments = self
-            .timeline(document, &CATEGORIES, range.0, range.1)
-            .await?;
+        let aspect = AspectName::DOCUMENT_INFO;
+        let versions = self.versions_of(&AspectKey::new(document, aspect)).await?;
+        let rules = RULES.iter().enumerate();
+        let rules: Vec<(usize, &Rule)> = rules
+            .filter(|(_, rule)| rule.aspect == aspect.as_str())
+            .collect();
+        let mut changes = Changes::new();
+        let compare = || compare_versions(document, &rules, &versions.rows, &mut changes);
+        long_work::run(versions.are_long(), compare).await;
+        let mut moments = moments(changes, &BTreeMap::new());
+        moments.retain(|moment| (from_ms..=through_ms).contains(&moment.time_ms));
+        self.hide_references(&mut moments).await?;
         let mut changes = Vec::new();
         for moment in moments.into_iter().rev() {
             for event in moment.events {
@@ -69,7 +72,6 @@ impl Catalog {
     }
 }
 
-/// `None` for a change of what is attached to the document, such as a link.
 fn kind_of(event: &Event) -> Option<DocumentChangeKind> {
     let has = |name: &str| event.parameters.contains_key(name);
     match event.category {

@@ -1,6 +1,7 @@
 //! The changes of an entity, the versions of a schema, and a dataset as it was.
 
 use docent_catalog::Error;
+use docent_catalog::search::whole;
 use docent_catalog::timeline::{
     Category, DocumentChange, DocumentChangeKind, Moment, Operation, SchemaVersion, SemanticVersion,
 };
@@ -200,8 +201,8 @@ async fn document_changes(
     let through_ms = through_ms.unwrap_or_else(|| catalog.now_ms());
     let from_ms = arguments.member::<Option<i64>>("startTimeMillis")?;
     let from_ms = from_ms.unwrap_or_else(|| through_ms.saturating_sub(DOCUMENT_CHANGES_MS));
-    let limit = arguments.member::<Option<usize>>("limit")?;
-    let limit = limit.unwrap_or(MAX_TRANSACTIONS).min(MAX_TRANSACTIONS);
+    let limit = arguments.member::<Option<i64>>("limit")?;
+    let limit = whole("limit", limit, MAX_TRANSACTIONS)?.min(MAX_TRANSACTIONS);
     let mut results = Vec::with_capacity(documents.len());
     for urn in EntityView::urns(documents) {
         let changes = catalog.document_changes(&urn, (from_ms, through_ms), limit);

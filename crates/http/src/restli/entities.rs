@@ -1,12 +1,14 @@
 //! `GET /entitiesV2/{urn}`, `GET /entitiesV2?ids=List(…)` and `POST /entities?action=…`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use axum::http::Uri;
 use axum::response::Response;
 use docent_catalog::search::whole;
 use docent_catalog::{
-    Caller, Change, Conditions, EntityAspects, PointRange, Proposal, RowVersion, StoredAspect,
+    AspectKey, Caller, Change, Conditions, EntityAspects, PointRange, Proposal, ReadRequest,
+    RowVersion, StoredAspect,
 };
 use docent_model::{AspectName, EntitySpec, Registry, Urn};
 use percent_encoding::percent_decode_str;
@@ -21,7 +23,7 @@ use crate::body::JsonBody;
 use crate::conditions::{self, Conditional};
 use crate::error::ErrorResponse;
 use crate::query::Query;
-use crate::reply_budget::ReplyBudget;
+use crate::reply_budget::{READ_CHUNK, ReplyBudget};
 use crate::wire::{parse, parse_aspect, parse_like, parse_urn, reply, urn_in_path};
 
 const DEFAULT_COUNT: usize = 10;
@@ -67,14 +69,13 @@ pub(crate) async fn read(
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {
     let urn = urn_in_path(&uri, "/entitiesV2/")?;
-    let entity = Registry::get()
-        .check_urn(&urn)
-        .map_err(|error| ErrorResponse::bad_request(error.to_string()))?;
+    let entity = spec(&urn)?;
     let requested = query.aspects.as_deref().map(parse_aspects).transpose()?;
     let mut budget = ReplyBudget::new(state.reply_memory());
-    let rows = read_rows(&state, &urn, entity, requested.as_deref(), &mut budget).await?;
+    let urns = std::slice::from_ref(&urn);
+    let mut rows = read_rows(&state, urns, requested.as_deref(), &mut budget).await?;
     let build = |budget: &mut ReplyBudget<'_>| {
-        let reply = entity_reply(&urn, entity, rows, budget)?;
+        let reply = entity_reply(&urn, entity, rows.pop().unwrap_or_default(), budget)?;
         budget.reply(&reply)
     };
     budget.build(build).await
@@ -107,31 +108,32 @@ pub(crate) async fn read_many(
     let urns = ids(&uri)?;
     let requested = query.aspects.as_deref().map(parse_aspects).transpose()?;
     let mut budget = ReplyBudget::new(state.reply_memory());
-    let mut found = Vec::with_capacity(urns.len());
-    for urn in &urns {
-        let entity = Registry::get()
-            .check_urn(urn)
-            .map_err(|error| ErrorResponse::bad_request(error.to_string()))?;
-        let rows = read_rows(&state, urn, entity, requested.as_deref(), &mut budget).await?;
-        found.push((urn, entity, rows));
-    }
-    let build = |budget: &mut ReplyBudget<'_>| {
-        let mut reply = EntitiesReply {
-            results: BTreeMap::new(),
-            statuses: BTreeMap::new(),
-            errors: BTreeMap::new(),
-        };
-        for (urn, entity, rows) in found {
-            let entity = entity_reply(urn, entity, rows, budget)?;
-            reply.results.insert(urn.as_str(), entity);
-        }
-        budget.reply(&reply)
+    let mut reply = EntitiesReply {
+        results: BTreeMap::new(),
+        statuses: BTreeMap::new(),
+        errors: BTreeMap::new(),
     };
-    budget.build(build).await
+    for urns in urns.chunks(READ_CHUNK) {
+        let rows = read_rows(&state, urns, requested.as_deref(), &mut budget).await?;
+        let build = |budget: &mut ReplyBudget<'_>| {
+            for (urn, rows) in urns.iter().zip(rows) {
+                let entity = entity_reply(urn, spec(urn)?, rows, budget)?;
+                reply.results.insert(urn.as_str(), entity);
+            }
+            Ok::<_, ErrorResponse>(())
+        };
+        budget.build(build).await?;
+    }
+    budget.build(|budget| budget.reply(&reply)).await
+}
+
+fn spec(urn: &Urn) -> Result<&'static EntitySpec, ErrorResponse> {
+    let spec = Registry::get().check_urn(urn);
+    spec.map_err(|error| ErrorResponse::bad_request(error.to_string()))
 }
 
 /// The URNs of the parameter `ids`, which is split before it is decoded.
-fn ids(uri: &Uri) -> Result<BTreeSet<Urn>, ErrorResponse> {
+fn ids(uri: &Uri) -> Result<Vec<Urn>, ErrorResponse> {
     let mut parameters = uri.query().unwrap_or_default().split('&');
     let raw = parameters.find_map(|it| it.strip_prefix("ids="));
     let raw = raw.unwrap_or_default();
@@ -151,25 +153,42 @@ fn ids(uri: &Uri) -> Result<BTreeSet<Urn>, ErrorResponse> {
         let text = text.map_err(|_| ErrorResponse::bad_request("an id is not UTF-8"))?;
         urns.insert(parse_urn(&text)?);
     }
-    Ok(urns)
+    Ok(urns.into_iter().collect())
 }
 
-/// All aspects of an entity, or the requested ones.
+/// All aspects of each entity, or the requested ones with the key.
 async fn read_rows(
     state: &AppState,
-    urn: &Urn,
-    entity: &EntitySpec,
+    urns: &[Urn],
     requested: Option<&[AspectName]>,
     budget: &mut ReplyBudget<'_>,
-) -> Result<EntityAspects, ErrorResponse> {
+) -> Result<Vec<EntityAspects>, ErrorResponse> {
+    let catalog = state.catalog();
     let Some(requested) = requested else {
-        return budget.read_entity(state.catalog(), urn).await;
+        return Ok(budget
+            .read(catalog, ReadRequest::entities(urns))
+            .await?
+            .entities);
     };
-    let mut names = requested.to_vec();
-    names.push(entity.key_aspect);
-    // Time series have endpoints of their own.
-    names.retain(|name| !Registry::get().is_timeseries(*name));
-    budget.read_aspects(state.catalog(), urn, names).await
+    let mut names = Vec::with_capacity(urns.len());
+    for urn in urns {
+        let mut of_entity: BTreeSet<AspectName> = requested.iter().copied().collect();
+        of_entity.insert(spec(urn)?.key_aspect);
+        // Time series have endpoints of their own.
+        of_entity.retain(|name| !Registry::get().is_timeseries(*name));
+        names.push(of_entity);
+    }
+    let keys = urns.iter().zip(&names);
+    let keys = keys.flat_map(|(urn, names)| names.iter().map(|name| AspectKey::new(urn, *name)));
+    let keys: Vec<AspectKey> = keys.collect();
+    let mut rows = budget.read_current(catalog, &keys).await?.into_iter();
+    let entities = names.into_iter().map(|names| {
+        let found = names.into_iter().zip(rows.by_ref());
+        found
+            .filter_map(|(name, row)| Some((name, Arc::unwrap_or_clone(row?))))
+            .collect()
+    });
+    Ok(entities.collect())
 }
 
 fn entity_reply<'a>(

@@ -372,6 +372,13 @@ async fn the_changes_of_a_document_are_listed_latest_first() {
     assert_eq!(all[6]["description"], "The document was created.");
 
     assert_eq!(history("(limit: 2)").await.as_array().unwrap().len(), 2);
+    let negative =
+        format!(r#"{{ document(urn: "{FAQ}") {{ changeHistory(limit: -1) {{ timestamp }} }} }}"#);
+    let (code, message) = app.graphql_error(&negative).await;
+    assert_eq!(
+        (code, message.as_str()),
+        (400, "limit must not be negative: -1")
+    );
     let created = all[6]["timestamp"].as_i64().unwrap();
     let first = history(&format!("(endTimeMillis: {created})")).await;
     assert_eq!(first.as_array().unwrap().len(), 1, "{first}");
@@ -418,7 +425,9 @@ async fn files_become_documents_and_a_second_import_replaces_them() {
         "info": {
             "title": "Release Notes", "contents": {"text": "# One"}, "status": {"state": "PUBLISHED"},
             "parentDocument": {"document": {"urn": "urn:li:document:parent"}},
-            "customProperties": [{"key": "import_source", "value": "file_upload"},
+            "customProperties": [{"key": "file_extension", "value": ".md"},
+                {"key": "import_source", "value": "file_upload"},
+                {"key": "import_source_id", "value": "upload.release_notes"},
                 {"key": "original_filename", "value": "docs/release_notes.md"}],
         },
         "ownership": {"owners": [{"owner": {"urn": "urn:li:corpuser:datahub"}}]},
