@@ -157,12 +157,7 @@ impl Catalog {
         })?;
         if let Some(parent) = parent {
             proposal = proposal.requires_existing(parent, missing_parent(parent)?);
-            proposal = proposal.requires(Requirement::NotInside {
-                parent: parent.clone(),
-                aspect: AspectName::DOCUMENT_INFO,
-                at: "/parentDocument/document",
-                otherwise: "a document can't be moved below itself or below one of its children",
-            });
+            proposal = proposal.requires(not_inside(parent));
         }
         self.apply(caller, vec![proposal]).await?;
         Ok(())
@@ -290,6 +285,15 @@ fn check_type(sub_type: Option<&str>) -> Result<(), Error> {
 fn missing_parent(parent: &Urn) -> Result<String, Error> {
     parent.expect_type("document")?;
     Ok(format!("the parent document {parent} does not exist"))
+}
+
+fn not_inside(parent: &Urn) -> Requirement {
+    Requirement::NotInside {
+        parent: parent.clone(),
+        aspect: AspectName::DOCUMENT_INFO,
+        at: "/parentDocument/document",
+        otherwise: "a document can't be moved below itself or below one of its children",
+    }
 }
 
 fn set_parent(info: &mut Map<String, Value>, parent: Option<&Urn>) {

@@ -7,7 +7,7 @@ use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Registry, Urn, hex};
 use serde_json::{Map, Value, json};
 
-use super::{DocumentUpdate, missing_parent, set_parent, settings, sub_types};
+use super::{DocumentUpdate, missing_parent, not_inside, set_parent, settings, sub_types};
 use crate::owners::created_by;
 use crate::privilege::MANAGE_DOCUMENTS;
 use crate::proposal::Proposal;
@@ -121,7 +121,9 @@ impl Catalog {
         };
         let mut info = Proposal::edit(document.clone(), AspectName::DOCUMENT_INFO, edit);
         if let Some(parent) = &options.parent {
-            info = info.requires_existing(parent, missing_parent(parent)?);
+            info = info
+                .requires_existing(parent, missing_parent(parent)?)
+                .requires(not_inside(parent));
         }
         let mut proposals = vec![info, settings(&document, options.show_in_global_context)];
         proposals.extend(

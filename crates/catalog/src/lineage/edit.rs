@@ -124,6 +124,12 @@ impl Catalog {
         let mut ends = Vec::new();
         for (edge, is_removal) in all {
             let place = edge.place()?;
+            if edge.upstream == edge.downstream && !is_removal {
+                return Err(Error::invalid(format!(
+                    "{} cannot be upstream of itself: send two entities",
+                    edge.upstream
+                )));
+            }
             let Some(aspect) = Registry::get().aspect(place.aspect) else {
                 continue;
             };

@@ -444,6 +444,17 @@ async fn files_become_documents_and_a_second_import_replaces_them() {
     expected["info"]["contents"]["text"] = json!("# Two");
     assert_eq!(read(&app, &urn, fields).await, expected);
 
+    let itself = json!({"parentDocumentUrn": urn});
+    let reply = import(json!([file("release_notes.md", "# Three")]), itself).await;
+    let errors = &reply["data"]["importDocumentsFromFiles"]["errors"];
+    assert_eq!(
+        errors,
+        &json!([
+            "release_notes.md: a document can't be moved below itself or below one of its children"
+        ])
+    );
+    assert_eq!(read(&app, &urn, fields).await, expected);
+
     let none = json!({"parentDocumentUrn": "urn:li:document:none"});
     let reply = import(json!([file("a.md", "a")]), none).await;
     assert_eq!(reply["errors"][0]["extensions"]["code"], 400, "{reply}");

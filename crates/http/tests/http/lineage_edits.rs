@@ -116,6 +116,7 @@ async fn invalid_edges_are_rejected_and_change_nothing() {
     for (wrong, expected) in [
         (edge(&missing, &a), "does not exist"),
         (edge(&a, &missing), "does not exist"),
+        (edge(&a, &a), "cannot be upstream of itself"),
         (edge(&a, CHART), "cannot be upstream of"),
         (edge("urn:li:domain:d", &a), "cannot be upstream of"),
         (edge("b", &a), "URN"),
