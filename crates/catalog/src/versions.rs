@@ -17,7 +17,9 @@ const PRIVILEGES: &[Privilege] = &[EDIT_ENTITY];
 const SCHEME: &str = "ALPHANUMERIC_GENERATED_BY_DATAHUB";
 const FIRST_SORT_ID: &str = "AAAAAAAA";
 /// The most versions of a set that are compared to find the next latest one.
-const MAX_COMPARED: usize = 1000;
+const MAX_COMPARED: usize = 10_000;
+/// How many of them are read at once.
+const COMPARED_AT_ONCE: usize = 500;
 
 /// A version to link.
 #[derive(Debug, Clone)]
@@ -107,14 +109,15 @@ impl Catalog {
                  {SCHEME} can be changed here"
             )));
         }
-        let sort_id = match &latest {
-            None => FIRST_SORT_ID.to_owned(),
-            Some(latest) => {
-                let [value] = self.values_of([(latest, asset_aspect)]).await?;
-                let last = value.as_ref().and_then(|value| value["sortId"].as_str());
-                next_sort_id(last.unwrap_or_default())
-            }
+        let last = match self.version_in(set, latest.as_ref(), asset_aspect).await? {
+            Some(last) => Some(last),
+            // The latest asset was deleted, or others decided what it is a version of.
+            None => self.latest_other_version(set, asset, asset_aspect).await?,
         };
+        let sort_id = last.as_ref().map_or_else(
+            || FIRST_SORT_ID.to_owned(),
+            |last| next_sort_id(&last.sort_id),
+        );
         let link = {
             let set = set.clone();
             Proposal::edit_if::<Value, _>(asset.clone(), asset_aspect, move |current, stamp| {
@@ -125,11 +128,8 @@ impl Catalog {
             })
             .requires_existing(asset, missing)
         };
-        let mut proposals = vec![
-            link,
-            latest_proposal(set, set_aspect, latest.clone(), asset),
-        ];
-        proposals.extend(latest.map(|latest| mark_latest(latest, asset_aspect, false)));
+        let mut proposals = vec![link, latest_proposal(set, set_aspect, latest, asset)];
+        proposals.extend(last.map(|last| mark_former(set, last.urn, asset_aspect)));
         self.apply_with_right_on(caller, PRIVILEGES, ends, proposals)
             .await?;
         Ok(true)
@@ -155,7 +155,7 @@ impl Catalog {
         let Some(linked) = linked else {
             return Ok(false);
         };
-        if linked["versionSet"] != set.as_str() {
+        if !is_in(&linked, set) {
             return Err(Error::invalid(format!(
                 "{asset} is a version in {}, not in {set}",
                 linked["versionSet"].as_str().unwrap_or_default()
@@ -164,22 +164,55 @@ impl Catalog {
         let unlink = Change::DeleteAspect {
             aspect: asset_aspect,
         };
-        let mut proposals =
-            vec![Proposal::new(asset.clone(), unlink).requires_existing(asset, missing)];
+        let unlink = {
+            let set = set.clone();
+            Proposal::new(asset.clone(), unlink)
+                .requires_existing(asset, missing)
+                .requires_value(asset, asset_aspect, move |current: Option<Value>| {
+                    let is_linked = current.is_some_and(|current| is_in(&current, &set));
+                    is_linked
+                        .then_some(())
+                        .ok_or_else(|| changed_meanwhile(&set))
+                })
+        };
+        let mut proposals = vec![unlink];
         let latest = properties.as_ref().and_then(latest_of);
-        if latest.as_ref() == Some(asset) {
+        // One that is no version any more is replaced, too.
+        let replaces_latest = latest.as_ref() == Some(asset)
+            || latest.is_some()
+                && self
+                    .version_in(set, latest.as_ref(), asset_aspect)
+                    .await?
+                    .is_none();
+        if replaces_latest {
             let next = self.latest_other_version(set, asset, asset_aspect).await?;
-            if let Some(next) = next {
+            if let Some(Version { urn: next, .. }) = next {
                 proposals.push(latest_proposal(set, set_aspect, latest, &next));
-                proposals.push(mark_latest(next, asset_aspect, true));
+                proposals.push(mark_latest(set, next, asset_aspect));
             } else {
                 proposals.push(unchanged_latest(set, set_aspect, latest));
                 proposals.push(Proposal::new(set.clone(), Change::DeleteEntity));
             }
+        } else {
+            proposals.push(unchanged_latest(set, set_aspect, latest));
         }
         self.apply_with_right_on(caller, PRIVILEGES, ends, proposals)
             .await?;
         Ok(true)
+    }
+
+    /// An asset as a version of this set, if it is one.
+    async fn version_in(
+        &self,
+        set: &Urn,
+        asset: Option<&Urn>,
+        aspect: AspectName,
+    ) -> Result<Option<Version>, Error> {
+        let Some(asset) = asset else {
+            return Ok(None);
+        };
+        let [value] = self.values_of([(asset, aspect)]).await?;
+        Ok(value.and_then(|value| Version::of(asset, &value, set)))
     }
 
     /// The version of a set with the highest sort id, other than this one, whether the caller sees
@@ -189,30 +222,39 @@ impl Catalog {
         set: &Urn,
         asset: &Urn,
         aspect: AspectName,
-    ) -> Result<Option<Urn>, Error> {
-        let set = std::slice::from_ref(set);
+    ) -> Result<Option<Version>, Error> {
+        let sets = std::slice::from_ref(set);
+        // In one read: between two, others may move into the part that was read already.
         let pages = self
             .store()
-            .edges_list(set, false, RELATIONSHIP, &[], 0, MAX_COMPARED)
+            .edges_list(sets, false, RELATIONSHIP, &[], 0, MAX_COMPARED)
             .await?;
-        let members = pages.into_iter().flat_map(|page| page.items);
-        let others: Vec<Urn> = members
-            .map(|member| member.urn)
-            .filter(|urn| urn != asset)
-            .collect();
-        let keys: Vec<AspectKey> = others
-            .iter()
-            .map(|urn| AspectKey::new(urn, aspect))
-            .collect();
-        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
-        let sort_id = |row: &Option<_>| {
-            let value: Option<Value> = aspect_value(row);
-            value.and_then(|value| value["sortId"].as_str().map(str::to_owned))
-        };
-        let sorted = others.into_iter().zip(rows.iter().map(sort_id));
-        Ok(sorted
-            .max_by(|(_, one), (_, other)| one.cmp(other))
-            .map(|(urn, _)| urn))
+        let mut keys = Vec::new();
+        for page in pages {
+            if page.total > MAX_COMPARED {
+                return Err(Error::too_large(format!(
+                    "{set} has more than {MAX_COMPARED} versions: unlink older ones first"
+                )));
+            }
+            let others = page.items.into_iter().filter(|member| member.urn != *asset);
+            keys.extend(others.map(|member| AspectKey::new(&member.urn, aspect)));
+        }
+        let mut latest: Option<Version> = None;
+        for keys in keys.chunks(COMPARED_AT_ONCE) {
+            let rows = self.store().read(ReadRequest::rows(keys)).await?.rows;
+            for (key, row) in keys.iter().zip(&rows) {
+                let value: Option<Value> = aspect_value(row);
+                let version = value.and_then(|value| Version::of(&key.urn, &value, set));
+                let is_later = |version: &Version| {
+                    let before = latest.as_ref();
+                    before.is_none_or(|before| version.sort_id >= before.sort_id)
+                };
+                if let Some(version) = version.filter(is_later) {
+                    latest = Some(version);
+                }
+            }
+        }
+        Ok(latest)
     }
 
     /// The values of some aspects.
@@ -225,6 +267,27 @@ impl Catalog {
         let mut values = rows.iter().map(aspect_value);
         Ok(std::array::from_fn(|_| values.next().flatten()))
     }
+}
+
+/// A version of a set.
+struct Version {
+    urn: Urn,
+    sort_id: String,
+}
+
+impl Version {
+    /// That of an asset with these `versionProperties`, unless they are about another set.
+    fn of(urn: &Urn, properties: &Value, set: &Urn) -> Option<Self> {
+        is_in(properties, set).then(|| Self {
+            urn: urn.clone(),
+            sort_id: properties["sortId"].as_str().unwrap_or_default().to_owned(),
+        })
+    }
+}
+
+/// Whether `versionProperties` are those of a version of this set.
+fn is_in(properties: &Value, set: &Urn) -> bool {
+    properties["versionSet"] == set.as_str()
 }
 
 /// `versionProperties` of assets and `versionSetProperties` of sets.
@@ -273,10 +336,26 @@ fn unchanged_latest(set: &Urn, aspect: AspectName, before: Option<Urn>) -> Propo
     })
 }
 
-fn mark_latest(asset: Urn, aspect: AspectName, is_latest: bool) -> Proposal {
-    Proposal::edit_present::<Value, _>(asset, aspect, move |mut value: Value, _| {
-        value["isLatest"] = json!(is_latest);
-        Ok(value)
+/// Marks a version as the latest, if it is still one of the set.
+fn mark_latest(set: &Urn, asset: Urn, aspect: AspectName) -> Proposal {
+    let set = set.clone();
+    Proposal::edit_if::<Value, _>(asset, aspect, move |current, _| {
+        let value = current.filter(|value| is_in(value, &set));
+        let mut value = value.ok_or_else(|| changed_meanwhile(&set))?;
+        value["isLatest"] = json!(true);
+        Ok(Some(value))
+    })
+}
+
+/// Marks a version as not the latest. One that has left the set since stays as it is.
+fn mark_former(set: &Urn, asset: Urn, aspect: AspectName) -> Proposal {
+    let set = set.clone();
+    Proposal::edit_if::<Value, _>(asset, aspect, move |current, _| {
+        let value = current.filter(|value| is_in(value, &set));
+        Ok(value.map(|mut value| {
+            value["isLatest"] = json!(false);
+            value
+        }))
     })
 }
 

@@ -17,6 +17,7 @@ mod random;
 mod random_world;
 mod runs;
 mod tokens;
+mod versions;
 mod view_filters;
 mod writing;
 
