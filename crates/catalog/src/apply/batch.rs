@@ -48,7 +48,6 @@ use docent_store::{
 };
 use serde_json::Value;
 
-use load::touched_keys;
 use trail::Trail;
 
 use super::Applied;
@@ -210,8 +209,7 @@ impl<'t> Batch<'t> {
         authorization: Option<&Authorization>,
     ) -> Result<(), Error> {
         let decisive = authorization.map(|it| it.keys(prepared));
-        let touched = prepared.iter().flat_map(touched_keys);
-        self.load(touched.chain(decisive.into_iter().flatten()))
+        self.load_touched(prepared, decisive.into_iter().flatten())
             .await?;
         self.budget.is_long_list = self.is_long_list(prepared);
         if let Some(authorization) = authorization {

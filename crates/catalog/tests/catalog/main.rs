@@ -16,6 +16,7 @@ mod proposal_lists;
 mod random;
 mod random_world;
 mod runs;
+mod sibling_reads;
 mod tokens;
 mod versions;
 mod view_filters;

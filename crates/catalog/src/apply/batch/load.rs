@@ -6,6 +6,7 @@ use docent_model::{AspectName, EntitySpec, Registry, Urn};
 use docent_store::{AspectKey, StoredAspect};
 
 use super::create::platform_of;
+use super::siblings::sibling_keys;
 use super::{Batch, Prepared};
 use crate::Error;
 use crate::proposal::{Change, Requirement};
@@ -34,6 +35,19 @@ impl Batch<'_> {
         }
         self.load(std::iter::once(key.clone())).await?;
         Ok(self.known.get(&key).cloned().flatten())
+    }
+
+    /// Reads what the list needs, as far as it is known in advance, and these aspects.
+    pub(super) async fn load_touched(
+        &mut self,
+        prepared: &[Prepared],
+        more: impl Iterator<Item = AspectKey>,
+    ) -> Result<(), Error> {
+        let touched = prepared.iter().flat_map(touched_keys);
+        self.load(touched.chain(more)).await?;
+        // Which tables belong to dbt sources depends on what was read.
+        let siblings = self.stored_sibling_keys(prepared);
+        self.load(siblings.into_iter()).await
     }
 
     /// Reads the aspects that are not known yet, in one call.
@@ -72,12 +86,14 @@ impl Batch<'_> {
 }
 
 /// The aspects that a proposal reads, as far as they are known in advance.
-pub(super) fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
+fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
     let urn = &item.proposal.urn;
     let mut keys = vec![AspectKey::new(urn, item.entity.key_aspect)];
     let versioned = |aspect: &AspectName| !Registry::get().is_timeseries(*aspect);
     if let Some(aspect) = item.proposal.change.aspect().filter(versioned) {
         keys.push(AspectKey::new(urn, aspect));
+        let value = item.payload.as_ref().map(|payload| &payload.value);
+        keys.extend(sibling_keys(urn, aspect, value));
     }
     if let Some(payload) = &item.payload
         && item.proposal.change.aspect() == Some(AspectName::STRUCTURED_PROPERTIES)

@@ -8,10 +8,12 @@ use docent_model::{AspectName, Registry, Urn};
 use docent_store::AspectKey;
 use serde_json::{Value, json};
 
+use super::create::platform_of;
 use super::current::Current;
-use super::{Batch, Payload};
+use super::{Batch, Payload, Prepared};
 use crate::Error;
 
+const DATASET: &str = "dataset";
 const DBT: &str = "urn:li:dataPlatform:dbt";
 const LINEAGE: &str = "upstreamLineage";
 const SUBTYPES: &str = "subTypes";
@@ -28,7 +30,7 @@ impl Batch<'_> {
         let AspectKey { urn, aspect } = key;
         let (aspect, value) = (*aspect, &payload.value);
         let is_relevant =
-            urn.entity_type() == "dataset" && [LINEAGE, SUBTYPES].contains(&aspect.as_str());
+            urn.entity_type() == DATASET && [LINEAGE, SUBTYPES].contains(&aspect.as_str());
         if !is_relevant || before.is_same(payload) {
             return Ok(());
         }
@@ -46,6 +48,31 @@ impl Batch<'_> {
             return Ok(());
         };
         self.link_pair(urn, &other, is_dbt).await
+    }
+
+    /// The aspects that linking reads besides those of [`sibling_keys`]: of the tables that stored
+    /// lineage names, where the list makes a dbt dataset a source.
+    pub(super) fn stored_sibling_keys(&self, prepared: &[Prepared]) -> Vec<AspectKey> {
+        let aspects = [LINEAGE, SUBTYPES, SIBLINGS].map(|name| Registry::get().aspect(name));
+        let [Some(lineage), Some(subtypes), Some(siblings)] = aspects else {
+            return Vec::new();
+        };
+        let known = |key: &AspectKey| self.known.get(key).and_then(Option::as_ref);
+        let table = |item: &Prepared| {
+            let urn = &item.proposal.urn;
+            let payload = item.payload.as_ref()?;
+            let is_source = item.proposal.change.aspect() == Some(subtypes)
+                && is_dbt_dataset(urn)
+                && says_source(&payload.value);
+            let key = AspectKey::new(urn, lineage);
+            let is_linked = known(&AspectKey::new(urn, siblings)).is_some();
+            if !is_source || is_linked || self.proposed.contains(&key) {
+                return None;
+            }
+            only_table(&serde_json::from_str(&known(&key)?.metadata).ok()?)
+        };
+        let tables = prepared.iter().filter_map(table);
+        tables.flat_map(|table| keys_of_other(&table)).collect()
     }
 
     /// The aspect that is being written, or another one as it is stored.
@@ -111,6 +138,43 @@ impl Batch<'_> {
     }
 }
 
+/// The aspects that linking reads after a write of this aspect to a dataset, as far as they are
+/// known in advance. `value` is missing if the write depends on what is stored.
+pub(super) fn sibling_keys(urn: &Urn, aspect: AspectName, value: Option<&Value>) -> Vec<AspectKey> {
+    let is_lineage = aspect.as_str() == LINEAGE;
+    if urn.entity_type() != DATASET || !is_lineage && aspect.as_str() != SUBTYPES {
+        return Vec::new();
+    }
+    let lineage = value.filter(|_| is_lineage);
+    let (other, own): (_, &[&str]) = if is_dbt(urn) {
+        let own = &[LINEAGE, SUBTYPES, SIBLINGS];
+        (lineage.and_then(only_table), own)
+    } else {
+        (lineage.and_then(dbt_model_of_table), &[SIBLINGS])
+    };
+    if other.is_none() && !is_dbt(urn) {
+        return Vec::new();
+    }
+    let own = own.iter().filter_map(|name| Registry::get().aspect(name));
+    let own = own.map(|aspect| AspectKey::new(urn, aspect));
+    own.chain(other.iter().flat_map(keys_of_other)).collect()
+}
+
+/// The aspects of the other dataset that linking reads, and what its creation depends on.
+fn keys_of_other(other: &Urn) -> Vec<AspectKey> {
+    let siblings = Registry::get().aspect(SIBLINGS);
+    let platform = platform_of(other);
+    AspectKey::of_entity(other)
+        .into_iter()
+        .chain(siblings.map(|aspect| AspectKey::new(other, aspect)))
+        .chain(platform.map(|urn| AspectKey::new(&urn, AspectName::DATA_PLATFORM_INFO)))
+        .collect()
+}
+
+fn is_dbt_dataset(urn: &Urn) -> bool {
+    urn.entity_type() == DATASET && is_dbt(urn)
+}
+
 fn is_dbt(urn: &Urn) -> bool {
     urn.key_parts().first() == Some(&DBT)
 }
@@ -132,14 +196,22 @@ fn dbt_model_of_table(lineage: &Value) -> Option<Urn> {
 
 /// The table that a dbt source stands for.
 fn table_of_dbt_source(lineage: &Value, subtypes: &Value) -> Option<Urn> {
-    let names = subtypes.get("typeNames").and_then(Value::as_array)?;
-    // Older connectors write it in lower case.
-    if !names
-        .iter()
-        .any(|name| name == "Source" || name == "source")
-    {
-        return None;
+    if says_source(subtypes) {
+        only_table(lineage)
+    } else {
+        None
     }
+}
+
+fn says_source(subtypes: &Value) -> bool {
+    let names = subtypes.get("typeNames").and_then(Value::as_array);
+    let mut names = names.into_iter().flatten();
+    // Older connectors write it in lower case.
+    names.any(|name| name == "Source" || name == "source")
+}
+
+/// The only upstream of a dbt dataset, if it is no dbt dataset itself.
+fn only_table(lineage: &Value) -> Option<Urn> {
     let mut upstreams = upstreams(lineage).into_iter();
     let table = upstreams.next().filter(|table| !is_dbt(table))?;
     upstreams.next().is_none().then_some(table)
