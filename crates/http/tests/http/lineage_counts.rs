@@ -238,3 +238,44 @@ async fn facets_count_the_results_of_a_search() {
     let tags = counts("tags", near).await;
     assert_eq!(tags, json!([counted("urn:li:tag:gold", 1)]));
 }
+
+/// Counts the columns of this many tables, of which all flow into one column. The first ones have
+/// a schema of 14 MiB.
+async fn count_all(tables: usize, long: usize, validation: &str) -> Result<Value, String> {
+    let app = App::empty().await;
+    let [_, _, target, _] = self::tables();
+    let number = |number: usize| table("hive", &format!("t{number}"));
+    app.add_dataset(&target).await;
+    let schema = app.aspect(&target, "schemaMetadata").await.unwrap();
+    for at in 0..long {
+        let mut schema = schema.clone();
+        schema["fields"][0]["fieldPath"] = json!("id");
+        schema["fields"][0]["description"] = json!("x".repeat(14 * 1024 * 1024));
+        app.ingest(&number(at), "schemaMetadata", &schema).await;
+    }
+    let columns: Vec<String> = (0..tables).map(|at| column(&number(at), "id")).collect();
+    let flow = json!({
+        "upstreamType": "FIELD_SET", "downstreamType": "FIELD",
+        "upstreams": columns, "downstreams": [column(&target, "id")],
+    });
+    let lineage = json!({"upstreams": [], "fineGrainedLineages": [flow]});
+    app.ingest(&target, "upstreamLineage", &lineage).await;
+    let input = json!({"includeGhostEntities": true, "validateSchemaFields": validation});
+    count(&app, input).await
+}
+
+#[tokio::test]
+async fn only_so_many_schemas_are_compared() {
+    assert_eq!(count_all(1_000, 0, "ALWAYS").await.unwrap(), 0);
+    let error = count_all(1_001, 0, "ALWAYS").await.unwrap_err();
+    assert!(error.contains("1001 tables, at most 1000"), "{error}");
+    assert_eq!(count_all(1_001, 0, "AUTO").await.unwrap(), 1_001);
+}
+
+#[tokio::test]
+async fn only_so_many_bytes_of_schemas_are_compared() {
+    assert_eq!(count_all(6, 4, "ALWAYS").await.unwrap(), 4);
+    let error = count_all(6, 5, "ALWAYS").await.unwrap_err();
+    assert!(error.contains("more than 64 MiB"), "{error}");
+    assert_eq!(count_all(6, 5, "AUTO").await.unwrap(), 6);
+}

@@ -6,7 +6,8 @@
 use std::collections::{HashMap, HashSet};
 
 use docent_catalog::lineage::{Reached, WalkLimits};
-use docent_catalog::{AspectKey, Error, ReadRequest};
+use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
+use docent_catalog::{AspectKey, AspectRow, Error, LoadError, LoadedBytes, ReadRequest};
 use docent_model::{AspectName, Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -19,6 +20,11 @@ use crate::{Args, Context};
 
 /// The most tables whose columns are checked, unless the request insists.
 const MAX_CHECKED_TABLES: usize = 100;
+/// The most tables whose columns are checked.
+const MAX_TABLES: usize = 1_000;
+const MIB: u64 = 1024 * 1024;
+/// The most bytes of their schemas.
+const MAX_SCHEMA_BYTES: u64 = 64 * MIB;
 /// How many schemas are read at once.
 const SCHEMAS_AT_ONCE: usize = 20;
 
@@ -121,25 +127,62 @@ async fn declared(
             paths.entry(table).or_default().push(path);
         }
     }
-    if validation == Validation::Auto && paths.len() > MAX_CHECKED_TABLES {
+    let is_optional = validation == Validation::Auto;
+    if is_optional && paths.len() > MAX_CHECKED_TABLES {
         return Ok(columns.len());
+    }
+    if paths.len() > MAX_TABLES {
+        return Err(too_much(&format!(
+            "the columns of {} tables, at most {MAX_TABLES} are allowed",
+            paths.len()
+        )));
     }
     let keys: Vec<AspectKey> = paths
         .keys()
         .map(|table| AspectKey::new(table, AspectName::SCHEMA_METADATA))
         .collect();
     let mut count = 0;
+    let mut remaining = MAX_SCHEMA_BYTES;
     for keys in keys.chunks(SCHEMAS_AT_ONCE) {
-        let rows = context.catalog.read(ReadRequest::rows(keys)).await?.rows;
-        for (key, row) in keys.iter().zip(rows) {
-            let schema = row.and_then(|row| serde_json::from_str::<Schema>(&row.metadata).ok());
-            let fields = schema.map(|schema| schema.fields).unwrap_or_default();
-            let known: HashSet<&str> = fields.iter().map(|it| it.field_path.as_str()).collect();
-            let of_table = paths.get(&key.urn).into_iter().flatten();
-            count += of_table.filter(|path| known.contains(**path)).count();
-        }
+        // Only the schemas of one portion are in memory.
+        let mut loaded = LoadedBytes::default();
+        let request = ReadRequest::rows(keys);
+        let rows = match context.catalog.load(request, remaining, &mut loaded).await {
+            Ok(reply) => reply.rows,
+            Err(LoadError::Failed(error)) => return Err(error),
+            Err(LoadError::TooLong(_)) if is_optional => return Ok(columns.len()),
+            Err(LoadError::TooLong(_)) => {
+                return Err(too_much(&format!(
+                    "schemas of more than {} MiB",
+                    MAX_SCHEMA_BYTES / MIB
+                )));
+            }
+        };
+        remaining = remaining.saturating_sub(loaded.bytes());
+        let is_long = loaded.bytes() > LONG_TEXT_BYTES as u64;
+        let in_schema = |(key, row): (&AspectKey, AspectRow)| {
+            let of_table = paths.get(&key.urn).map(Vec::as_slice).unwrap_or_default();
+            number_in_schema(of_table, &row)
+        };
+        let compare = || keys.iter().zip(rows).map(in_schema).sum::<usize>();
+        count += long_work::run(is_long, compare).await;
     }
     Ok(count)
+}
+
+fn too_much(what: &str) -> Error {
+    Error::too_large(format!(
+        "validateSchemaFields would check {what}: filter by degree, or send AUTO or NONE"
+    ))
+}
+
+/// How many of the columns are in a schema.
+fn number_in_schema(paths: &[&str], row: &AspectRow) -> usize {
+    let schema = row.as_ref();
+    let schema = schema.and_then(|row| serde_json::from_str::<Schema>(&row.metadata).ok());
+    let fields = schema.map(|schema| schema.fields).unwrap_or_default();
+    let known: HashSet<&str> = fields.iter().map(|it| it.field_path.as_str()).collect();
+    paths.iter().filter(|path| known.contains(**path)).count()
 }
 
 #[derive(Deserialize)]
