@@ -1,6 +1,6 @@
 //! Everything reachable along the lineage of one entity.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use docent_model::{LineageDirection, Registry, Urn};
 
@@ -195,18 +195,21 @@ impl Catalog {
         if hops == MAX_HOPS && !is_partial {
             is_partial = self.leads_on(&walking, &frontier, direction).await?;
         }
-        let mut nodes = walking.nodes;
+        let Walking {
+            mut nodes, edges, ..
+        } = walking;
         let existence = self
             .existence_of(nodes.iter().skip(1).map(|node| &node.urn))
             .await?;
         let hidden = self
             .hidden_among(nodes.iter().map(|node| &node.urn))
             .await?;
-        let missing = if limits.include_missing {
-            self.seen_as_missing(&nodes, &hidden).await?
-        } else {
-            HashSet::new()
-        };
+        let mut missing = HashSet::new();
+        if limits.include_missing {
+            let is_cut;
+            (missing, is_cut) = self.seen_as_missing(&nodes, &hidden, edges).await?;
+            is_partial |= is_cut;
+        }
         let state = |at: usize, urn: &Urn| {
             if !hidden.contains(urn) {
                 return Some(existence.of(urn));
@@ -241,12 +244,14 @@ impl Catalog {
     }
 
     /// The hidden nodes that the lineage of a visible entity before them names. To the caller they
-    /// are like missing entities, which have no lineage of their own.
+    /// are like missing entities, which have no lineage of their own. Returns whether some were
+    /// left out, too, because the walk has read too many edges.
     async fn seen_as_missing(
         &self,
         nodes: &[Node],
         hidden: &HashSet<Urn>,
-    ) -> Result<HashSet<usize>, Error> {
+        mut edges: usize,
+    ) -> Result<(HashSet<usize>, bool), Error> {
         let registry = Registry::get();
         let directions = [LineageDirection::Upstream, LineageDirection::Downstream];
         let names: Vec<&str> = directions
@@ -254,30 +259,38 @@ impl Catalog {
             .flat_map(|direction| registry.lineage_relationships(direction))
             .copied()
             .collect();
-        let at: Vec<usize> = (1..nodes.len())
-            .filter(|&at| hidden.contains(&nodes[at].urn))
-            .collect();
-        let mut seen = HashSet::new();
-        for at in at.chunks(ENTITIES_AT_ONCE) {
-            let urns: Vec<Urn> = at.iter().map(|&at| nodes[at].urn.clone()).collect();
-            let pages = self
-                .store()
-                .edges_list(&urns, false, &names, &[], 0, MAX_NEIGHBOURS)
-                .await?;
-            for (&at, page) in at.iter().zip(pages) {
-                let before = nodes[at].before.iter().map(|&node| &nodes[node].urn);
-                let mut visible = before.filter(|urn| !hidden.contains(*urn));
-                let is_named = visible.any(|urn| {
-                    // The table of a column stores its lineage.
-                    let holder = columns::parent(urn).unwrap_or_else(|| urn.clone());
-                    page.items.iter().any(|edge| edge.urn == holder)
-                });
-                if is_named {
-                    seen.insert(at);
-                }
+        let mut behind: BTreeMap<Urn, HashMap<&Urn, usize>> = BTreeMap::new();
+        for (at, node) in nodes.iter().enumerate().skip(1) {
+            if !hidden.contains(&node.urn) {
+                continue;
+            }
+            let before = node.before.iter().map(|&node| &nodes[node].urn);
+            for urn in before.filter(|urn| !hidden.contains(*urn)) {
+                // The table of a column stores its lineage.
+                let holder = columns::parent(urn).unwrap_or_else(|| urn.clone());
+                behind.entry(holder).or_default().insert(&node.urn, at);
             }
         }
-        Ok(seen)
+        let mut seen = HashSet::new();
+        let holders: Vec<Urn> = behind.keys().cloned().collect();
+        for holders in holders.chunks(ENTITIES_AT_ONCE) {
+            if edges > MAX_EDGES {
+                return Ok((seen, true));
+            }
+            let pages = self
+                .store()
+                .edges_list(holders, true, &names, &[], 0, MAX_NEIGHBOURS)
+                .await?;
+            for (holder, page) in holders.iter().zip(pages) {
+                edges += page.items.len();
+                let Some(behind) = behind.get(holder) else {
+                    continue;
+                };
+                let ends = page.items.iter();
+                seen.extend(ends.filter_map(|edge| behind.get(&edge.urn)));
+            }
+        }
+        Ok((seen, false))
     }
 
     /// Adds the neighbors of nodes, and returns those that are new.

@@ -1,12 +1,18 @@
 //! Where data comes from and where it goes.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
 use docent_catalog::lineage::{NeighborQuery, WalkLimits};
-use docent_catalog::{Change, Proposal};
+use docent_catalog::{Caller, Catalog, Change, Proposal};
 use docent_model::LineageDirection::{self, Downstream, Upstream};
-use docent_model::{Registry, Urn};
+use docent_model::{FixedClock, Registry, Urn};
+use docent_store::{ListPage, RelatedEntity, Store, StoreError};
+use docent_test_store::{Intercept, InterceptedStore, TestStore};
 use serde_json::{Value, json};
 
-use crate::{Fixture, dataset};
+use crate::{Fixture, dataset, upsert, write_as_operator};
 
 impl Fixture {
     async fn write(&self, urn: &Urn, aspect: &str, value: Value) {
@@ -466,4 +472,79 @@ async fn the_lineage_of_a_missing_entity_is_empty() {
             .await;
         assert!(walk.unwrap().reached().is_empty());
     }
+}
+
+/// Counts the edges that are read.
+#[derive(Debug)]
+struct CountedEdges {
+    inner: Arc<dyn Store>,
+    count: AtomicUsize,
+}
+
+#[async_trait]
+impl Intercept for CountedEdges {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn edges_list(
+        &self,
+        urns: &[Urn],
+        outgoing: bool,
+        relationships: &[&str],
+        excluded_types: &[&str],
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<ListPage<RelatedEntity>>, StoreError> {
+        let inner = &self.inner;
+        let list = inner.edges_list(urns, outgoing, relationships, excluded_types, start, limit);
+        let pages = list.await?;
+        let count: usize = pages.iter().map(|page| page.items.len()).sum();
+        self.count.fetch_add(count, Ordering::SeqCst);
+        Ok(pages)
+    }
+}
+
+#[tokio::test]
+async fn the_other_lineage_of_hidden_entities_is_not_read() {
+    let test_store = TestStore::open().await.unwrap();
+    let store = Arc::new(InterceptedStore(CountedEdges {
+        inner: test_store.store(),
+        count: AtomicUsize::new(0),
+    }));
+    let clock = Arc::new(FixedClock::at(1_790_000_000_000));
+    let catalog = Catalog::new(Arc::clone(&store) as Arc<dyn Store>, clock);
+    catalog.enforce_policies(None);
+    catalog.enforce_view_policies();
+    let vera = Caller::new(Urn::parse("urn:li:corpuser:vera").unwrap());
+    let (hidden, visible) = (dataset("hidden"), dataset("visible"));
+    let criteria = json!([{"field": "URN", "values": [visible], "condition": "EQUALS"}]);
+    let policy = json!({
+        "displayName": "view", "description": "", "type": "METADATA", "state": "ACTIVE",
+        "privileges": ["VIEW_ENTITY_PAGE"], "actors": {"users": [vera.actor()]},
+        "resources": {"filter": {"criteria": criteria}},
+    });
+    let policy_urn = Urn::new("dataHubPolicy", "view").unwrap();
+    let upstreams = json!({"upstreams": [{"dataset": hidden, "type": "TRANSFORMED"}]});
+    let of_hidden = |urn: Urn| upsert(&urn, "upstreamLineage", &upstreams);
+    let mut list = vec![
+        upsert(&policy_urn, "dataHubPolicyInfo", &policy),
+        upsert(&hidden, "status", &json!({"removed": false})),
+        of_hidden(visible.clone()),
+    ];
+    list.extend((0..50).map(|number| of_hidden(dataset(number))));
+    write_as_operator(&catalog, list).await;
+    let seen = catalog.seen_by(&vera).await.unwrap();
+    let limits = WalkLimits {
+        hops: 1,
+        include_missing: true,
+        ..WalkLimits::default()
+    };
+    store.count.store(0, Ordering::SeqCst);
+    let walk = seen.lineage_walk(&visible, Upstream, limits, &[]).await;
+    let walk = walk.unwrap();
+    let found: Vec<&Urn> = walk.reached().iter().map(|it| &it.urn).collect();
+    assert_eq!(found, [&hidden]);
+    let edges = store.count.load(Ordering::SeqCst);
+    assert!(edges <= 5, "{edges}");
 }
