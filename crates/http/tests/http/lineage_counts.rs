@@ -279,3 +279,40 @@ async fn only_so_many_bytes_of_schemas_are_compared() {
     assert!(error.contains("more than 64 MiB"), "{error}");
     assert_eq!(count_all(6, 5, "AUTO").await.unwrap(), 6);
 }
+
+#[tokio::test]
+async fn a_period_of_lineage_is_rejected() {
+    let app = warehouse().await;
+    let [_, _, target, _] = self::tables();
+    let failure = async |field: &str, arguments: &str| {
+        let input = format!(r#"urn: "{target}", direction: UPSTREAM, {arguments}"#);
+        let reply = app
+            .graphql(&format!("{{ {field}(input: {{ {input} }}) {{ total }} }}"))
+            .await;
+        reply["errors"][0]["message"].as_str().map(str::to_owned)
+    };
+    let searches = ["searchAcrossLineage", "scrollAcrossLineage"];
+    for name in ["startTimeMillis", "endTimeMillis"] {
+        let flag = |time: &str| format!("lineageFlags: {{ {name}: {time} }}");
+        for field in searches.into_iter().chain(["searchAcrossLineageCounts"]) {
+            let error = failure(field, &flag("5")).await;
+            assert!(error.is_some_and(|it| it.contains(name)), "{field}");
+            assert_eq!(failure(field, &flag("null")).await, None);
+        }
+        for field in searches {
+            let error = failure(field, &format!("{name}: 5")).await;
+            assert!(error.is_some_and(|it| it.contains(name)), "{field}");
+            assert_eq!(failure(field, &format!("{name}: null")).await, None);
+        }
+        let neighbors = async |time: &str| {
+            let query = format!(
+                r#"{{ dataset(urn: "{target}") {{
+                    lineage(input: {{ direction: UPSTREAM, {name}: {time} }}) {{ total }} }} }}"#
+            );
+            let reply = app.graphql(&query).await;
+            reply["errors"][0]["message"].as_str().map(str::to_owned)
+        };
+        assert!(neighbors("5").await.is_some_and(|it| it.contains(name)));
+        assert_eq!(neighbors("null").await, None);
+    }
+}
