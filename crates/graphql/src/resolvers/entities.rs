@@ -147,7 +147,6 @@ pub(super) async fn schema_field_path(
     Ok(paths.map(|urn| urn.map_or(Ok(Value::Null), path)).collect())
 }
 
-/// The values of a structured property that are URNs.
 /// The columns of a custom assertion. Older clients write a single one.
 pub(super) fn asserted_columns(assertion: &EntityView<'_>) -> Value {
     let value = assertion.value();
@@ -160,6 +159,7 @@ pub(super) fn asserted_columns(assertion: &EntityView<'_>) -> Value {
     json!(columns)
 }
 
+/// The values of a structured property that are URNs.
 pub(super) fn value_entities(entity: &EntityView<'_>) -> Value {
     let values = entity.value()["values"].as_array().into_iter().flatten();
     // A stored union wraps a string as {"string": …}.
