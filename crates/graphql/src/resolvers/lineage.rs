@@ -19,7 +19,7 @@ use docent_catalog::lineage::{
     IgnoredHops, MAX_ENTITIES, NeighborQuery, Neighbors, Reached, Walk, WalkLimits,
 };
 use docent_catalog::search::MAX_FACET_VALUES;
-use docent_model::{EpochMillis, LineageDirection, Registry, Urn};
+use docent_model::{LineageDirection, Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -59,11 +59,8 @@ pub(super) async fn neighbors(
         count: Option<i64>,
         separate_siblings: Option<bool>,
         include_ghost_entities: Option<bool>,
-        start_time_millis: Option<EpochMillis>,
-        end_time_millis: Option<EpochMillis>,
     }
     let input: Input = arguments.input()?;
-    expect_no_times([input.start_time_millis, input.end_time_millis])?;
     let query = NeighborQuery {
         direction: direction(&input.direction),
         separate_siblings: input.separate_siblings == Some(true),
@@ -116,8 +113,6 @@ struct LineageSearchInput {
     or_filters: Option<Vec<AndFilter>>,
     search_flags: Option<SearchFlags>,
     lineage_flags: Option<LineageFlags>,
-    start_time_millis: Option<EpochMillis>,
-    end_time_millis: Option<EpochMillis>,
 }
 
 #[derive(Deserialize)]
@@ -156,8 +151,6 @@ impl GroupingCriterion {
 struct LineageFlags {
     entities_explored_per_hop_limit: Option<i64>,
     ignore_as_hops: Option<Vec<IgnoredInput>>,
-    start_time_millis: Option<EpochMillis>,
-    end_time_millis: Option<EpochMillis>,
 }
 
 /// `EntityTypeToPlatforms`.
@@ -169,11 +162,6 @@ struct IgnoredInput {
 }
 
 impl LineageFlags {
-    fn check_times(flags: Option<&Self>) -> Result<(), Error> {
-        let times = flags.map(|flags| [flags.start_time_millis, flags.end_time_millis]);
-        expect_no_times(times.unwrap_or_default())
-    }
-
     fn ignored_hops(flags: Option<&Self>) -> Result<Vec<IgnoredHops>, Error> {
         let ignored = flags.and_then(|flags| flags.ignore_as_hops.as_deref());
         let ignored = ignored.unwrap_or_default();
@@ -268,8 +256,6 @@ async fn search(
     input: &LineageSearchInput,
 ) -> Result<LineageMatches, Error> {
     let start = input.start_urn()?;
-    expect_no_times([input.start_time_millis, input.end_time_millis])?;
-    LineageFlags::check_times(input.lineage_flags.as_ref())?;
     let alternatives = Alternatives::read(
         input.filters.as_deref().unwrap_or_default(),
         input.or_filters.as_deref().unwrap_or_default(),
@@ -469,18 +455,6 @@ fn direction(name: &str) -> LineageDirection {
         LineageDirection::Upstream
     } else {
         LineageDirection::Downstream
-    }
-}
-
-/// Fails if a period is selected: all lineage is current, so a part of it would be wrong.
-fn expect_no_times(times: [Option<EpochMillis>; 2]) -> Result<(), Error> {
-    let names = ["startTimeMillis", "endTimeMillis"];
-    let mut given = names.into_iter().zip(times);
-    match given.find(|(_, time)| time.is_some()) {
-        None => Ok(()),
-        Some((name, _)) => Err(Error::invalid(format!(
-            "{name} is not supported, because lineage is not filtered by time: leave it out"
-        ))),
     }
 }
 

@@ -76,7 +76,6 @@ pub(in crate::resolvers) async fn search_across_lineage_counts(
         include_missing: ghosts,
         ..default
     };
-    LineageFlags::check_times(flags)?;
     let ignored = LineageFlags::ignored_hops(flags)?;
     let walk = context
         .catalog
