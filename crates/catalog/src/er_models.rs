@@ -13,6 +13,8 @@ use crate::target::expect_few;
 use crate::{Caller, Catalog, Change, Error};
 
 const ENTITY: &str = "erModelRelationship";
+/// That of a relationship without columns.
+const NO_CARDINALITY: &str = "N_N";
 
 const ABOUT: AboutAssets = AboutAssets {
     aspect: AspectName::ER_MODEL_RELATIONSHIP_PROPERTIES,
@@ -30,9 +32,10 @@ pub struct ErModelProperties {
     pub name: String,
     pub source: Urn,
     pub destination: Urn,
-    pub mappings: Vec<ColumnPair>,
-    /// `ONE_ONE`, `ONE_N`, `N_ONE` or `N_N`. Without it, the columns that occur several times
-    /// decide.
+    /// Without them, the stored ones stay.
+    pub mappings: Option<Vec<ColumnPair>>,
+    /// `ONE_ONE`, `ONE_N`, `N_ONE` or `N_N`. Without it, the columns that occur several times in
+    /// the mappings decide, and without those the stored one stays.
     pub cardinality: Option<String>,
 }
 
@@ -127,9 +130,9 @@ impl ErModelProperties {
             dataset.expect_type("dataset")?;
             Registry::get().check_urn(dataset)?;
         }
-        expect_few("pairs of columns", self.mappings.len())?;
-        let mut columns = self
-            .mappings
+        let mappings = self.mappings.as_deref().unwrap_or_default();
+        expect_few("pairs of columns", mappings.len())?;
+        let mut columns = mappings
             .iter()
             .flat_map(|pair| [&pair.source, &pair.destination]);
         if columns.any(|column| column.trim().is_empty()) {
@@ -155,25 +158,29 @@ impl ErModelProperties {
         hex(&Md5::digest(key))
     }
 
-    fn cardinality(&self) -> &str {
+    /// The given cardinality, or that of the given mappings.
+    fn cardinality(&self) -> Option<&str> {
         if let Some(cardinality) = &self.cardinality {
-            return cardinality;
+            return Some(cardinality);
         }
+        let mappings = self.mappings.as_ref()?;
         let is_distinct = |column: fn(&ColumnPair) -> &String| {
-            let mut columns: Vec<_> = self.mappings.iter().map(column).collect();
+            let mut columns: Vec<_> = mappings.iter().map(column).collect();
             columns.sort_unstable();
             columns.windows(2).all(|pair| pair[0] != pair[1])
         };
-        match (
-            is_distinct(|it| &it.source),
-            is_distinct(|it| &it.destination),
-        ) {
-            _ if self.mappings.is_empty() => "N_N",
-            (true, true) => "ONE_ONE",
-            (true, false) => "N_ONE",
-            (false, true) => "ONE_N",
-            (false, false) => "N_N",
-        }
+        Some(
+            match (
+                is_distinct(|it| &it.source),
+                is_distinct(|it| &it.destination),
+            ) {
+                _ if mappings.is_empty() => NO_CARDINALITY,
+                (true, true) => "ONE_ONE",
+                (true, false) => "N_ONE",
+                (false, true) => "ONE_N",
+                (false, false) => "N_N",
+            },
+        )
     }
 
     fn edit(self, urn: &Urn, keeps_datasets: bool) -> Proposal {
@@ -185,16 +192,26 @@ impl ErModelProperties {
             }
             properties.entry("created").or_insert_with(|| json!(stamp));
             let pair = |it: &ColumnPair| json!({"sourceField": it.source, "destinationField": it.destination});
-            let mappings: Value = self.mappings.iter().map(pair).collect();
+            let mappings: Option<Value> = self
+                .mappings
+                .as_ref()
+                .map(|it| it.iter().map(pair).collect());
             let members = [
-                ("name", json!(self.name)),
-                ("source", json!(self.source)),
-                ("destination", json!(self.destination)),
+                ("name", Some(json!(self.name))),
+                ("source", Some(json!(self.source))),
+                ("destination", Some(json!(self.destination))),
                 ("relationshipFieldMappings", mappings),
-                ("cardinality", json!(self.cardinality())),
-                ("lastModified", json!(stamp)),
+                ("cardinality", self.cardinality().map(|it| json!(it))),
+                ("lastModified", Some(json!(stamp))),
             ];
-            properties.extend(members.map(|(name, value)| (name.to_owned(), value)));
+            let given = |(name, value): (&str, Option<Value>)| Some((name.to_owned(), value?));
+            properties.extend(members.into_iter().filter_map(given));
+            for (name, value) in [
+                ("relationshipFieldMappings", json!([])),
+                ("cardinality", json!(NO_CARDINALITY)),
+            ] {
+                properties.entry(name).or_insert(value);
+            }
             Ok(properties)
         })
     }

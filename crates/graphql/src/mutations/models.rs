@@ -64,7 +64,9 @@ impl PropertiesInput {
             name: self.name,
             source: urn(&self.source)?,
             destination: urn(&self.destination)?,
-            mappings: self.mappings.into_iter().flatten().map(pair).collect(),
+            mappings: self
+                .mappings
+                .map(|pairs| pairs.into_iter().map(pair).collect()),
             cardinality: self.cardinality,
         })
     }
