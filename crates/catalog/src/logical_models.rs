@@ -9,7 +9,7 @@ use docent_store::{AspectKey, ReadRequest};
 use serde_json::{Map, Value, json};
 
 use crate::limits::{check_length, check_name, check_one_line};
-use crate::privilege::CREATE_LOGICAL_MODELS;
+use crate::privilege::{CREATE_LOGICAL_MODELS, EDIT_ENTITY};
 use crate::proposal::{Proposal, Requirement};
 use crate::stored::aspect_value;
 use crate::target::{Target, column_of, column_urn};
@@ -105,6 +105,9 @@ impl Catalog {
             .await?;
         model.expect_type(DATASET)?;
         Registry::get().check_urn(model)?;
+        // A platform without information becomes logical with its first model, and its datasets
+        // are not the caller's to change.
+        self.authorize(caller, &[EDIT_ENTITY], Some(model)).await?;
         check_columns(columns)?;
         let missing = format!("the logical model {model} does not exist");
         self.expect_existing(model, missing.clone()).await?;
