@@ -28,7 +28,8 @@ pub struct AccessExplanation {
 }
 
 impl Catalog {
-    /// The groups, roles, policies and privileges of a user, for callers that manage policies.
+    /// The groups, roles, policies and privileges of a user, for callers that manage policies:
+    /// nobody else sees those.
     /// Policies for owners count only if they name the user, too.
     pub async fn explain_access(
         &self,
@@ -44,15 +45,19 @@ impl Catalog {
             None => read_identity(self.store(), user).await?,
         };
         let mut found = AccessExplanation {
-            roles: self.assigned_roles(user).await?,
             groups: identity.groups.iter().cloned().collect(),
             all_roles: identity.roles.iter().cloned().collect(),
             ..AccessExplanation::default()
         };
-        for group in &found.groups {
-            let roles = self.assigned_roles(&Urn::parse(group)?).await?;
-            if !roles.is_empty() {
-                found.groups_with_roles.insert(group.clone());
+        let groups = found.groups.iter().map(|group| Urn::parse(group));
+        let groups = groups.collect::<Result<Vec<Urn>, _>>()?;
+        let mut actors = vec![user.clone()];
+        actors.extend(groups);
+        for (actor, roles) in actors.iter().zip(self.assigned_roles(&actors).await?) {
+            if actor == user {
+                found.roles = roles;
+            } else if !roles.is_empty() {
+                found.groups_with_roles.insert(actor.to_string());
                 found.roles_via_groups.extend(roles);
             }
         }
@@ -65,12 +70,16 @@ impl Catalog {
         Ok(found)
     }
 
-    /// The roles that a user or group is assigned.
-    async fn assigned_roles(&self, actor: &Urn) -> Result<BTreeSet<String>, Error> {
-        let key = AspectKey::new(actor, AspectName::ROLE_MEMBERSHIP);
-        let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
-        let membership: Value = aspect_value(&row).unwrap_or_default();
-        let roles = membership["roles"].as_array().into_iter().flatten();
-        Ok(roles.filter_map(Value::as_str).map(str::to_owned).collect())
+    /// The roles that each of these users and groups is assigned.
+    async fn assigned_roles(&self, actors: &[Urn]) -> Result<Vec<BTreeSet<String>>, Error> {
+        let key = |actor: &Urn| AspectKey::new(actor, AspectName::ROLE_MEMBERSHIP);
+        let keys: Vec<AspectKey> = actors.iter().map(key).collect();
+        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
+        let roles = |row| {
+            let membership: Value = aspect_value(row).unwrap_or_default();
+            let roles = membership["roles"].as_array().into_iter().flatten();
+            roles.filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        Ok(rows.iter().map(roles).collect())
     }
 }
