@@ -15,7 +15,7 @@ use crate::limits::{check_length, check_name};
 use crate::privilege::MANAGE_CONNECTIONS;
 use crate::proposal::Proposal;
 use crate::stored::aspect_value;
-use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind};
+use crate::{Caller, Catalog, Error};
 
 const ENTITY: &str = "dataHubConnection";
 /// How many connections one call reads where all are read.
@@ -187,13 +187,7 @@ impl Catalog {
         let proposals = without_history(details.proposal(urn), |delete| {
             delete.requires_value(urn, AspectName::CONNECTION_DETAILS, unchanged)
         });
-        match self.apply(&Caller::system(), proposals).await {
-            Ok(_) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::Conflict(ConflictReason::ChangedMeanwhile) => {
-                Ok(false)
-            }
-            Err(error) => Err(error),
-        }
+        self.apply_unless_changed(proposals).await
     }
 
     async fn stored_connections(

@@ -5,7 +5,7 @@
 //! that was changed is not found again. After a failure half-way, the same change continues.
 
 use docent_model::{AspectName, Registry, Urn};
-use docent_search::{Criterion, Filter, Operator, SearchPage, SearchRequest};
+use docent_search::{Criterion, Filter, SearchPage, SearchRequest};
 
 use crate::forms::{assignment, prompt_ids, removal, without_prompts_of};
 use crate::proposal::{Change, Proposal};
@@ -161,14 +161,9 @@ fn found_by(criteria: Vec<Criterion>) -> SearchRequest {
 
 fn with_property(property: &Urn) -> SearchRequest {
     let field = format!("structuredProperties.{}", property.key());
-    let has_value = Criterion {
-        values: Vec::new(),
-        operator: Operator::Exists,
-        ..Criterion::equal(&field, "")
-    };
     SearchRequest {
         types: types_with(AspectName::STRUCTURED_PROPERTIES),
-        ..found_by(vec![has_value])
+        ..found_by(vec![Criterion::exists(&field)])
     }
 }
 

@@ -205,12 +205,7 @@ impl Catalog {
             // A document without settings is shown, but search reads a missing flag as false.
             let shown = [
                 Criterion::equal("showInGlobalContext", "true"),
-                Criterion {
-                    field: "showInGlobalContext".to_owned(),
-                    values: Vec::new(),
-                    operator: Operator::Exists,
-                    negated: true,
-                },
+                Criterion::missing("showInGlobalContext"),
             ];
             let alternatives = any.iter().flat_map(|alternative| {
                 shown

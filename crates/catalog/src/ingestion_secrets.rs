@@ -276,6 +276,14 @@ impl Catalog {
         let proposals = without_history(write, |delete| {
             delete.requires_value(urn, AspectName::SECRET_VALUE, unchanged)
         });
+        self.apply_unless_changed(proposals).await
+    }
+
+    /// Returns false if somebody changed what the proposals replace.
+    pub(crate) async fn apply_unless_changed(
+        &self,
+        proposals: Vec<Proposal>,
+    ) -> Result<bool, Error> {
         match self.apply(&Caller::system(), proposals).await {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == ErrorKind::Conflict(ConflictReason::ChangedMeanwhile) => {

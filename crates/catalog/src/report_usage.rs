@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::search::{Criterion, Filter, Operator};
+use crate::search::{Criterion, Filter};
 use crate::times::start_of_day;
 use crate::timeseries::{ParsedPoint, TimeseriesQuery};
 use crate::{Catalog, Error};
@@ -88,15 +88,10 @@ impl Catalog {
         let Some(aspect) = usage_aspect(report) else {
             return Ok(Vec::new());
         };
-        let has_no_granularity = Criterion {
-            negated: true,
-            operator: Operator::Exists,
-            ..Criterion::equal(GRANULARITY, "")
-        };
         let query = TimeseriesQuery {
             key: AspectKey::new(report, aspect),
             range,
-            filter: Filter::default().and(has_no_granularity),
+            filter: Filter::default().and(Criterion::missing(GRANULARITY)),
             sort: None,
             limit,
         };

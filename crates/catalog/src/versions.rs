@@ -11,6 +11,8 @@ use crate::stored::aspect_value;
 use crate::{Caller, Catalog, ConflictReason, Error};
 
 const SET: &str = "versionSet";
+const OF_ASSET: AspectName = AspectName::VERSION_PROPERTIES;
+const OF_SET: AspectName = AspectName::VERSION_SET_PROPERTIES;
 const RELATIONSHIP: &[&str] = &["VersionOf"];
 const PRIVILEGES: &[Privilege] = &[EDIT_ENTITY];
 /// The scheme of the sort ids that are made here.
@@ -67,14 +69,13 @@ impl Catalog {
         new: NewVersion,
     ) -> Result<bool, Error> {
         set.expect_type(SET)?;
-        let [asset_aspect, set_aspect] = aspects()?;
         let set_type = set.key_parts().get(1).copied().unwrap_or_default();
         if set_type != asset.entity_type() {
             return Err(Error::invalid(format!(
                 "{set} has versions of the type {set_type}: {asset} cannot be one"
             )));
         }
-        if !Registry::get().check_urn(asset)?.has_aspect(asset_aspect) {
+        if !Registry::get().check_urn(asset)?.has_aspect(OF_ASSET) {
             return Err(Error::invalid(format!("{asset} cannot have versions")));
         }
         if new.tag.trim().is_empty() {
@@ -84,9 +85,7 @@ impl Catalog {
         self.expect_existing(asset, missing.clone()).await?;
         let ends = [set.clone(), asset.clone()];
         self.authorize_each(caller, PRIVILEGES, &ends).await?;
-        let [linked, properties] = self
-            .values_of([(asset, asset_aspect), (set, set_aspect)])
-            .await?;
+        let [linked, properties] = self.values_of([(asset, OF_ASSET), (set, OF_SET)]).await?;
         if let Some(linked) = linked {
             return match linked["versionSet"].as_str() {
                 Some(other) if other == set.as_str() => Ok(false),
@@ -109,10 +108,10 @@ impl Catalog {
                  {SCHEME} can be changed here"
             )));
         }
-        let last = match self.version_in(set, latest.as_ref(), asset_aspect).await? {
+        let last = match self.version_in(set, latest.as_ref()).await? {
             Some(last) => Some(last),
             // The latest asset was deleted, or others decided what it is a version of.
-            None => self.latest_other_version(set, asset, asset_aspect).await?,
+            None => self.latest_other_version(set, asset).await?,
         };
         let sort_id = last.as_ref().map_or_else(
             || FIRST_SORT_ID.to_owned(),
@@ -120,7 +119,7 @@ impl Catalog {
         );
         let link = {
             let set = set.clone();
-            Proposal::edit_if::<Value, _>(asset.clone(), asset_aspect, move |current, stamp| {
+            Proposal::edit_if::<Value, _>(asset.clone(), OF_ASSET, move |current, stamp| {
                 match current {
                     None => Ok(Some(new.properties(&set, &sort_id, stamp))),
                     Some(_) => Err(changed_meanwhile(&set)),
@@ -128,8 +127,8 @@ impl Catalog {
             })
             .requires_existing(asset, missing)
         };
-        let mut proposals = vec![link, latest_proposal(set, set_aspect, latest, asset)];
-        proposals.extend(last.map(|last| mark_former(set, last.urn, asset_aspect)));
+        let mut proposals = vec![link, latest_proposal(set, latest, asset)];
+        proposals.extend(last.map(|last| mark_former(set, last.urn)));
         self.apply_with_right_on(caller, PRIVILEGES, ends, proposals)
             .await?;
         Ok(true)
@@ -144,14 +143,11 @@ impl Catalog {
         asset: &Urn,
     ) -> Result<bool, Error> {
         set.expect_type(SET)?;
-        let [asset_aspect, set_aspect] = aspects()?;
         let missing = format!("Failed to unlink version. {asset} does not exist.");
         self.expect_existing(asset, missing.clone()).await?;
         let ends = [set.clone(), asset.clone()];
         self.authorize_each(caller, PRIVILEGES, &ends).await?;
-        let [linked, properties] = self
-            .values_of([(asset, asset_aspect), (set, set_aspect)])
-            .await?;
+        let [linked, properties] = self.values_of([(asset, OF_ASSET), (set, OF_SET)]).await?;
         let Some(linked) = linked else {
             return Ok(false);
         };
@@ -161,14 +157,12 @@ impl Catalog {
                 linked["versionSet"].as_str().unwrap_or_default()
             )));
         }
-        let unlink = Change::DeleteAspect {
-            aspect: asset_aspect,
-        };
+        let unlink = Change::DeleteAspect { aspect: OF_ASSET };
         let unlink = {
             let set = set.clone();
             Proposal::new(asset.clone(), unlink)
                 .requires_existing(asset, missing)
-                .requires_value(asset, asset_aspect, move |current: Option<Value>| {
+                .requires_value(asset, OF_ASSET, move |current: Option<Value>| {
                     let is_linked = current.is_some_and(|current| is_in(&current, &set));
                     is_linked
                         .then_some(())
@@ -179,22 +173,18 @@ impl Catalog {
         let latest = properties.as_ref().and_then(latest_of);
         // One that is no version any more is replaced, too.
         let replaces_latest = latest.as_ref() == Some(asset)
-            || latest.is_some()
-                && self
-                    .version_in(set, latest.as_ref(), asset_aspect)
-                    .await?
-                    .is_none();
+            || latest.is_some() && self.version_in(set, latest.as_ref()).await?.is_none();
         if replaces_latest {
-            let next = self.latest_other_version(set, asset, asset_aspect).await?;
+            let next = self.latest_other_version(set, asset).await?;
             if let Some(Version { urn: next, .. }) = next {
-                proposals.push(latest_proposal(set, set_aspect, latest, &next));
-                proposals.push(mark_latest(set, next, asset_aspect));
+                proposals.push(latest_proposal(set, latest, &next));
+                proposals.push(mark_latest(set, next));
             } else {
-                proposals.push(unchanged_latest(set, set_aspect, latest));
+                proposals.push(unchanged_latest(set, latest));
                 proposals.push(Proposal::new(set.clone(), Change::DeleteEntity));
             }
         } else {
-            proposals.push(unchanged_latest(set, set_aspect, latest));
+            proposals.push(unchanged_latest(set, latest));
         }
         self.apply_with_right_on(caller, PRIVILEGES, ends, proposals)
             .await?;
@@ -202,27 +192,17 @@ impl Catalog {
     }
 
     /// An asset as a version of this set, if it is one.
-    async fn version_in(
-        &self,
-        set: &Urn,
-        asset: Option<&Urn>,
-        aspect: AspectName,
-    ) -> Result<Option<Version>, Error> {
+    async fn version_in(&self, set: &Urn, asset: Option<&Urn>) -> Result<Option<Version>, Error> {
         let Some(asset) = asset else {
             return Ok(None);
         };
-        let [value] = self.values_of([(asset, aspect)]).await?;
+        let [value] = self.values_of([(asset, OF_ASSET)]).await?;
         Ok(value.and_then(|value| Version::of(asset, &value, set)))
     }
 
     /// The version of a set with the highest sort id, other than this one, whether the caller sees
     /// it or not: a set with hidden versions is not empty.
-    async fn latest_other_version(
-        &self,
-        set: &Urn,
-        asset: &Urn,
-        aspect: AspectName,
-    ) -> Result<Option<Version>, Error> {
+    async fn latest_other_version(&self, set: &Urn, asset: &Urn) -> Result<Option<Version>, Error> {
         let sets = std::slice::from_ref(set);
         // In one read: between two, others may move into the part that was read already.
         let pages = self
@@ -237,7 +217,7 @@ impl Catalog {
                 )));
             }
             let others = page.items.into_iter().filter(|member| member.urn != *asset);
-            keys.extend(others.map(|member| AspectKey::new(&member.urn, aspect)));
+            keys.extend(others.map(|member| AspectKey::new(&member.urn, OF_ASSET)));
         }
         let mut latest: Option<Version> = None;
         for keys in keys.chunks(COMPARED_AT_ONCE) {
@@ -290,18 +270,6 @@ fn is_in(properties: &Value, set: &Urn) -> bool {
     properties["versionSet"] == set.as_str()
 }
 
-/// `versionProperties` of assets and `versionSetProperties` of sets.
-fn aspects() -> Result<[AspectName; 2], Error> {
-    let aspect = |name: &str| {
-        let known = Registry::get().aspect(name);
-        known.ok_or_else(|| Error::invalid(format!("there is no aspect {name}")))
-    };
-    Ok([
-        aspect("versionProperties")?,
-        aspect("versionSetProperties")?,
-    ])
-}
-
 fn latest_of(properties: &Value) -> Option<Urn> {
     Urn::parse(properties["latest"].as_str()?).ok()
 }
@@ -312,9 +280,9 @@ fn changed_meanwhile(set: &Urn) -> Error {
 }
 
 /// Sets the latest version of a set, if it still has the one that was read.
-fn latest_proposal(set: &Urn, aspect: AspectName, before: Option<Urn>, latest: &Urn) -> Proposal {
+fn latest_proposal(set: &Urn, before: Option<Urn>, latest: &Urn) -> Proposal {
     let (of, latest) = (set.clone(), latest.clone());
-    Proposal::edit_if::<Value, _>(set.clone(), aspect, move |current, _| {
+    Proposal::edit_if::<Value, _>(set.clone(), OF_SET, move |current, _| {
         if current.as_ref().and_then(latest_of) != before {
             return Err(changed_meanwhile(&of));
         }
@@ -325,9 +293,9 @@ fn latest_proposal(set: &Urn, aspect: AspectName, before: Option<Urn>, latest: &
 }
 
 /// Writes nothing, and fails if the set no longer has the latest version that was read.
-fn unchanged_latest(set: &Urn, aspect: AspectName, before: Option<Urn>) -> Proposal {
+fn unchanged_latest(set: &Urn, before: Option<Urn>) -> Proposal {
     let of = set.clone();
-    Proposal::edit_if::<Value, _>(set.clone(), aspect, move |current, _| {
+    Proposal::edit_if::<Value, _>(set.clone(), OF_SET, move |current, _| {
         if current.as_ref().and_then(latest_of) == before {
             Ok(None)
         } else {
@@ -337,9 +305,9 @@ fn unchanged_latest(set: &Urn, aspect: AspectName, before: Option<Urn>) -> Propo
 }
 
 /// Marks a version as the latest, if it is still one of the set.
-fn mark_latest(set: &Urn, asset: Urn, aspect: AspectName) -> Proposal {
+fn mark_latest(set: &Urn, asset: Urn) -> Proposal {
     let set = set.clone();
-    Proposal::edit_if::<Value, _>(asset, aspect, move |current, _| {
+    Proposal::edit_if::<Value, _>(asset, OF_ASSET, move |current, _| {
         let value = current.filter(|value| is_in(value, &set));
         let mut value = value.ok_or_else(|| changed_meanwhile(&set))?;
         value["isLatest"] = json!(true);
@@ -348,9 +316,9 @@ fn mark_latest(set: &Urn, asset: Urn, aspect: AspectName) -> Proposal {
 }
 
 /// Marks a version as not the latest. One that has left the set since stays as it is.
-fn mark_former(set: &Urn, asset: Urn, aspect: AspectName) -> Proposal {
+fn mark_former(set: &Urn, asset: Urn) -> Proposal {
     let set = set.clone();
-    Proposal::edit_if::<Value, _>(asset, aspect, move |current, _| {
+    Proposal::edit_if::<Value, _>(asset, OF_ASSET, move |current, _| {
         let value = current.filter(|value| is_in(value, &set));
         Ok(value.map(|mut value| {
             value["isLatest"] = json!(false);

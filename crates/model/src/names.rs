@@ -105,6 +105,9 @@ impl AspectName {
     pub const TAG_PROPERTIES: Self = Self("tagProperties");
     pub const TEST_INFO: Self = Self("testInfo");
     pub const TEST_RESULTS: Self = Self("testResults");
+    pub const UPSTREAM_LINEAGE: Self = Self("upstreamLineage");
+    pub const VERSION_PROPERTIES: Self = Self("versionProperties");
+    pub const VERSION_SET_PROPERTIES: Self = Self("versionSetProperties");
     pub const VIEW_INFO: Self = Self("dataHubViewInfo");
 
     pub(crate) const fn from_static(name: &'static str) -> Self {

@@ -192,6 +192,24 @@ impl Criterion {
             negated: false,
         }
     }
+
+    /// The field has a value.
+    pub fn exists(field: &str) -> Self {
+        Self {
+            field: field.to_owned(),
+            values: Vec::new(),
+            operator: Operator::Exists,
+            negated: false,
+        }
+    }
+
+    /// The field has no value.
+    pub fn missing(field: &str) -> Self {
+        Self {
+            negated: true,
+            ..Self::exists(field)
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -86,7 +86,10 @@ impl Catalog {
             below = grouped(&OLDER_TREE, path, paths);
         }
         let others = SearchRequest {
-            filter: request.filter.clone().and(without_older_path()),
+            filter: request
+                .filter
+                .clone()
+                .and(Criterion::missing(OLDER_TREE.field)),
             ..request.clone()
         };
         below.add(self.browse(path, &others).await?);
@@ -121,7 +124,7 @@ impl Catalog {
     pub fn at_older_path(filter: Filter, path: &[String]) -> Result<Filter, Error> {
         let mut at = filter
             .clone()
-            .and(without_older_path())
+            .and(Criterion::missing(OLDER_TREE.field))
             .and(Criterion::equal(FIELD, TREE.text(path)?))
             .and(TREE.below(path, true)?);
         if OLDER_TREE.has(path) {
@@ -129,15 +132,6 @@ impl Catalog {
             at.any.extend(filter.and(older).any);
         }
         Ok(at)
-    }
-}
-
-fn without_older_path() -> Criterion {
-    Criterion {
-        field: OLDER_TREE.field.to_owned(),
-        values: Vec::new(),
-        operator: Operator::Exists,
-        negated: true,
     }
 }
 

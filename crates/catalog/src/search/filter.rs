@@ -72,12 +72,7 @@ pub fn joined(any: Vec<Vec<Criterion>>, always: Vec<Criterion>) -> Result<Filter
 
 /// The filter for entities that name no parent in a field. Those whose parent is hidden count, too.
 pub(crate) fn roots(field: &str, below_hidden: &[Urn]) -> Filter {
-    let mut roots = Filter::all(vec![Criterion {
-        field: field.to_owned(),
-        values: Vec::new(),
-        operator: Operator::Exists,
-        negated: true,
-    }]);
+    let mut roots = Filter::all(vec![Criterion::missing(field)]);
     if !below_hidden.is_empty() {
         let urns = below_hidden.iter().map(|urn| urn.as_str().to_owned());
         roots.any.push(vec![Criterion {

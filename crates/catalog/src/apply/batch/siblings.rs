@@ -15,9 +15,9 @@ use crate::Error;
 
 const DATASET: &str = "dataset";
 const DBT: &str = "urn:li:dataPlatform:dbt";
-const LINEAGE: &str = "upstreamLineage";
-const SUBTYPES: &str = "subTypes";
-const SIBLINGS: &str = "siblings";
+const LINEAGE: AspectName = AspectName::UPSTREAM_LINEAGE;
+const SUBTYPES: AspectName = AspectName::SUB_TYPES;
+const SIBLINGS: AspectName = AspectName::SIBLINGS;
 
 impl Batch<'_> {
     /// Links siblings after a change of the lineage or the subtypes of a dataset.
@@ -29,13 +29,12 @@ impl Batch<'_> {
     ) -> Result<(), Error> {
         let AspectKey { urn, aspect } = key;
         let (aspect, value) = (*aspect, &payload.value);
-        let is_relevant =
-            urn.entity_type() == DATASET && [LINEAGE, SUBTYPES].contains(&aspect.as_str());
+        let is_relevant = urn.entity_type() == DATASET && [LINEAGE, SUBTYPES].contains(&aspect);
         if !is_relevant || before.is_same(payload) {
             return Ok(());
         }
         let is_dbt = is_dbt(urn);
-        let other = if !is_dbt && aspect.as_str() == LINEAGE {
+        let other = if !is_dbt && aspect == LINEAGE {
             dbt_model_of_table(value)
         } else if is_dbt {
             let lineage = self.value_of(urn, aspect, value, LINEAGE).await?;
@@ -53,19 +52,15 @@ impl Batch<'_> {
     /// The aspects that linking reads besides those of [`sibling_keys`]: of the tables that stored
     /// lineage names, where the list makes a dbt dataset a source.
     pub(super) fn stored_sibling_keys(&self, prepared: &[Prepared]) -> Vec<AspectKey> {
-        let aspects = [LINEAGE, SUBTYPES, SIBLINGS].map(|name| Registry::get().aspect(name));
-        let [Some(lineage), Some(subtypes), Some(siblings)] = aspects else {
-            return Vec::new();
-        };
         let known = |key: &AspectKey| self.known.get(key).and_then(Option::as_ref);
         let table = |item: &Prepared| {
             let urn = &item.proposal.urn;
             let payload = item.payload.as_ref()?;
-            let is_source = item.proposal.change.aspect() == Some(subtypes)
+            let is_source = item.proposal.change.aspect() == Some(SUBTYPES)
                 && is_dbt_dataset(urn)
                 && says_source(&payload.value);
-            let key = AspectKey::new(urn, lineage);
-            let is_linked = known(&AspectKey::new(urn, siblings)).is_some();
+            let key = AspectKey::new(urn, LINEAGE);
+            let is_linked = known(&AspectKey::new(urn, SIBLINGS)).is_some();
             if !is_source || is_linked || self.proposed.contains(&key) {
                 return None;
             }
@@ -81,14 +76,11 @@ impl Batch<'_> {
         urn: &Urn,
         written: AspectName,
         value: &Value,
-        name: &str,
+        aspect: AspectName,
     ) -> Result<Value, Error> {
-        if written.as_str() == name {
+        if written == aspect {
             return Ok(value.clone());
         }
-        let Some(aspect) = Registry::get().aspect(name) else {
-            return Ok(Value::Null);
-        };
         let row = self.get(urn, aspect).await?;
         let value = row.and_then(|row| serde_json::from_str(&row.metadata).ok());
         Ok(value.unwrap_or_default())
@@ -97,43 +89,34 @@ impl Batch<'_> {
     /// Links a dataset with another one, which is changed only if the caller sees it. It is created
     /// only by callers who may create any entity: nobody else decides what exists.
     async fn link_pair(&mut self, urn: &Urn, other: &Urn, is_model: bool) -> Result<(), Error> {
-        let Some(aspect) = Registry::get().aspect(SIBLINGS) else {
-            return Ok(());
-        };
         // What the list writes itself stays as it is.
-        let is_proposed = |urn| self.proposed.contains(&AspectKey::new(urn, aspect));
-        if is_proposed(urn) || is_proposed(other) || self.get(urn, aspect).await?.is_some() {
+        let is_proposed = |urn| self.proposed.contains(&AspectKey::new(urn, SIBLINGS));
+        if is_proposed(urn) || is_proposed(other) || self.get(urn, SIBLINGS).await?.is_some() {
             return Ok(());
         }
         let links_other = if self.is_stored(other).await? {
             let is_visible = self.first_visible(vec![other.clone()]).await?.is_some()
                 || self.created.contains(other);
-            if is_visible && self.get(other, aspect).await?.is_some() {
+            if is_visible && self.get(other, SIBLINGS).await?.is_some() {
                 return Ok(());
             }
             is_visible
         } else {
             !self.visibility.is_creation_limited
         };
-        self.link(urn, other, is_model, aspect).await?;
+        self.link(urn, other, is_model).await?;
         if links_other {
             let entity = Registry::get().check_urn(other)?;
             self.ensure_entity(other, entity, None).await?;
-            self.link(other, urn, !is_model, aspect).await?;
+            self.link(other, urn, !is_model).await?;
         }
         Ok(())
     }
 
-    async fn link(
-        &mut self,
-        urn: &Urn,
-        sibling: &Urn,
-        is_primary: bool,
-        aspect: AspectName,
-    ) -> Result<(), Error> {
+    async fn link(&mut self, urn: &Urn, sibling: &Urn, is_primary: bool) -> Result<(), Error> {
         let value = json!({"siblings": [sibling], "primary": is_primary});
-        let key = AspectKey::new(urn, aspect);
-        let current = Current::new(self.get(urn, aspect).await?);
+        let key = AspectKey::new(urn, SIBLINGS);
+        let current = Current::new(self.get(urn, SIBLINGS).await?);
         self.write(&key, &Payload::of(value), None, &current).await
     }
 }
@@ -141,12 +124,12 @@ impl Batch<'_> {
 /// The aspects that linking reads after a write of this aspect to a dataset, as far as they are
 /// known in advance. `value` is missing if the write depends on what is stored.
 pub(super) fn sibling_keys(urn: &Urn, aspect: AspectName, value: Option<&Value>) -> Vec<AspectKey> {
-    let is_lineage = aspect.as_str() == LINEAGE;
-    if urn.entity_type() != DATASET || !is_lineage && aspect.as_str() != SUBTYPES {
+    let is_lineage = aspect == LINEAGE;
+    if urn.entity_type() != DATASET || !is_lineage && aspect != SUBTYPES {
         return Vec::new();
     }
     let lineage = value.filter(|_| is_lineage);
-    let (other, own): (_, &[&str]) = if is_dbt(urn) {
+    let (other, own): (_, &[AspectName]) = if is_dbt(urn) {
         let own = &[LINEAGE, SUBTYPES, SIBLINGS];
         (lineage.and_then(only_table), own)
     } else {
@@ -155,18 +138,16 @@ pub(super) fn sibling_keys(urn: &Urn, aspect: AspectName, value: Option<&Value>)
     if other.is_none() && !is_dbt(urn) {
         return Vec::new();
     }
-    let own = own.iter().filter_map(|name| Registry::get().aspect(name));
-    let own = own.map(|aspect| AspectKey::new(urn, aspect));
+    let own = own.iter().map(|aspect| AspectKey::new(urn, *aspect));
     own.chain(other.iter().flat_map(keys_of_other)).collect()
 }
 
 /// The aspects of the other dataset that linking reads, and what its creation depends on.
 fn keys_of_other(other: &Urn) -> Vec<AspectKey> {
-    let siblings = Registry::get().aspect(SIBLINGS);
     let platform = platform_of(other);
     AspectKey::of_entity(other)
         .into_iter()
-        .chain(siblings.map(|aspect| AspectKey::new(other, aspect)))
+        .chain([AspectKey::new(other, SIBLINGS)])
         .chain(platform.map(|urn| AspectKey::new(&urn, AspectName::DATA_PLATFORM_INFO)))
         .collect()
 }

@@ -2,7 +2,7 @@
 //! caller sees, or from the change log.
 
 use docent_catalog::privilege::VIEW_ANALYTICS;
-use docent_catalog::search::{Criterion, FacetValue, Facets, Operator, SearchPage, SearchRequest};
+use docent_catalog::search::{Criterion, FacetValue, Facets, SearchPage, SearchRequest};
 use docent_catalog::{AspectKey, Error, ReadRequest};
 use docent_model::Registry;
 use jiff::Timestamp;
@@ -387,12 +387,7 @@ async fn count(context: &Context, entity_type: &str, field: Option<&str>) -> Res
         ..SearchRequest::default()
     };
     if let Some(field) = field {
-        request.filter = request.filter.and(Criterion {
-            field: field.to_owned(),
-            values: Vec::new(),
-            operator: Operator::Exists,
-            negated: false,
-        });
+        request.filter = request.filter.and(Criterion::exists(field));
     }
     Ok(context.catalog.search(&request).await?.total)
 }

@@ -57,12 +57,7 @@ impl Input {
                 negated: false,
             })
         });
-        let is_root = Criterion {
-            field: "parentDocument".to_owned(),
-            values: Vec::new(),
-            operator: Operator::Exists,
-            negated: true,
-        };
+        let is_root = Criterion::missing("parentDocument");
         let wants_root = self.root_only == Some(true)
             && self.parent_documents.as_ref().is_none_or(Vec::is_empty);
         named.chain(wants_root.then_some(is_root)).collect()
