@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::access::type_managers;
 use crate::ingestion_secrets::{
-    MAX_VALUE_CHARACTERS, SecretKeys, Unreadable, changed_meanwhile, without_history,
+    MAX_VALUE_CHARACTERS, SecretKeys, Unreadable, changed_meanwhile, log_skipped, without_history,
 };
 use crate::limits::{check_length, check_name};
 use crate::privilege::MANAGE_CONNECTIONS;
@@ -106,15 +106,16 @@ impl Catalog {
     }
 
     /// The decrypted details of connections; `None` for callers that do not manage connections, and
-    /// for sessions: no page needs passwords. The audit log has each call.
+    /// for sessions: no page needs passwords. One that cannot be decrypted is an error of its own.
+    /// The audit log has each call.
     pub async fn connection_blobs(
         &self,
         caller: &Caller,
         connections: &[Urn],
-    ) -> Result<Vec<Option<String>>, Error> {
+    ) -> Result<Vec<Result<Option<String>, Error>>, Error> {
         let is_allowed = self.is_allowed(caller, &[MANAGE_CONNECTIONS], None);
         if caller.is_session() || !is_allowed.await? {
-            return Ok(vec![None; connections.len()]);
+            return Ok(connections.iter().map(|_| Ok(None)).collect());
         }
         let mut blobs = Vec::with_capacity(connections.len());
         let mut items = Vec::new();
@@ -122,15 +123,20 @@ impl Catalog {
         for (urn, details) in connections.iter().zip(details) {
             let json = details.and_then(|details| details.json);
             let Some(JsonConnection { encrypted_blob }) = json else {
-                blobs.push(None);
+                blobs.push(Ok(None));
                 continue;
             };
-            let blob = self.secret_keys()?.decrypt(urn, &encrypted_blob);
-            blobs.push(Some(blob.map_err(|reason| unreadable(urn, reason))?));
-            items.push(AuditItem {
-                urn: urn.to_string(),
-                changes: Vec::new(),
+            let blob = self.secret_keys().and_then(|keys| {
+                let blob = keys.decrypt(urn, &encrypted_blob);
+                blob.map_err(|reason| unreadable(urn, reason))
             });
+            if blob.is_ok() {
+                items.push(AuditItem {
+                    urn: urn.to_string(),
+                    changes: Vec::new(),
+                });
+            }
+            blobs.push(blob.map(Some));
         }
         if !items.is_empty() {
             self.record_read(caller, items).await?;
@@ -163,7 +169,7 @@ impl Catalog {
     }
 
     /// Returns false if there is nothing to encrypt again, or somebody stored other details
-    /// meanwhile.
+    /// meanwhile, or they are damaged.
     async fn reencrypt_connection(
         &self,
         keys: &SecretKeys,
@@ -175,8 +181,13 @@ impl Catalog {
             return Ok(false);
         };
         let before = json.encrypted_blob;
-        let blob = keys.decrypt(urn, &before);
-        let blob = blob.map_err(|reason| unreadable(urn, reason))?;
+        let blob = match keys.decrypt(urn, &before) {
+            Ok(blob) => blob,
+            Err(reason) => {
+                log_skipped(&unreadable(urn, reason));
+                return Ok(false);
+            }
+        };
         details.json = Some(JsonConnection {
             encrypted_blob: keys.encrypt(urn, &blob)?,
         });

@@ -232,7 +232,8 @@ impl Catalog {
     }
 
     /// Encrypts the secrets and connections of the previous key with the current one; returns how
-    /// many there were. The server calls this when it starts.
+    /// many there were. Damaged ones stay as they are, and are logged. The server calls this when it
+    /// starts.
     pub async fn reencrypt_secrets(&self) -> Result<usize, Error> {
         let keys = match &self.options.secret_keys {
             Some(keys) if keys.previous.is_some() => keys,
@@ -257,10 +258,15 @@ impl Catalog {
         }
     }
 
-    /// Returns false if somebody stored another value meanwhile.
+    /// Returns false if somebody stored another value meanwhile, or the value is damaged.
     async fn reencrypt(&self, keys: &SecretKeys, urn: &Urn, stored: Stored) -> Result<bool, Error> {
-        let value = keys.decrypt(urn, &stored.value);
-        let value = value.map_err(|reason| unreadable(urn, reason))?;
+        let value = match keys.decrypt(urn, &stored.value) {
+            Ok(value) => value,
+            Err(reason) => {
+                log_skipped(&unreadable(urn, reason));
+                return Ok(false);
+            }
+        };
         let encrypted = keys.encrypt(urn, &value)?;
         let new = NewSecret {
             name: stored.name,
@@ -315,6 +321,11 @@ pub(crate) fn without_history(
         ))
     });
     delete.into_iter().chain([write]).collect()
+}
+
+/// Logs what is not encrypted again: the server starts, and the others are.
+pub(crate) fn log_skipped(error: &Error) {
+    tracing::error!(%error, "a value was not encrypted with the new key");
 }
 
 fn missing(secret: &Urn) -> String {

@@ -74,6 +74,7 @@ pub(crate) fn use_case_of(urn: &Urn, aspect: Option<AspectName>) -> Option<&'sta
     match (urn.entity_type(), aspect.map(AspectName::as_str)) {
         ("dataHubPolicy", _) => Some("createPolicy, updatePolicy or deletePolicy"),
         ("globalSettings", _) => Some("the settings of the server"),
+        (_, Some("dataHubConnectionDetails")) => Some("upsertConnection"),
         (_, Some("dataHubSecretValue")) => Some("createSecret or updateSecret"),
         (_, Some("roleMembership")) => Some("batchAssignRole"),
         (_, Some("nativeGroupMembership")) => Some("addGroupMembers or removeGroupMembers"),

@@ -49,8 +49,8 @@ async fn connection_json(
         .connection_blobs(&context.caller, &urns)
         .await?;
     let value = |blob: String| json!({ "blob": blob });
-    Ok(blobs
+    let values = blobs
         .into_iter()
-        .map(|it| Ok(json!(it.map(value))))
-        .collect())
+        .map(|it| it.map(|blob| json!(blob.map(value))));
+    Ok(values.collect())
 }

@@ -2,10 +2,11 @@
 //! who manage connections read them.
 
 use docent_catalog::ingestion_secrets::SecretKeys;
-use docent_catalog::{AspectKey, Caller, ReadRequest};
+use docent_catalog::{AspectKey, Caller, Proposal, ReadRequest};
 use docent_model::{AspectName, Urn};
 use serde_json::{Value, json};
 
+use crate::sign_in::{add, query_with_cookie, session};
 use crate::support::{App, secret_key, token_of};
 
 const CONNECTION: &str = "urn:li:dataHubConnection:chat";
@@ -41,7 +42,8 @@ async fn allow(app: &App, user: &str, privilege: &str) -> String {
         "displayName": user, "description": "", "type": "PLATFORM", "state": "ACTIVE",
         "privileges": [privilege], "actors": {"users": [user]},
     });
-    let urn = format!("urn:li:dataHubPolicy:{privilege}");
+    let name = user.rsplit(':').next().unwrap_or_default();
+    let urn = format!("urn:li:dataHubPolicy:{privilege}-{name}");
     app.write_policy(&urn, &policy).await;
     token
 }
@@ -117,6 +119,14 @@ async fn the_details_are_read_by_tokens_of_those_who_manage_connections() {
     let connection = &reply["data"]["connection"];
     assert_eq!(connection["details"]["name"], "Chat", "{reply}");
     assert_eq!(connection["details"]["json"], Value::Null, "{reply}");
+    // A session of the same user gets none.
+    add(&app, "urn:li:corpuser:cora").await;
+    allow(&app, "urn:li:corpuser:cora", "MANAGE_CONNECTIONS").await;
+    let cookie = session(&app, "cora").await;
+    let (_, reply) = app.send(query_with_cookie(&cookie, READ)).await;
+    let details = &reply["data"]["connection"]["details"];
+    assert_eq!(details["name"], "Chat", "{reply}");
+    assert_eq!(details["json"], Value::Null, "{reply}");
     let eddie = token_of(&app.catalog, "urn:li:corpuser:eddie", None).await;
     let reply = app.graphql_as(&eddie, READ).await;
     assert_eq!(reply["data"], json!({ "connection": null }), "{reply}");
@@ -137,17 +147,83 @@ async fn connections_are_encrypted_again_when_the_key_is_replaced() {
         app.catalog.clone().with_secret_keys(Some(keys))
     };
     let only_new = with_keys(None);
-    let error = only_new.connection_blobs(&system, &urns).await;
-    let error = error.unwrap_err().to_string();
+    let blobs = only_new.connection_blobs(&system, &urns).await.unwrap();
+    let error = blobs[0].as_ref().unwrap_err().to_string();
     assert!(error.contains("--previous-secret-key-file"), "{error}");
     assert!(error.contains("upsertConnection"), "{error}");
     let both = with_keys(Some(secret_key('k')));
     assert_eq!(both.reencrypt_secrets().await.unwrap(), 1);
     assert_eq!(both.reencrypt_secrets().await.unwrap(), 0);
     let blobs = only_new.connection_blobs(&system, &urns).await.unwrap();
-    assert_eq!(blobs, [Some(BLOB.to_owned())]);
+    assert_eq!(blobs[0].as_ref().unwrap().as_deref(), Some(BLOB));
     let key = AspectKey::new(&urns[0], AspectName::CONNECTION_DETAILS);
     let row = app.store().read(ReadRequest::row(&key)).await.unwrap();
     let details: Value = serde_json::from_str(&row.into_row().unwrap().metadata).unwrap();
     assert_eq!(details["name"], "Chat");
+}
+
+/// Replaces what is stored by what cannot be decrypted, as the operator may.
+async fn damage(app: &App, id: &str) -> Urn {
+    let urn = Urn::new("dataHubConnection", id).unwrap();
+    app.add_connection(id).await;
+    let aspect = AspectName::CONNECTION_DETAILS;
+    let key = AspectKey::new(&urn, aspect);
+    let row = app.store().read(ReadRequest::row(&key)).await.unwrap();
+    let mut details: Value = serde_json::from_str(&row.into_row().unwrap().metadata).unwrap();
+    let blob = details["json"]["encryptedBlob"].as_str().unwrap();
+    let (key, _) = blob.rsplit_once('.').unwrap();
+    details["json"]["encryptedBlob"] = json!(format!("{key}.AAAA"));
+    let write = Proposal::upsert(urn.clone(), aspect, details.to_string());
+    let written = app.catalog.ingest(&Caller::system(), vec![write]).await;
+    written.unwrap();
+    urn
+}
+
+#[tokio::test]
+async fn a_damaged_connection_fails_alone() {
+    let app = App::empty().await;
+    upsert(&app, input(BLOB)).await;
+    let damaged = damage(&app, "a-damaged").await;
+    let urns = [damaged, Urn::parse(CONNECTION).unwrap()];
+    let system = Caller::system();
+    let blobs = app.catalog.connection_blobs(&system, &urns).await.unwrap();
+    let error = blobs[0].as_ref().unwrap_err().to_string();
+    assert!(error.contains("is damaged"), "{error}");
+    assert_eq!(blobs[1].as_ref().unwrap().as_deref(), Some(BLOB));
+    let manager = allow(&app, "urn:li:corpuser:carl", "MANAGE_CONNECTIONS").await;
+    let both = r#"{ bad: connection(urn: "urn:li:dataHubConnection:a-damaged") { details { json { blob } } }
+        good: connection(urn: "urn:li:dataHubConnection:chat") { details { json { blob } } } }"#;
+    let reply = app.graphql_as(&manager, both).await;
+    assert_eq!(
+        reply["data"]["good"]["details"]["json"]["blob"], BLOB,
+        "{reply}"
+    );
+    assert_eq!(reply["errors"].as_array().unwrap().len(), 1, "{reply}");
+
+    // A new key skips it.
+    let keys = SecretKeys {
+        current: secret_key('A'),
+        previous: Some(secret_key('k')),
+    };
+    let catalog = app.catalog.clone().with_secret_keys(Some(keys));
+    assert_eq!(catalog.reencrypt_secrets().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn the_details_are_not_ingested() {
+    let app = App::empty().await;
+    let details = json!({"type": "JSON", "name": "c", "json": {"encryptedBlob": "x"}});
+    let aspect = "dataHubConnectionDetails";
+    let sent = app.propose("UPSERT", CONNECTION, aspect, &details).await;
+    assert_eq!(sent.0, 403, "{}", sent.1);
+    assert!(
+        sent.1.to_string().contains("upsertConnection"),
+        "{}",
+        sent.1
+    );
+    let body = json!([{"urn": CONNECTION, aspect: {"value": details}}]);
+    let path = "/openapi/v3/entity/dataHubConnection?async=false";
+    let (status, reply) = app.post(path, &body).await;
+    assert_eq!(status, 403, "{reply}");
+    assert!(stored(&app).await.is_empty());
 }

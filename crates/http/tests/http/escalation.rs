@@ -193,8 +193,7 @@ async fn editors_report_ingestion_and_change_nothing_else_that_managers_alone_se
     let value = json!({"name": "prod", "value": "x"});
     app.add_secret("prod", "x").await;
     let details = json!({"type": "JSON", "name": "c", "json": {"encryptedBlob": "x"}});
-    app.ingest(connection, "dataHubConnectionDetails", &details)
-        .await;
+    app.add_connection("prod").await;
     let info =
         json!({"name": "s", "type": "hive", "config": {"recipe": "{}", "executorId": "default"}});
     app.ingest(source, "dataHubIngestionSourceInfo", &info)

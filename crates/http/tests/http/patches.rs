@@ -201,8 +201,8 @@ async fn a_failed_patch_names_the_operation_and_changes_nothing() {
         secret,
     )
     .await;
-    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{body}");
-    assert!(message(&body).contains("holds secrets"), "{body}");
+    assert_eq!(status, StatusCode::FORBIDDEN, "{body}");
+    assert!(message(&body).contains("upsertConnection"), "{body}");
     let password = json!([{"op": "test", "path": "/salt", "value": "x"}]);
     let (status, body) = patch(&app, USER, "corpUserCredentials", password).await;
     assert_eq!(status, StatusCode::FORBIDDEN, "{body}");

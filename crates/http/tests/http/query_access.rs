@@ -71,20 +71,11 @@ async fn extend(app: &App) -> [String; 3] {
             "dataHubIngestionSourceInfo",
             json!({"name": "nightly", "type": "hive", "config": {"recipe": "{}", "executorId": "default"}}),
         ),
-        (
-            CONNECTION,
-            "dataHubConnectionDetails",
-            json!({"type": "JSON", "name": "chat", "json": {"encryptedBlob": "x"}}),
-        ),
-        (
-            CONNECTION,
-            "dataPlatformInstance",
-            json!({ "platform": PLATFORM }),
-        ),
     ] {
         app.ingest(urn, aspect, &value).await;
     }
     app.add_secret("prod", "x").await;
+    app.add_connection("chat").await;
     for (_, urn, aspect, value) in OTHER_TYPES {
         let value = serde_json::from_str(value).unwrap();
         app.ingest(urn, aspect, &value).await;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
+use docent_catalog::connections::NewConnection;
 use docent_catalog::ingestion_secrets::{NewSecret, SecretKey, SecretKeys};
 use docent_catalog::sessions::SessionLimits;
 use docent_catalog::tokens::NewToken;
@@ -107,6 +108,18 @@ impl App {
         };
         let system = Caller::system();
         self.catalog.create_secret(&system, new).await.unwrap();
+    }
+
+    /// Stores a connection.
+    pub(crate) async fn add_connection(&self, id: &str) {
+        let new = NewConnection {
+            id: Some(id.to_owned()),
+            name: Some(id.to_owned()),
+            platform: Urn::parse("urn:li:dataPlatform:hive").unwrap(),
+            blob: "{}".to_owned(),
+        };
+        let system = Caller::system();
+        self.catalog.upsert_connection(&system, new).await.unwrap();
     }
 
     /// The store under the catalog.
