@@ -20,7 +20,7 @@ from datahub_table import PASSWORD, OnMariaDb, OnPostgres, Row, rows_of
 from examples import schema
 from postgres import Postgres
 from running import Server, docent, empty_store
-from test_round_trip import NOWHERE, REFUSED, SECRET, made_up
+from test_round_trip import NOWHERE, REFUSED, made_up
 
 MANY = "urn:li:dataset:(urn:li:dataPlatform:hive,many.versions,PROD)"
 GAPS = "urn:li:dataset:(urn:li:dataPlatform:hive,gaps,PROD)"

@@ -24,6 +24,7 @@ REFUSED = {
     "corpUserCredentials": "holds a password",
     "dataHubAccessTokenInfo": "holds the hash of a token",
     "dataHubAccessTokenKey": "would make a token",
+    "dataHubConnectionDetails": "would not be encrypted",
     "dataHubPolicyInfo": "grants rights",
     "dataHubPolicyKey": "would make a policy",
     "dataHubSecretValue": "would not be encrypted",
@@ -33,10 +34,6 @@ REFUSED = {
     "inviteTokenKey": "would make an invite link",
     "nativeGroupMembership": "grants the rights of a group",
     "roleMembership": "grants the rights of a role",
-}
-# Accepted, and never shown.
-SECRET = {
-    "dataHubConnectionDetails": "holds what another system lets us in with",
 }
 # Members that are shown as asterisks, or all of whose members are.
 REDACTED = {
@@ -52,7 +49,8 @@ PROPERTY = "urn:li:structuredProperty:made.up"
 
 def _keep_the_rules(aspect):
     """Adjusts a generated aspect so that it is stored unchanged: domains are in it twice, at most one each, and
-    structured properties exist. Their definitions have no spaces, and are shown."""
+    structured properties exist. Their definitions have no spaces, and are shown. Stages and logical parents would have
+    to exist, too."""
     if isinstance(aspect, DomainsClass):
         aspect.domains = aspect.domains[:1]
         aspect.domainAssociations = [DomainAssociationClass(domain=urn) for urn in aspect.domains]
@@ -65,6 +63,10 @@ def _keep_the_rules(aspect):
         aspect.qualifiedName = aspect.qualifiedName.replace(" ", "_")
         aspect.version = None
         aspect.typeQualifier = None
+    if aspect.ASPECT_NAME == "status":
+        aspect.lifecycleStage = None
+    if aspect.ASPECT_NAME == "logicalParent":
+        aspect.parent = None
     if isinstance(aspect, StructuredPropertySettingsClass):
         aspect.isHidden = False
     return aspect
@@ -105,7 +107,7 @@ def _stored(server, proposal):
     return json.loads(found["aspect"]["value"])
 
 
-@pytest.mark.parametrize("name", sorted(set(ASPECT_NAME_MAP) - set(REFUSED) - set(SECRET) - NOWHERE))
+@pytest.mark.parametrize("name", sorted(set(ASPECT_NAME_MAP) - set(REFUSED) - NOWHERE))
 def test_an_aspect_is_read_back_as_written(name, graph, flavour, server):
     proposals = list(made_up(name, flavour))
     graph.emit_mcps(proposals)
@@ -136,15 +138,6 @@ def test_an_internal_aspect_is_rejected(name, graph, flavour, server):
             graph.emit_mcps([proposal])
         assert refused.value.info["status"] == 403, refused.value.info
         assert _status_of_reading(server, proposal) in (403, 404)
-
-
-@pytest.mark.parametrize("name", sorted(SECRET))
-def test_a_secret_aspect_is_accepted_and_not_shown(name, graph, flavour, server):
-    proposals = list(made_up(name, flavour))
-    graph.emit_mcps(proposals)
-    for proposal in proposals:
-        assert server.read(proposal.entityUrn, Urn.from_string(proposal.entityUrn).to_key_aspect().ASPECT_NAME)
-        assert _status_of_reading(server, proposal) == 403
 
 
 def _status_of_reading(server, proposal) -> int:

@@ -232,8 +232,8 @@ impl Catalog {
     }
 
     /// Encrypts the secrets and connections of the previous key with the current one; returns how
-    /// many there were. Damaged ones stay as they are, and are logged. The server calls this when it
-    /// starts.
+    /// many there were. Damaged ones stay as they are, and are logged. The server calls this when
+    /// it starts.
     pub async fn reencrypt_secrets(&self) -> Result<usize, Error> {
         let keys = match &self.options.secret_keys {
             Some(keys) if keys.previous.is_some() => keys,

@@ -7,10 +7,11 @@
 //! [`asset_updates`], [`business_attributes`], [`connections`], [`contracts`], [`credentials`],
 //! [`datasets`], [`descriptions`], [`domains`], [`er_models`], [`external_users`], [`files`],
 //! [`glossary`], [`groups`], [`incidents`], [`ingestion_secrets`], [`ingestion_sources`],
-//! [`invitations`], [`labels`], [`lifecycle_stages`], [`lifecycle`], [`links`], [`logical_models`],
-//! [`names`], [`owners`], [`ownership_types`], [`pages`], [`people`], [`policies`], [`products`],
-//! [`profiles`], [`property_definitions`], [`saved_queries`], [`service_accounts`], [`sessions`],
-//! [`structured_properties`], [`tokens`], [`user_settings`], [`versions`], [`vocabulary`].
+//! [`invitations`], [`labels`], [`lifecycle`], [`lifecycle_stages`], [`links`], [`logical_models`],
+//! [`logical_parents`], [`names`], [`owners`], [`ownership_types`], [`pages`], [`people`],
+//! [`policies`], [`products`], [`profiles`], [`property_definitions`], [`saved_queries`],
+//! [`service_accounts`], [`sessions`], [`structured_properties`], [`tokens`], [`user_settings`],
+//! [`versions`], [`vocabulary`].
 //!
 //! Every use case that writes takes the [`Caller`], [`access`] decides whether the caller may, and
 //! [`audit`] records it.
@@ -66,6 +67,7 @@ pub mod lineage;
 pub mod links;
 mod loaded_memory;
 pub mod logical_models;
+pub mod logical_parents;
 pub mod long_work;
 pub mod metadata_tests;
 pub mod metrics;

@@ -2,18 +2,19 @@
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Urn};
-use docent_store::{AspectKey, ReadRequest};
+use docent_store::AspectKey;
 use serde_json::{Map, Value, json};
 
 use crate::about_assets::urns_in;
-use crate::proposal::{Proposal, missing_target};
-use crate::stored::aspect_value;
+use crate::proposal::Proposal;
 use crate::target::expect_aspect;
-use crate::{Caller, Catalog, ConflictReason, Error};
+use crate::{Caller, Catalog, Error};
 
 const ENTITY: &str = "lifecycleStageType";
 /// How stages name the state of entities without a stage.
 const NO_STAGE: &str = "urn:li:lifecycleStageType:__NONE__";
+/// The stage in the status of an entity.
+const MEMBER: &str = "lifecycleStage";
 /// The most stages of a list.
 const MAX_STAGES: usize = 1_000;
 
@@ -29,7 +30,7 @@ impl Catalog {
     }
 
     /// Sets the stage of an entity, if its present stage may be followed by that one, or removes
-    /// it.
+    /// it. The batch checks the stage, as for every write of the status.
     pub async fn set_lifecycle_stage(
         &self,
         caller: &Caller,
@@ -37,69 +38,68 @@ impl Catalog {
         stage: Option<&Urn>,
     ) -> Result<(), Error> {
         expect_aspect(entity, AspectName::STATUS, "a lifecycle stage")?;
-        let Some(stage) = stage else {
-            let edit = |current: Option<Map<String, Value>>, stamp: &AuditStamp| {
-                let mut status = current.unwrap_or_default();
-                let removed = status.remove("lifecycleStage");
-                Ok(removed.is_some().then(|| stamped(status, stamp)))
-            };
-            let proposal = Proposal::edit_if(entity.clone(), AspectName::STATUS, edit);
-            self.apply(caller, vec![proposal.requires_target()]).await?;
-            return Ok(());
-        };
-        stage.expect_type(ENTITY)?;
-        let aspect = AspectName::LIFECYCLE_STAGE_TYPE_INFO;
-        let key = AspectKey::new(stage, aspect);
-        let row = self.reader().read(ReadRequest::row(&key)).await?.into_row();
-        let missing =
-            format!("the lifecycle stage {stage} does not exist: listLifecycleStages lists them");
-        let info: Value = aspect_value(&row).ok_or_else(|| Error::no_entity(missing.clone()))?;
-        expect_type_of(entity, stage, &info)?;
-        let unchanged = {
-            let info = info.clone();
-            move |current: Option<Value>| {
-                let is_same = current.as_ref() == Some(&info);
-                is_same.then_some(()).ok_or_else(|| {
-                    let message =
-                        "the lifecycle stage was changed meanwhile: send the request again";
-                    Error::conflict(ConflictReason::ChangedMeanwhile, message)
-                })
-            }
-        };
-        let (next, entity_urn) = (stage.clone(), entity.clone());
+        let next = stage.cloned();
         let edit = move |current: Option<Map<String, Value>>, stamp: &AuditStamp| {
             let mut status = current.unwrap_or_default();
-            let before = status.get("lifecycleStage").and_then(Value::as_str);
-            if before == Some(next.as_str()) {
+            let next = next.as_ref().map(|stage| json!(stage));
+            if status.get(MEMBER) == next.as_ref() {
                 return Ok(None);
             }
-            expect_transition(&entity_urn, before, &next, &info)?;
-            status.insert("lifecycleStage".to_owned(), json!(next));
-            Ok(Some(stamped(status, stamp)))
+            match next {
+                Some(next) => status.insert(MEMBER.to_owned(), next),
+                None => status.remove(MEMBER),
+            };
+            status.insert("lifecycleLastUpdated".to_owned(), json!(stamp));
+            Ok(Some(status))
         };
-        let proposal = Proposal::edit_if(entity.clone(), AspectName::STATUS, edit)
-            .requires_existing(entity, missing_target(entity))
-            .requires_value(stage, aspect, unchanged);
-        self.apply(caller, vec![proposal]).await?;
+        let proposal = Proposal::edit_if(entity.clone(), AspectName::STATUS, edit);
+        self.apply(caller, vec![proposal.requires_target()]).await?;
         Ok(())
     }
 }
 
-fn stamped(mut status: Map<String, Value>, stamp: &AuditStamp) -> Map<String, Value> {
-    status.insert("lifecycleLastUpdated".to_owned(), json!(stamp));
-    status
+/// The stage that a status newly has, with the one before it.
+pub(crate) fn new_stage<'s>(
+    stored: Option<&'s Value>,
+    proposed: &'s Value,
+) -> Result<Option<(Option<&'s str>, Urn)>, Error> {
+    let before = stored.and_then(|status| status[MEMBER].as_str());
+    let next = proposed[MEMBER].as_str();
+    let Some(next) = next.filter(|next| before != Some(*next)) else {
+        return Ok(None);
+    };
+    let next = Urn::parse(next)?;
+    next.expect_type(ENTITY)?;
+    Ok(Some((before, next)))
 }
 
-/// Fails if the stage is for other entity types.
+/// Fails if there is no such stage, or it is for other entity types, or may not follow the one
+/// before it. `info` is what is stored about it.
+pub(crate) fn check_stage(
+    entity: &Urn,
+    before: Option<&str>,
+    next: &Urn,
+    info: Option<&Value>,
+) -> Result<(), Error> {
+    let info = info.ok_or_else(|| {
+        let message =
+            format!("the lifecycle stage {next} does not exist: listLifecycleStages lists them");
+        Error::no_entity(message)
+    })?;
+    expect_type_of(entity, next, info)?;
+    expect_transition(entity, before, next, info)
+}
+
+/// Fails if the stage is for other entity types; one without types is for all.
 fn expect_type_of(entity: &Urn, stage: &Urn, info: &Value) -> Result<(), Error> {
-    let Some(types) = info["entityTypes"].as_array() else {
-        return Ok(());
-    };
-    if types.iter().any(|it| it == entity.entity_type()) {
+    let types = info["entityTypes"].as_array().into_iter().flatten();
+    let types: Vec<&str> = types.filter_map(Value::as_str).collect();
+    if types.is_empty() || types.contains(&entity.entity_type()) {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "{entity} cannot have the lifecycle stage {stage}: it is for entities of other types"
+        "{entity} cannot have the lifecycle stage {stage}: it is for entities of the types {}",
+        types.join(", ")
     )))
 }
 

@@ -1,18 +1,18 @@
-//! Logical models: datasets on a platform of their own, with columns that users define, and links
-//! to the physical datasets that implement them.
+//! Logical models: datasets on a platform of their own, with columns that users define.
 
 use std::collections::{BTreeSet, HashMap};
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, ReadRequest};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::limits::{check_length, check_name, check_one_line};
+use crate::logical_parents::{columns_in, expect_logical, not_logical, unlink};
 use crate::privilege::{CREATE_LOGICAL_MODELS, EDIT_ENTITY};
 use crate::proposal::{Proposal, Requirement};
 use crate::stored::aspect_value;
-use crate::target::{Target, column_of, column_urn};
+use crate::target::{column_of, column_urn};
 use crate::{Caller, Catalog, ConflictReason, Error, MAX_PROPOSALS};
 
 const DATASET: &str = "dataset";
@@ -49,13 +49,6 @@ pub struct LogicalColumn {
     pub type_record: &'static str,
 }
 
-/// A column of a logical model and the physical one that implements it.
-#[derive(Debug, Clone)]
-pub struct ColumnMapping {
-    pub parent: String,
-    pub child: String,
-}
-
 impl Catalog {
     /// Creates a logical model, and its platform if there is none. Returns the URN of the dataset.
     pub async fn create_logical_model(
@@ -88,13 +81,67 @@ impl Catalog {
         let schema = schema_of(&new.name, &json!(platform), &new.columns);
         let edit = move |_: Option<Value>, _: &AuditStamp| Ok(schema.clone());
         let schema = Proposal::edit(dataset.clone(), AspectName::SCHEMA_METADATA, edit);
-        let proposals = vec![platform_proposal(&platform), properties, schema];
+        let proposals = match self.new_platform(&platform).await? {
+            Some(platform) => vec![platform, properties, schema],
+            None => vec![require_logical(properties, &dataset)?, schema],
+        };
         self.apply_authorized(caller, proposals).await?;
         Ok(dataset)
     }
 
+    /// Creates the platform of a logical model; `None` if it is a logical one. One that exists, or
+    /// has datasets, does not become logical: those are not models.
+    async fn new_platform(&self, platform: &Urn) -> Result<Option<Proposal>, Error> {
+        let aspect = AspectName::DATA_PLATFORM_INFO;
+        let key = AspectKey::new(platform, aspect);
+        let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
+        let info: Option<Value> = aspect_value(&row);
+        if expect_logical(platform, info.as_ref()).is_ok() {
+            return Ok(None);
+        }
+        if row.is_some() || self.is_in_use(platform).await? {
+            return Err(Error::invalid(not_logical(platform)));
+        }
+        let name = platform.key().to_owned();
+        check_length("the name of the platform", &name, MAX_PLATFORM_NAME)?;
+        let edit = move |_: Option<Value>, _: &AuditStamp| {
+            Ok(json!({
+                "name": name, "displayName": name, "type": "OTHERS",
+                "datasetNameDelimiter": ".", "logical": true,
+            }))
+        };
+        let is_new = Requirement::IsNew {
+            otherwise: format!("{platform} was created meanwhile: send the request again"),
+        };
+        Ok(Some(
+            Proposal::edit(platform.clone(), aspect, edit).requires(is_new),
+        ))
+    }
+
+    /// Whether a platform or a dataset on it is stored, seen by the caller or not.
+    async fn is_in_use(&self, platform: &Urn) -> Result<bool, Error> {
+        let key = AspectKey::of_entity(platform);
+        let keys: Vec<AspectKey> = key.into_iter().collect();
+        let exists = self.store().read(ReadRequest::exists(&keys)).await?.exists;
+        if exists.contains(&true) {
+            return Ok(true);
+        }
+        // Names of datasets start with a later character than the space.
+        let before = Urn::new(DATASET, &format!("({platform}, )"))?;
+        let Some(key) = AspectKey::of_entity(&before) else {
+            return Ok(false);
+        };
+        let next = self
+            .store()
+            .urns_list(DATASET, key.aspect, Some(&before), 1);
+        let prefix = format!("({platform},");
+        let next = next.await?;
+        Ok(next.iter().any(|it| it.key().starts_with(&prefix)))
+    }
+
     /// Replaces the columns of a logical model. Links of physical columns to those that are gone or
-    /// have another type are removed, and physical datasets without a linked column are unlinked.
+    /// have another type are removed, and physical datasets without a linked column are unlinked:
+    /// that needs the right on the model alone.
     pub async fn update_logical_model_schema(
         &self,
         caller: &Caller,
@@ -105,8 +152,7 @@ impl Catalog {
             .await?;
         model.expect_type(DATASET)?;
         Registry::get().check_urn(model)?;
-        // A platform without information becomes logical with its first model, and its datasets
-        // are not the caller's to change.
+        // Who may create models may not change those of others.
         self.authorize(caller, &[EDIT_ENTITY], Some(model)).await?;
         check_columns(columns)?;
         let missing = format!("the logical model {model} does not exist");
@@ -119,7 +165,8 @@ impl Catalog {
         })?;
         let name = before["schemaName"].as_str().unwrap_or_default();
         let after = schema_of(name, &before["platform"], columns);
-        let mut proposals = self.unlink_changed(model, &before, &after).await?;
+        let unlinks = self.unlink_changed(model, &before, &after).await?;
+        let mut proposals: Vec<Proposal> = unlinks.into_iter().map(Proposal::authorized).collect();
         let edit = move |_: Option<Value>, _: &AuditStamp| Ok(after.clone());
         let unchanged = move |current: Option<Value>| {
             let is_same = current.is_some_and(|it| it["fields"] == before["fields"]);
@@ -132,7 +179,7 @@ impl Catalog {
             .requires_existing(model, missing)
             .requires_value(model, aspect, unchanged);
         proposals.push(require_logical(write, model)?);
-        self.apply_authorized(caller, proposals).await?;
+        self.apply(caller, proposals).await?;
         Ok(())
     }
 
@@ -203,91 +250,6 @@ impl Catalog {
         }
         Ok(links)
     }
-
-    /// Links a physical dataset with the logical model that it implements, and its columns with
-    /// those of the model.
-    pub async fn link_physical_child(
-        &self,
-        caller: &Caller,
-        parent: &Urn,
-        child: &Urn,
-        mappings: &[ColumnMapping],
-    ) -> Result<(), Error> {
-        let distinct = |column: fn(&ColumnMapping) -> &String| {
-            let mut seen = BTreeSet::new();
-            for mapping in mappings {
-                if !seen.insert(column(mapping)) {
-                    return Err(Error::invalid(format!(
-                        "the column {} is mapped twice",
-                        column(mapping)
-                    )));
-                }
-            }
-            Ok(())
-        };
-        for dataset in [parent, child] {
-            dataset.expect_type(DATASET)?;
-        }
-        distinct(|it| &it.parent)?;
-        distinct(|it| &it.child)?;
-        let mut proposals = vec![link(child, parent)?];
-        for mapping in mappings {
-            let parent = column_urn(parent, &mapping.parent)?;
-            let child = column_urn(child, &mapping.child)?;
-            proposals.push(link(&child, &parent)?);
-        }
-        self.apply(caller, proposals).await?;
-        Ok(())
-    }
-
-    /// Removes the link of a physical dataset with its logical model, and those of its columns.
-    pub async fn unlink_physical_child(&self, caller: &Caller, child: &Urn) -> Result<(), Error> {
-        child.expect_type(DATASET)?;
-        Registry::get().check_urn(child)?;
-        let missing = format!("the dataset {child} does not exist");
-        self.expect_existing(child, missing.clone()).await?;
-        let key = AspectKey::new(child, AspectName::SCHEMA_METADATA);
-        let row = self.reader().read(ReadRequest::row(&key)).await?.into_row();
-        let schema: Value = aspect_value(&row).unwrap_or_default();
-        let columns = columns_in(&schema)
-            .map(|(path, _)| {
-                Ok(AspectKey::new(
-                    &column_urn(child, path)?,
-                    AspectName::LOGICAL_PARENT,
-                ))
-            })
-            .collect::<Result<Vec<AspectKey>, Error>>()?;
-        let are_linked = self.are_stored(&columns).await?;
-        let linked = columns
-            .iter()
-            .zip(are_linked)
-            .filter(|(_, is_linked)| *is_linked);
-        let mut proposals = vec![unlink(child, None).requires_existing(child, missing)];
-        proposals.extend(linked.map(|(key, _)| unlink(&key.urn, None)));
-        self.apply(caller, proposals).await?;
-        Ok(())
-    }
-
-    /// Sets the logical dataset or column that a physical one implements, or removes it.
-    pub async fn set_logical_parent(
-        &self,
-        caller: &Caller,
-        resource: &Urn,
-        parent: Option<&Urn>,
-    ) -> Result<(), Error> {
-        let proposal = match parent {
-            Some(parent) => link(resource, parent)?,
-            None => require_asset(unlink(resource, None), resource)?,
-        };
-        self.apply(caller, vec![proposal]).await?;
-        Ok(())
-    }
-}
-
-/// The columns of a schema, each with its type.
-fn columns_in(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
-    let fields = schema["fields"].as_array().into_iter().flatten();
-    fields.filter_map(|field| Some((field["fieldPath"].as_str()?, &field["type"])))
 }
 
 fn check_columns(columns: &[LogicalColumn]) -> Result<(), Error> {
@@ -334,91 +296,13 @@ fn schema_of(name: &str, platform: &Value, columns: &[LogicalColumn]) -> Value {
     })
 }
 
-/// Creates the platform of a logical model; fails if it exists and is not logical.
-fn platform_proposal(platform: &Urn) -> Proposal {
-    let name = platform.key().to_owned();
-    let otherwise = not_logical(platform);
-    let is_long = check_length("the name of the platform", &name, MAX_PLATFORM_NAME).err();
-    let is_long = is_long.map(|error| error.message().to_owned());
-    let edit = move |current: Option<Value>, _: &AuditStamp| match current {
-        Some(info) if info["logical"] == true => Ok(None),
-        Some(_) => Err(Error::invalid(otherwise.clone())),
-        None => match &is_long {
-            Some(message) => Err(Error::invalid(message.clone())),
-            None => Ok(Some(json!({
-                "name": name, "displayName": name, "type": "OTHERS",
-                "datasetNameDelimiter": ".", "logical": true,
-            }))),
-        },
-    };
-    let aspect = AspectName::DATA_PLATFORM_INFO;
-    Proposal::edit_if(platform.clone(), aspect, edit)
-}
-
 /// Requires that the platform of a dataset holds logical models: the columns of others are
 /// ingested.
 fn require_logical(proposal: Proposal, model: &Urn) -> Result<Proposal, Error> {
     let parts = model.key_parts();
     let platform = Urn::parse(parts.first().copied().unwrap_or_default())?;
-    let otherwise = not_logical(&platform);
+    let of = platform.clone();
+    let is_logical = move |info: Option<Value>| expect_logical(&of, info.as_ref());
     let aspect = AspectName::DATA_PLATFORM_INFO;
-    let is_logical = move |current: Option<Value>| match current {
-        Some(info) if info["logical"] == true => Ok(()),
-        _ => Err(Error::invalid(otherwise.clone())),
-    };
     Ok(proposal.requires_value(&platform, aspect, is_logical))
-}
-
-fn not_logical(platform: &Urn) -> String {
-    format!("{platform} is not a logical platform: it cannot have logical models")
-}
-
-/// Links a physical dataset or column with a logical one of the same kind.
-fn link(child: &Urn, parent: &Urn) -> Result<Proposal, Error> {
-    parent.expect_type(child.entity_type())?;
-    if child == parent {
-        return Err(Error::invalid(format!(
-            "{child} cannot be its own logical parent"
-        )));
-    }
-    let to = parent.clone();
-    let edit = move |current: Option<Map<String, Value>>, stamp: &AuditStamp| {
-        let is_same = |it: &Map<String, Value>| parent_in(it) == Some(to.as_str());
-        let edge = json!({"destinationUrn": to, "created": stamp, "lastModified": stamp});
-        let next = || [("parent".to_owned(), edge)].into_iter().collect();
-        Ok((!current.as_ref().is_some_and(is_same)).then(next))
-    };
-    let proposal = Proposal::edit_if(child.clone(), AspectName::LOGICAL_PARENT, edit);
-    require_asset(require_asset(proposal, child)?, parent)
-}
-
-/// Removes the link with a logical parent, or with any.
-fn unlink(child: &Urn, parent: Option<Urn>) -> Proposal {
-    let edit = move |current: Option<Map<String, Value>>, _: &AuditStamp| {
-        let linked = current.as_ref().and_then(parent_in);
-        let is_meant = match &parent {
-            Some(parent) => linked == Some(parent.as_str()),
-            None => linked.is_some(),
-        };
-        Ok(is_meant.then(Map::new))
-    };
-    Proposal::edit_if(child.clone(), AspectName::LOGICAL_PARENT, edit)
-}
-
-/// The parent in the aspect of a link.
-fn parent_in(aspect: &Map<String, Value>) -> Option<&str> {
-    aspect.get("parent")?.get("destinationUrn")?.as_str()
-}
-
-/// Requires that a dataset or column exists.
-fn require_asset(proposal: Proposal, asset: &Urn) -> Result<Proposal, Error> {
-    let target = if let Some((dataset, path)) = column_of(asset) {
-        Target::new(dataset, Some(path))
-    } else {
-        asset.expect_type(DATASET)?;
-        Target::entity(asset.clone())
-    };
-    Registry::get().check_urn(&target.urn)?;
-    let missing = format!("the dataset {} does not exist", target.urn);
-    Ok(target.required_by(proposal, missing))
 }

@@ -19,6 +19,7 @@ mod groups;
 mod labels;
 mod load;
 mod long_values;
+mod new_references;
 mod places;
 mod property_values;
 mod release;
@@ -29,7 +30,7 @@ mod siblings;
 mod system_properties;
 mod trail;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 pub(super) use budget::too_large;
@@ -48,6 +49,7 @@ use docent_store::{
 };
 use serde_json::Value;
 
+use release::is_resumable;
 use trail::Trail;
 
 use super::Applied;
@@ -56,7 +58,7 @@ use super::authorization::{Authorization, Visibility};
 use super::prepare::{Payload, Prepared, about_proposal};
 use crate::access::DeletedGrantees;
 use crate::proposal::{Change, Edit, Proposal};
-use crate::{ConflictReason, Error, Warning, external_record, hooks, long_work};
+use crate::{ConflictReason, Error, Warning, hooks, long_work};
 
 pub(super) struct Batch<'t> {
     tx: &'t mut dyn Transaction,
@@ -69,6 +71,8 @@ pub(super) struct Batch<'t> {
     /// Entities that did not exist before the list.
     created: HashSet<Urn>,
     columns: KnownColumns,
+    /// The datasets that the list has made logical parents.
+    logical_parents: BTreeSet<Urn>,
     /// What the last used platform says about the names of its datasets.
     delimiter: Option<(Arc<StoredAspect>, Option<String>)>,
     /// Not yet handed to the store.
@@ -153,6 +157,7 @@ impl<'t> Batch<'t> {
                 .collect(),
             created: HashSet::new(),
             columns: KnownColumns::default(),
+            logical_parents: BTreeSet::new(),
             delimiter: None,
             writes: Vec::with_capacity(prepared.len() * 2),
             budget: Budget::default(),
@@ -552,15 +557,6 @@ impl<'t> Batch<'t> {
         }
         Ok(())
     }
-}
-
-/// Whether the list may run in several transactions, each continuing where the one before stopped.
-/// A list of different changes may not: it promises all or nothing. The records of external users
-/// do not count, because they are about the user whom the other change deletes.
-fn is_resumable(prepared: &[Prepared]) -> bool {
-    let is_rollback = |item: &Prepared| matches!(item.proposal.change, Change::RollbackRun { .. });
-    let is_counted = |item: &&Prepared| item.entity.name != external_record::ENTITY;
-    prepared.iter().filter(is_counted).count() == 1 || prepared.iter().all(is_rollback)
 }
 
 /// Row 0 after a write.

@@ -2,7 +2,8 @@
 
 use docent_catalog::Error;
 use docent_catalog::er_models::{ColumnPair, ErModelProperties, ErModelTexts};
-use docent_catalog::logical_models::{ColumnMapping, LogicalColumn, NewLogicalModel};
+use docent_catalog::logical_models::{LogicalColumn, NewLogicalModel};
+use docent_catalog::logical_parents::ColumnMapping;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

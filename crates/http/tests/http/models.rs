@@ -1,8 +1,10 @@
 //! Relationships of ER models, and logical models.
 
+use docent_catalog::Caller;
+use docent_model::Urn;
 use serde_json::{Value, json};
 
-use crate::support::{App, DATASET, MISSING, NOW_MS, USER};
+use crate::support::{App, DATASET, MISSING, NOW_MS, USER, proposal, role, token_of};
 
 const OTHER: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)";
 const MODEL: &str = "urn:li:dataset:(urn:li:dataPlatform:concepts,user,PROD)";
@@ -94,6 +96,20 @@ async fn a_relationship_of_two_datasets_is_created_changed_and_deleted() {
         (&texts["name"], &texts["description"]),
         (&Value::Null, &Value::Null)
     );
+
+    // Without mappings, they stay, and so does the cardinality.
+    let mut renamed = relationship("renamed", OTHER, DATASET);
+    let properties = renamed["properties"].as_object_mut().unwrap();
+    properties.remove("relationshipFieldmappings");
+    let reply = update(&app, urn, renamed).await;
+    assert_eq!(reply["data"]["updateERModelRelationship"], true, "{reply}");
+    let after = app.aspect(urn, "erModelRelationshipProperties").await;
+    let after = after.unwrap();
+    assert_eq!(after["name"], "renamed");
+    for member in ["relationshipFieldMappings", "cardinality"] {
+        assert_eq!(after[member], stored[member]);
+        assert_ne!(after[member], Value::Null);
+    }
 
     // One that was soft-deleted is back when it is created again.
     app.ingest(urn, "status", &json!({"removed": true})).await;
@@ -208,8 +224,11 @@ async fn a_logical_model_is_created_with_its_platform() {
         }),
         "{reply}"
     );
-    let physical = json!({"name": "hive", "type": "OTHERS", "datasetNameDelimiter": "."});
-    app.ingest("urn:li:dataPlatform:hive", "dataPlatformInfo", &physical)
+    let physical = json!({"name": "mysql", "type": "OTHERS", "datasetNameDelimiter": "."});
+    app.ingest("urn:li:dataPlatform:mysql", "dataPlatformInfo", &physical)
+        .await;
+    let key = json!({"platformName": "bare"});
+    app.ingest("urn:li:dataPlatform:bare", "dataPlatformKey", &key)
         .await;
     let new = |name: &str, platform: &str, columns: Value| json!({"name": name, "platform": platform, "columns": columns});
     let twice = json!([{"fieldPath": "a", "type": "STRING"}, {"fieldPath": "a", "type": "DATE"}]);
@@ -219,7 +238,16 @@ async fn a_logical_model_is_created_with_its_platform() {
         (new("x", PLATFORM, json!([])), "at least one column"),
         (new("x", PLATFORM, twice), "Duplicate column"),
         (
+            new("x", "urn:li:dataPlatform:mysql", columns.clone()),
+            "not a logical platform",
+        ),
+        // It has datasets, but is not stored.
+        (
             new("x", "urn:li:dataPlatform:hive", columns.clone()),
+            "not a logical platform",
+        ),
+        (
+            new("x", "urn:li:dataPlatform:bare", columns.clone()),
             "not a logical platform",
         ),
         (
@@ -294,6 +322,21 @@ async fn changed_columns_lose_their_links_and_the_others_keep_them() {
 #[tokio::test]
 async fn a_link_needs_two_datasets_with_the_columns() {
     let app = app().await;
+    // Ingested ones too.
+    let to = |parent: &str| json!({"parent": {"destinationUrn": parent, "created": {"time": 1, "actor": USER}, "lastModified": {"time": 1, "actor": USER}}});
+    for (child, parent) in [
+        (DATASET, OTHER.to_owned()),
+        (&column(DATASET, "user_name"), column(OTHER, "user_name")),
+    ] {
+        let parent = to(&parent);
+        let sent = app.propose("UPSERT", child, "logicalParent", &parent);
+        let (status, reply) = sent.await;
+        assert!(status.is_client_error(), "{reply}");
+        assert!(
+            reply.to_string().contains("not a logical platform"),
+            "{reply}"
+        );
+    }
     create_model(&app, json!([{"fieldPath": "name", "type": "STRING"}])).await;
     let pair =
         |parent: &str, child: &str| json!({"parentFieldPath": parent, "childFieldPath": child});
@@ -302,6 +345,7 @@ async fn a_link_needs_two_datasets_with_the_columns() {
         (input(MODEL, MISSING, json!([])), "does not exist"),
         (input(MISSING, DATASET, json!([])), "does not exist"),
         (input(DATASET, DATASET, json!([])), "its own logical parent"),
+        (input(OTHER, DATASET, json!([])), "not a logical platform"),
         (input(PLATFORM, DATASET, json!([])), "dataset"),
         (
             input(MODEL, DATASET, json!([pair("none", "user_name")])),
@@ -349,4 +393,89 @@ async fn a_link_needs_two_datasets_with_the_columns() {
     let unset = set(DATASET, Value::Null);
     assert_eq!(app.mutate("setLogicalParent", kind, unset).await, true);
     assert_eq!(parent_of(&app, DATASET).await, None);
+}
+
+/// The token of a user who may only read.
+async fn reader(app: &App, user: &str) -> String {
+    let token = token_of(&app.catalog, user, None).await;
+    app.ingest(user, "corpUserInfo", &json!({"active": true}))
+        .await;
+    let users = [Urn::parse(user).unwrap()];
+    let (system, role) = (Caller::system(), role("Reader"));
+    let assigned = app.catalog.assign_role(&system, &users, Some(&role));
+    assigned.await.unwrap();
+    token
+}
+
+/// Grants a user a privilege, on one dataset if it is given.
+async fn allow(app: &App, user: &str, kind: &str, privilege: &str, on: Option<&str>) {
+    let mut policy = json!({
+        "displayName": user, "description": "", "type": kind, "state": "ACTIVE",
+        "privileges": [privilege], "actors": {"users": [user]},
+    });
+    if let Some(urn) = on {
+        policy["resources"] = json!({"filter": {"criteria": [
+            {"field": "URN", "values": [urn], "condition": "EQUALS"},
+        ]}});
+    }
+    let id = user.rsplit(':').next().unwrap_or_default();
+    let on = on.map_or(0, str::len);
+    let urn = format!("urn:li:dataHubPolicy:{id}-{privilege}-{on}");
+    app.write_policy(&urn, &policy).await;
+}
+
+#[tokio::test]
+async fn changing_columns_needs_the_right_on_the_model() {
+    let app = app().await;
+    create_model(&app, json!([{"fieldPath": "name", "type": "STRING"}])).await;
+    let user = "urn:li:corpuser:lea";
+    let token = reader(&app, user).await;
+    allow(&app, user, "PLATFORM", "CREATE_LOGICAL_MODELS", None).await;
+    let text = format!(
+        r#"mutation {{ updateLogicalModelSchema(input: {{ urn: "{MODEL}", columns: [{{ fieldPath: "age", type: NUMBER }}] }}) }}"#
+    );
+    let reply = app.graphql_as(&token, &text).await;
+    assert!(message(&reply).contains("EDIT_ENTITY"), "{reply}");
+    allow(&app, user, "METADATA", "EDIT_ENTITY", Some(MODEL)).await;
+    let reply = app.graphql_as(&token, &text).await;
+    assert_eq!(reply["data"]["updateLogicalModelSchema"], true, "{reply}");
+}
+
+#[tokio::test]
+async fn a_link_needs_the_right_on_both_sides_over_every_api() {
+    let app = app().await;
+    create_model(&app, json!([{"fieldPath": "name", "type": "STRING"}])).await;
+    let user = "urn:li:corpuser:lea";
+    let token = reader(&app, user).await;
+    allow(&app, user, "METADATA", "EDIT_ENTITY", Some(DATASET)).await;
+    let stamp = json!({"time": 1, "actor": USER});
+    let aspect =
+        json!({"parent": {"destinationUrn": MODEL, "created": stamp, "lastModified": stamp}});
+    let ingested = json!({ "proposal": proposal("UPSERT", DATASET, "logicalParent", &aspect) });
+    let path = "/aspects?action=ingestProposal";
+    let set = format!(
+        r#"mutation {{ setLogicalParent(input: {{ resourceUrn: "{DATASET}", parentUrn: "{MODEL}" }}) }}"#
+    );
+    let link = format!(
+        r#"mutation {{ linkPhysicalChild(input: {{ logicalParentUrn: "{MODEL}", childUrn: "{DATASET}",
+            columnMappings: [{{ parentFieldPath: "name", childFieldPath: "user_name" }}] }}) }}"#
+    );
+    for text in [&set, &link] {
+        let reply = app.graphql_as(&token, text).await;
+        assert!(message(&reply).contains(MODEL), "{reply}");
+    }
+    let (status, reply) = app.send_as(&token, "POST", path, &ingested).await;
+    assert_eq!(status, 403, "{reply}");
+    assert_eq!(parent_of(&app, DATASET).await, None);
+
+    allow(&app, user, "METADATA", "EDIT_ENTITY", Some(MODEL)).await;
+    let (status, reply) = app.send_as(&token, "POST", path, &ingested).await;
+    assert_eq!(status, 200, "{reply}");
+    assert_eq!(parent_of(&app, DATASET).await.as_deref(), Some(MODEL));
+    let unset =
+        format!(r#"mutation {{ setLogicalParent(input: {{ resourceUrn: "{DATASET}" }}) }}"#);
+    for (text, expected) in [(&unset, None), (&set, Some(MODEL))] {
+        app.graphql_as(&token, text).await;
+        assert_eq!(parent_of(&app, DATASET).await.as_deref(), expected);
+    }
 }

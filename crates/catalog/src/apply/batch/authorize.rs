@@ -140,7 +140,7 @@ impl Batch<'_> {
     }
 
     /// Fails unless the caller meets the demands on other entities.
-    async fn authorize_on_others(
+    pub(super) async fn authorize_on_others(
         &mut self,
         authorization: &Authorization,
         demands: &Demands,
@@ -192,7 +192,7 @@ impl Batch<'_> {
         Ok(granted.is_none())
     }
 
-    /// Decides about new and moved entities, after the whole list.
+    /// Decides about new and moved entities, and about logical parents, after the whole list.
     pub(super) async fn authorize_deferred(
         &mut self,
         authorization: &Authorization,
@@ -233,6 +233,6 @@ impl Batch<'_> {
                 .await
                 .map_err(|error| about_proposal(error, &item.proposal))?;
         }
-        Ok(())
+        self.authorize_logical_parents(authorization).await
     }
 }

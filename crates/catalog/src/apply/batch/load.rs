@@ -6,6 +6,7 @@ use docent_model::{AspectName, EntitySpec, Registry, Urn};
 use docent_store::{AspectKey, StoredAspect};
 
 use super::create::platform_of;
+use super::new_references::target_key;
 use super::siblings::sibling_keys;
 use super::{Batch, Prepared};
 use crate::Error;
@@ -100,6 +101,9 @@ fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
     {
         let properties = properties_in(&payload.value);
         keys.extend(properties.map(|it| AspectKey::new(&it, AspectName::PROPERTY_DEFINITION)));
+    }
+    if let (Some(payload), Some(aspect)) = (&item.payload, item.proposal.change.aspect()) {
+        keys.extend(target_key(aspect, &payload.value));
     }
     if let Change::Upsert { .. }
     | Change::Create { .. }

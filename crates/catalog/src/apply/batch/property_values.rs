@@ -39,6 +39,14 @@ impl Batch<'_> {
                 check_prompts(urn, proposed)?;
                 Ok(None)
             }
+            AspectName::STATUS => {
+                self.check_lifecycle_stage(urn, stored, proposed).await?;
+                Ok(None)
+            }
+            AspectName::LOGICAL_PARENT => {
+                self.check_logical_parent(stored, proposed).await?;
+                Ok(None)
+            }
             _ => Ok(None),
         }
     }

@@ -3,9 +3,9 @@
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::AspectKey;
 
-use super::Batch;
+use super::{Batch, Prepared};
 use crate::proposal::{Change, Proposal};
-use crate::{ConflictReason, Error};
+use crate::{ConflictReason, Error, external_record};
 
 /// How many references a list removes that must be one transaction.
 pub(super) const MAX_REMOVED: usize = 1000;
@@ -112,4 +112,13 @@ impl Batch<'_> {
         self.applied.unfinished = true;
         Ok(false)
     }
+}
+
+/// Whether the list may run in several transactions, each continuing where the one before stopped.
+/// A list of different changes may not: it promises all or nothing. The records of external users
+/// do not count, because they are about the user whom the other change deletes.
+pub(super) fn is_resumable(prepared: &[Prepared]) -> bool {
+    let is_rollback = |item: &Prepared| matches!(item.proposal.change, Change::RollbackRun { .. });
+    let is_counted = |item: &&Prepared| item.entity.name != external_record::ENTITY;
+    prepared.iter().filter(is_counted).count() == 1 || prepared.iter().all(is_rollback)
 }

@@ -77,12 +77,15 @@ pub(super) fn rows() -> Vec<Row> {
                 r#"(input: {{ logicalParentUrn: "{MODEL}", childUrn: "{DATASET}",
                     columnMappings: [{{ parentFieldPath: "name", childFieldPath: "user_name" }}] }})"#
             ),
-            DATASET_EDITORS,
+            PROPOSERS,
         ),
         (
             "setLogicalParent",
-            format!(r#"(input: {{ resourceUrn: "{DATASET}", parentUrn: "{MODEL}" }})"#),
-            DATASET_EDITORS,
+            format!(
+                r#"(input: {{ resourceUrn: "urn:li:schemaField:({DATASET},timestamp)",
+                    parentUrn: "urn:li:schemaField:({MODEL},name)" }})"#
+            ),
+            PROPOSERS,
         ),
         (
             "setLifecycleStage",

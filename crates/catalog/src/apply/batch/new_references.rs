@@ -1,0 +1,98 @@
+//! References whose targets decide whether an aspect may have them: lifecycle stages, and logical
+//! parents. Those that are stored already stay valid.
+
+use docent_model::{AspectName, Urn};
+use docent_store::AspectKey;
+use serde_json::Value;
+
+use super::Batch;
+use super::create::platform_of;
+use crate::Error;
+use crate::access::holder_of;
+use crate::apply::authorization::Authorization;
+use crate::lifecycle_stages::{check_stage, new_stage};
+use crate::logical_parents::{expect_logical, parent_in};
+use crate::privilege::EDIT_ENTITY;
+use crate::request_demands::Demands;
+use crate::stored::aspect_value;
+
+/// What decides about the reference in an aspect, if there is one.
+pub(super) fn target_key(aspect: AspectName, value: &Value) -> Option<AspectKey> {
+    match aspect {
+        AspectName::STATUS => {
+            let (_, stage) = new_stage(None, value).ok()??;
+            Some(AspectKey::new(
+                &stage,
+                AspectName::LIFECYCLE_STAGE_TYPE_INFO,
+            ))
+        }
+        AspectName::LOGICAL_PARENT => {
+            let parent = Urn::parse(parent_in(value)?).ok()?;
+            let platform = platform_of(&holder_of(&parent))?;
+            Some(AspectKey::new(&platform, AspectName::DATA_PLATFORM_INFO))
+        }
+        _ => None,
+    }
+}
+
+impl Batch<'_> {
+    /// Fails if the entity may not enter the stage in its new status.
+    pub(super) async fn check_lifecycle_stage(
+        &mut self,
+        entity: &Urn,
+        stored: Option<&Value>,
+        proposed: &Value,
+    ) -> Result<(), Error> {
+        let Some((before, next)) = new_stage(stored, proposed)? else {
+            return Ok(());
+        };
+        let info = self
+            .value(&next, AspectName::LIFECYCLE_STAGE_TYPE_INFO)
+            .await?;
+        check_stage(entity, before, &next, info.as_ref())
+    }
+
+    /// Fails unless a new logical parent is on a logical platform. The caller needs a right on it,
+    /// which is decided at the end of the list.
+    pub(super) async fn check_logical_parent(
+        &mut self,
+        stored: Option<&Value>,
+        proposed: &Value,
+    ) -> Result<(), Error> {
+        let before = stored.and_then(parent_in);
+        let Some(parent) = parent_in(proposed).filter(|it| before != Some(*it)) else {
+            return Ok(());
+        };
+        let dataset = holder_of(&Urn::parse(parent)?);
+        let platform = platform_of(&dataset).ok_or_else(|| {
+            let message =
+                format!("{parent} cannot be a logical parent: it is not a dataset or column");
+            Error::invalid_aspect(message)
+        })?;
+        let info = self
+            .value(&platform, AspectName::DATA_PLATFORM_INFO)
+            .await?;
+        expect_logical(&platform, info.as_ref())?;
+        self.logical_parents.insert(dataset);
+        Ok(())
+    }
+
+    /// Fails unless the caller may edit the logical parents that the list has set.
+    pub(super) async fn authorize_logical_parents(
+        &mut self,
+        authorization: &Authorization,
+    ) -> Result<(), Error> {
+        let parents = std::mem::take(&mut self.logical_parents);
+        if parents.is_empty() {
+            return Ok(());
+        }
+        let demands = Demands::on(parents, &[EDIT_ENTITY]);
+        self.authorize_on_others(authorization, &demands).await
+    }
+
+    async fn value(&mut self, urn: &Urn, aspect: AspectName) -> Result<Option<Value>, Error> {
+        let row = self.get(urn, aspect).await?;
+        self.budget.parse(row.as_ref())?;
+        Ok(aspect_value(&row))
+    }
+}
