@@ -26,6 +26,8 @@ pub(crate) struct Bench {
     /// A short run with less precise results.
     pub(crate) quick: bool,
     pub(crate) search: SearchOptions,
+    /// Recorded requests of DataHub's web page.
+    pub(crate) page_requests: Option<PathBuf>,
 }
 
 /// For work on search; a full run uses none of these.
@@ -88,6 +90,13 @@ impl Bench {
     pub(crate) fn serve_with_view_policies(&self, store: &Store) -> Result<Docent> {
         let mut command = self.serve_command(&store_url(&store.path));
         command.args(["--view-policies", "on", "--default-role", "none"]);
+        self.started(command, Cores::Server, &store.token)
+    }
+
+    /// Starts docent on a store with the sample catalog.
+    pub(crate) fn serve_demo(&self, store: &Store) -> Result<Docent> {
+        let mut command = self.serve_command(&store_url(&store.path));
+        command.arg("--demo");
         self.started(command, Cores::Server, &store.token)
     }
 

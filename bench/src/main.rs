@@ -76,10 +76,13 @@ struct Options {
     /// Write the results document to this file
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// Only these parts: start, reads, writes, memory, scale, postgres, rights,
-    /// search
+    /// Only these parts: start, reads, writes, memory, scale, postgres, rights, search, page
     #[arg(long, value_delimiter = ',', value_name = "PARTS")]
     only: Vec<String>,
+    /// Requests of DataHub's web page that its browser test has recorded, for the part page
+    /// [default: without it, that part is left out]
+    #[arg(long, value_name = "FILE")]
+    page_requests: Option<PathBuf>,
     #[command(flatten)]
     search: bench::SearchOptions,
 }
@@ -148,6 +151,7 @@ fn all(options: &Options) -> Result<bool> {
         work: work.canonicalize()?,
         quick: options.quick,
         search: options.search.clone(),
+        page_requests: options.page_requests.clone(),
     };
     let mut report = Report::default();
     let ran = measure_all(&bench, options, &mut report);
@@ -182,6 +186,7 @@ fn compare(options: &CompareOptions) -> Result<bool> {
             work: work.clone(),
             quick: options.quick,
             search: bench::SearchOptions::default(),
+            page_requests: None,
         })
     };
     let (after, before) = (bench(&after)?, bench(&options.before)?);
@@ -232,8 +237,13 @@ fn measure_all(bench: &Bench, options: &Options, report: &mut Report) -> Result<
 async fn run_all(bench: &Bench, options: &Options, report: &mut Report) -> Result<()> {
     let is_selected =
         |part: &str| options.only.is_empty() || options.only.iter().any(|only| only == part);
+    if is_selected("page") {
+        measure::datahub_page::measure(bench, report).await?;
+    }
     if is_selected("search") {
         measure::search::measure(bench, report).await?;
+    } else if is_selected("page") {
+        measure::search::measure_page(bench, report).await?;
     }
     if is_selected("postgres") {
         measure::postgres::measure(bench, report).await?;
@@ -242,7 +252,8 @@ async fn run_all(bench: &Bench, options: &Options, report: &mut Report) -> Resul
         measure::rights::measure(bench, report).await?;
     }
     // The others share a store.
-    let is_separate = |only: &String| ["search", "postgres", "rights"].contains(&only.as_str());
+    let is_separate =
+        |only: &String| ["search", "page", "postgres", "rights"].contains(&only.as_str());
     if !options.only.is_empty() && options.only.iter().all(is_separate) {
         return Ok(());
     }

@@ -24,6 +24,7 @@ use ask::{Asker, Times};
 
 use crate::bench::{Bench, KEPT, Store, median, turn_index};
 use crate::load::{Client, Source, Until};
+use crate::measure::datahub_page;
 use crate::process::{Cores, Server};
 use crate::report::{Report, Target};
 use crate::search_data::Catalog;
@@ -69,18 +70,8 @@ impl Amounts {
 
 pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     let amounts = Amounts::of(bench);
-    report.progress(&format!("search: {} datasets", amounts.datasets));
     let catalog = Catalog::new(amounts.datasets);
-    let (store, index) = if bench.search.keep {
-        copy_of_kept_store(bench, &catalog, report).await?
-    } else {
-        let store = bench.create_store("search.db")?;
-        load::write(&store, &catalog, report).await?;
-        (store, bench.path("search.db-search"))
-    };
-
-    // Otherwise later measurements would include writing gigabytes to the disk.
-    std::fs::File::open(&store.path)?.sync_all()?;
+    let (store, index) = create_store(bench, &catalog, report).await?;
     let server = start(bench, &store, Some(&index))?;
     let rate = build(&server, &index, &catalog, report).await?;
     let mut random = Random::new(1);
@@ -99,13 +90,11 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     after_writes(&server, &catalog, &words, amounts, report).await?;
     server.stop()?;
     graphql::measure(bench, &store, &words, &beginnings, report).await?;
+    datahub_page::at_scale(bench, &store, &catalog, report).await?;
     view::measure(bench, &store, &catalog, &words, report).await?;
     restart(bench, &store, &index, &words, amounts, report).await?;
     writes(bench, &store, &index, &catalog, amounts, report).await?;
-    if !bench.search.keep {
-        std::fs::remove_dir_all(&index)?;
-        store.remove()?;
-    }
+    remove_store(bench, store, &index)?;
 
     if bench.quick || bench.search.without_peers {
         return Ok(());
@@ -120,6 +109,46 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     };
     peers::ask(name, &mut peer, &words, &ours, report)?;
     relevance::of_peer(name, &mut peer, &known_datasets, our_rank, report)
+}
+
+/// Measures only what DataHub's page sends.
+pub(crate) async fn measure_page(bench: &Bench, report: &mut Report) -> Result<()> {
+    if bench.page_requests.is_none() {
+        return Ok(());
+    }
+    let catalog = Catalog::new(Amounts::of(bench).datasets);
+    let (store, index) = create_store(bench, &catalog, report).await?;
+    let server = start(bench, &store, Some(&index))?;
+    build(&server, &index, &catalog, report).await?;
+    server.stop()?;
+    datahub_page::at_scale(bench, &store, &catalog, report).await?;
+    remove_store(bench, store, &index)
+}
+
+async fn create_store(
+    bench: &Bench,
+    catalog: &Catalog,
+    report: &mut Report,
+) -> Result<(Store, PathBuf)> {
+    report.progress(&format!("search: {} datasets", catalog.len()));
+    let (store, index) = if bench.search.keep {
+        copy_of_kept_store(bench, catalog, report).await?
+    } else {
+        let store = bench.create_store("search.db")?;
+        load::write(&store, catalog, report).await?;
+        (store, bench.path("search.db-search"))
+    };
+    // Otherwise later measurements would include writing gigabytes to the disk.
+    std::fs::File::open(&store.path)?.sync_all()?;
+    Ok((store, index))
+}
+
+fn remove_store(bench: &Bench, store: Store, index: &Path) -> Result<()> {
+    if bench.search.keep {
+        return Ok(());
+    }
+    std::fs::remove_dir_all(index)?;
+    store.remove()
 }
 
 /// Copies the store of an earlier run, or creates it. There is no index.

@@ -1,7 +1,8 @@
 // DataHub's own web page, built from its sources, on this server: somebody signs in, finds a dataset,
 // describes it and visits the other pages. `DOCENT_DATAHUB_CHECKOUT` names the checkout with the build.
+// With `DOCENT_PAGE_REQUESTS=FILE` the requests are written to a file, for the benchmark.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -62,6 +63,16 @@ function collectErrors(page: Page): string[] {
   return errors;
 }
 
+/** Collects the requests to the API, with the path of the page that sends them. */
+function recordRequests(page: Page): object[] {
+  const requests: object[] = [];
+  page.on("request", (request) => {
+    if (!new URL(request.url()).pathname.endsWith("/graphql")) return;
+    requests.push({ path: new URL(page.url()).pathname, body: request.postDataJSON() });
+  });
+  return requests;
+}
+
 /** Goes to another page without loading the scripts again, like a click on a link. */
 async function visit(page: Page, path: string) {
   await page.evaluate((path) => {
@@ -99,6 +110,7 @@ const PAGES: ReadonlyArray<readonly [path: string, ...texts: string[]]> = [
 test("somebody who moves here signs in and goes on working", async ({ page, site }) => {
   test.setTimeout(600_000);
   const errors = collectErrors(page);
+  const requests = recordRequests(page);
 
   // Its introductions cover the page.
   await page.addInitScript(() => {
@@ -151,4 +163,6 @@ test("somebody who moves here signs in and goes on working", async ({ page, site
     });
   }
   expect(errors).toEqual([]);
+  const file = process.env["DOCENT_PAGE_REQUESTS"];
+  if (file) writeFileSync(file, JSON.stringify(requests));
 });
