@@ -157,7 +157,7 @@ impl Catalog {
         let number = RowVersion::new(number);
         let is_recipe = key.aspect == docent_model::AspectName::EXECUTION_REQUEST_INPUT;
         if is_recipe && shows_recipes {
-            return Ok(self.store().aspect_read_version(key, number).await?);
+            return self.read_unredacted_version(key, number).await;
         }
         self.read_version(key, number).await
     }

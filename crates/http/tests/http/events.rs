@@ -193,6 +193,50 @@ async fn secrets_and_recipes_are_no_events() {
 }
 
 #[tokio::test]
+async fn an_executor_gets_the_recipe_of_a_request() {
+    let app = App::empty().await;
+    let start = offset(&app).await;
+    let recipe = r#"{"source": {"type": "file"}}"#;
+    let input = json!({
+        "task": "RUN_INGEST", "args": {"recipe": recipe}, "executorId": "default",
+        "source": {"type": "MANUAL_INGESTION_SOURCE"}, "requestedAt": 1,
+    });
+    let urn = "urn:li:dataHubExecutionRequest:run";
+    app.ingest(urn, "dataHubExecutionRequestInput", &input)
+        .await;
+    let recipe_for = async |token: &str| {
+        let path = format!("/openapi/v1/events/poll?topic={CHANGES}&offsetId={start}");
+        let (status, reply) = app.send_as(token, "GET", &path, &Value::Null).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+        let events = reply["events"].as_array().cloned().unwrap_or_default();
+        let text = |event: &Value| event["value"].as_str().unwrap_or_default().to_owned();
+        let events = events
+            .iter()
+            .map(|event| serde_json::from_str::<Value>(&text(event)).unwrap());
+        let event = events
+            .into_iter()
+            .find(|event| event["aspectName"] == "dataHubExecutionRequestInput")
+            .unwrap();
+        let value = event["aspect"]["value"].as_str().unwrap();
+        let value: Value = serde_json::from_str(value).unwrap();
+        value["args"]["recipe"].as_str().unwrap().to_owned()
+    };
+    let user = "urn:li:corpuser:executor";
+    let token = token_of(&app.catalog, user, None).await;
+    let mut privileges = vec!["GET_METADATA_CHANGE_LOG_EVENTS", "MANAGE_INGESTION"];
+    for expected in ["********", recipe] {
+        let policy = json!({
+            "displayName": "p", "description": "", "type": "PLATFORM", "state": "ACTIVE",
+            "privileges": privileges, "actors": {"users": [user]},
+        });
+        app.write_policy("urn:li:dataHubPolicy:executor", &policy)
+            .await;
+        assert_eq!(recipe_for(&token).await, expected);
+        privileges.push("MANAGE_SECRETS");
+    }
+}
+
+#[tokio::test]
 async fn events_need_a_privilege_of_their_topic() {
     let app = App::empty().await;
     let user = "urn:li:corpuser:reader";
