@@ -206,6 +206,19 @@ impl Registry {
         Some(Value::Object(members))
     }
 
+    /// The URN with this key aspect, unchecked; `None` if there is no such entity type, or a member
+    /// of the key is missing.
+    pub fn urn_of_key(&self, entity_type: &str, key: &Value) -> Option<String> {
+        let entity = self.entity(entity_type)?;
+        let parts = entity.key_fields.iter().map(|&field| key[field].as_str());
+        let parts: Vec<&str> = parts.collect::<Option<_>>()?;
+        let key = match parts[..] {
+            [part] => part.to_owned(),
+            _ => format!("({})", parts.join(",")),
+        };
+        Some(format!("urn:li:{}:{key}", entity.name))
+    }
+
     /// Checks a URN referenced by an aspect. Ignores the case of its entity type.
     pub(crate) fn check_reference(&self, text: &str) -> Result<&'static EntitySpec, UrnError> {
         self.check(UrnText::split(text)?, NameMatch::IgnoreCase, 1)

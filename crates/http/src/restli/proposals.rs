@@ -8,7 +8,7 @@ use axum::response::Response;
 use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
 use docent_catalog::{Caller, Change, Conditions, Error, ErrorSubject, Proposal, Warning};
 use docent_model::patch::Patch;
-use docent_model::{AspectName, SystemMetadata, Urn};
+use docent_model::{AspectName, Registry, SystemMetadata, Urn};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
@@ -25,6 +25,8 @@ use crate::wire::{Items, parse, parse_aspect, parse_urn, reply, system_metadata}
 struct WireProposal {
     entity_type: Option<String>,
     entity_urn: Option<String>,
+    /// Names the entity instead of the URN. DataHub's executor does this.
+    entity_key_aspect: Option<WireAspect>,
     change_type: Option<String>,
     aspect_name: Option<String>,
     aspect: Option<WireAspect>,
@@ -175,15 +177,32 @@ fn translate(
     position: Option<usize>,
 ) -> Result<Proposal, Error> {
     let item = ErrorSubject::default().at(position);
-    let urn = wire.entity_urn.as_deref();
-    let urn = urn.ok_or_else(|| Error::invalid("entityUrn is missing").about(item.clone()))?;
-    // The message quotes a URN that is malformed.
-    let urn = parse_urn(&unescape(urn)).map_err(|error| error.about(item.clone()))?;
+    let urn = entity_of(&wire).map_err(|error| error.about(item.clone()))?;
     let subject = ErrorSubject {
         aspect: wire.aspect_name.clone(),
         ..item.with_urn(urn.as_str())
     };
     proposal(urn, wire, conditions, position).map_err(|error| error.about(subject))
+}
+
+/// The URN in a proposal, or the one that its key makes.
+fn entity_of(wire: &WireProposal) -> Result<Urn, Error> {
+    if let Some(urn) = &wire.entity_urn {
+        // The message quotes a URN that is malformed.
+        return parse_urn(&unescape(urn));
+    }
+    let Some(key) = &wire.entity_key_aspect else {
+        return Err(Error::invalid("entityUrn is missing"));
+    };
+    let entity_type = wire.entity_type.as_deref();
+    let entity_type = entity_type.ok_or_else(|| Error::invalid("entityType is missing"))?;
+    let value: Value = serde_json::from_str(&key.value).unwrap_or_default();
+    let urn = Registry::get().urn_of_key(entity_type, &value);
+    let urn = urn.ok_or_else(|| {
+        let message = format!("entityKeyAspect is not a key of the entity type {entity_type}");
+        Error::invalid(message)
+    })?;
+    parse_urn(&urn)
 }
 
 fn proposal(

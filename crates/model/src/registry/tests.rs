@@ -220,6 +220,17 @@ fn the_key_aspect_matches_the_urn() {
     );
     assert_eq!(key("urn:li:domain:(x)"), Some(json!({"id": "x"})));
     assert_eq!(key("urn:li:dataset:x"), None);
+    for urn in [
+        "urn:li:dataset:(urn:li:dataPlatform:hive,db.t,PROD)",
+        "urn:li:domain:x",
+    ] {
+        let entity_type = urn.split(':').nth(2).unwrap();
+        let found = registry.urn_of_key(entity_type, &key(urn).unwrap());
+        assert_eq!(found.as_deref(), Some(urn));
+    }
+    let part = json!({"name": "db.t", "origin": "PROD"});
+    assert_eq!(registry.urn_of_key("dataset", &part), None);
+    assert_eq!(registry.urn_of_key("nothing", &json!({"id": "x"})), None);
 }
 
 /// A registry with one entity type and one aspect with the given record.
