@@ -10,33 +10,19 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from agent import Agent
+from documents import ROOT, blocks, file_for_clients
 from running import PASSWORD
 
 pytestmark = pytest.mark.any_engine
 
-ROOT = Path(__file__).parent.parent.parent
-BLOCK = re.compile(r"^```([^\n`]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND_SECONDS = 120
 
-
-@dataclass
-class Block:
-    kind: str
-    text: str
-
-
-def _blocks(path: Path) -> list[Block]:
-    blocks = [Block(*found.groups()) for found in BLOCK.finditer(path.read_text())]
-    return [block for block in blocks if re.search(r" (client|printed)\b", block.kind)]
-
-
-DOCUMENTS = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if _blocks(path)]
+DOCUMENTS = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if blocks(path)]
 
 
 def test_there_is_a_document_to_run():
@@ -55,7 +41,7 @@ def test_the_commands_of_a_document_print_the_output_shown(path, own_server, tmp
         "NO_COLOR": "1",
     }
     printed = None
-    for block in _blocks(path):
+    for block in blocks(path):
         text = block.text.replace("http://localhost:8080", own_server.url)
         language, marker, *name = block.kind.split()
         if marker == "printed":
@@ -80,8 +66,7 @@ def test_the_commands_of_a_document_print_the_output_shown(path, own_server, tmp
 
 
 def test_an_agent_with_the_settings_of_the_document_reads_and_writes(own_server, tmp_path):
-    (block,) = [block for block in _blocks(ROOT / "docs" / "CLIENTS.md") if block.kind == "json client agent.json"]
-    text = block.text.replace("http://localhost:8080", own_server.url).replace("${TOKEN}", own_server.token)
+    text = file_for_clients("agent.json").replace("http://localhost:8080", own_server.url).replace("${TOKEN}", own_server.token)
     settings = json.loads(text)["mcpServers"]["docent"]
     urn = "urn:li:dataset:(urn:li:dataPlatform:hive,hr.applicants,PROD)"
     body = [{"urn": urn, "datasetProperties": {"value": {"name": "applicants", "description": "Applications"}}}]
