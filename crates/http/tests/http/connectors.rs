@@ -116,3 +116,32 @@ async fn an_asynchronous_creation_of_something_that_exists_keeps_it_with_a_warni
     let stored = app.aspect(platform, "dataPlatformInfo").await.unwrap();
     assert_eq!(stored["name"], "first");
 }
+
+#[tokio::test]
+async fn the_key_of_an_entity_stands_for_its_urn() {
+    let app = App::empty().await;
+    let send = async |entity_type: &str, key: &Value| {
+        let value =
+            |value: &Value| json!({"contentType": "application/json", "value": value.to_string()});
+        let proposal = json!({
+            "entityType": entity_type, "changeType": "UPSERT", "aspectName": "domainProperties",
+            "entityKeyAspect": value(key), "aspect": value(&json!({"name": "Marketing"})),
+        });
+        let body = json!({ "proposal": proposal });
+        app.post("/aspects?action=ingestProposal", &body).await
+    };
+    let (status, reply) = send("domain", &json!({"id": "marketing"})).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let stored = app
+        .aspect("urn:li:domain:marketing", "domainProperties")
+        .await;
+    assert_eq!(stored.unwrap()["name"], "Marketing");
+    for (entity_type, key) in [
+        ("domain", json!({"name": "marketing"})),
+        ("area", json!({"id": "a"})),
+    ] {
+        let (status, reply) = send(entity_type, &key).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+        assert!(reply.to_string().contains("entityKeyAspect"), "{reply}");
+    }
+}

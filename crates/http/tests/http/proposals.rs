@@ -575,33 +575,3 @@ async fn of_duplicate_members_the_last_one_counts() {
         assert_eq!(status, StatusCode::OK, "{reply}");
     }
 }
-
-#[tokio::test]
-async fn the_key_of_an_entity_stands_for_its_urn() {
-    let app = App::empty().await;
-    let send = async |entity_type: &str, key: &Value| {
-        let value =
-            |value: &Value| json!({"contentType": "application/json", "value": value.to_string()});
-        let proposal = json!({
-            "entityType": entity_type, "changeType": "UPSERT", "aspectName": "domainProperties",
-            "entityKeyAspect": value(key), "aspect": value(&json!({"name": "Marketing"})),
-        });
-        let body = json!({ "proposal": proposal });
-        app.post("/aspects?action=ingestProposal", &body).await
-    };
-    let (status, reply) = send("domain", &json!({"id": "marketing"})).await;
-    assert_eq!(status, StatusCode::OK, "{reply}");
-    let stored = entity(&app, DOMAIN).await;
-    assert_eq!(
-        stored["aspects"]["domainProperties"]["value"]["name"],
-        "Marketing"
-    );
-    for (entity_type, key) in [
-        ("domain", json!({"name": "marketing"})),
-        ("area", json!({"id": "a"})),
-    ] {
-        let (status, reply) = send(entity_type, &key).await;
-        assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
-        assert!(message(&reply).contains("entityKeyAspect"), "{reply}");
-    }
-}
