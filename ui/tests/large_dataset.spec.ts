@@ -86,6 +86,41 @@ test("the End key reaches the last of many tall rows and the filter stays visibl
   await expect(page.getByRole("rowheader", { name: "measurement_0012" })).toBeInViewport();
 });
 
+test("the browser finds and prints columns below the fold", async ({ page, docent }) => {
+  const ingest = (name: string, count: number) =>
+    docent.ingest(datasetUrn("hive", name), "schemaMetadata", {
+      schemaName: name,
+      platform: "urn:li:dataPlatform:hive",
+      version: 0,
+      hash: "",
+      platformSchema: { "com.linkedin.schema.OtherSchema": { rawSchema: "" } },
+      fields: Array.from({ length: count }, (_, number) => ({
+        fieldPath: `measurement_${String(number).padStart(4, "0")}`,
+        type: { type: { "com.linkedin.schema.NumberType": {} } },
+        nativeDataType: "double",
+      })),
+    });
+  await ingest("story_rendered", 300);
+  await page.goto(`/dataset/${datasetUrn("hive", "story_rendered")}`);
+  await expect(page.getByRole("rowheader")).toHaveCount(300);
+  const finds = (text: string) =>
+    page.evaluate(
+      (text) => (window as unknown as { find: (text: string) => boolean }).find(text),
+      text,
+    );
+  expect(await finds("measurement_0299")).toBe(true);
+
+  // A longer table is rendered as a whole while it is printed.
+  await ingest("story_printed", 301);
+  await page.goto(`/dataset/${datasetUrn("hive", "story_printed")}`);
+  await expect(page.getByRole("rowheader", { name: "measurement_0000" })).toBeVisible();
+  expect(await page.getByRole("rowheader").count()).toBeLessThan(120);
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  expect(await page.getByRole("rowheader").count()).toBe(301);
+  await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+  await expect.poll(() => page.getByRole("rowheader").count()).toBeLessThan(120);
+});
+
 /** Milliseconds from the click on a result to the first rows. */
 function timeToOpen(page: Page): Promise<number> {
   return page.evaluate(async () => {

@@ -1,5 +1,6 @@
 import { defaultRangeExtractor, useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 
 import { useApiQuery } from "../api/cache.ts";
 import type { Draft } from "../components/drafts.ts";
@@ -21,6 +22,9 @@ const ROW_HEIGHT = 35;
 const STICKY_HEIGHT = 120;
 /** Tolerance in pixels for being at the end of the page. */
 const END_TOLERANCE = 2;
+/** More rows than this are rendered only near the visible part. Up to it, the browser's own search
+ *  finds all of them. */
+const MAX_RENDERED_ROWS = 300;
 /** Rows rendered beyond the visible ones. */
 const OVERSCAN_ROWS = 6;
 /** With fewer columns, reading is faster than filtering. */
@@ -181,7 +185,13 @@ interface TableProperties {
   };
 }
 
-/** A virtualized table: a dataset may have thousands of columns. */
+interface RenderedRow {
+  readonly index: number;
+  /** The distance from the start of the page, in a virtualized table. */
+  readonly start?: number;
+}
+
+/** A table, virtualized if it is long: a dataset may have thousands of columns. */
 function ColumnTable({ urn, rows, canEdit, collapsed, editing, states, actions }: TableProperties) {
   const body = useRef<HTMLDivElement>(null);
   const [offset, setOffset] = useState(0);
@@ -194,6 +204,8 @@ function ColumnTable({ urn, rows, canEdit, collapsed, editing, states, actions }
     observer.observe(document.body);
     return () => observer.disconnect();
   }, []);
+  const isPrinting = usePrinting();
+  const isVirtual = rows.length > MAX_RENDERED_ROWS && !isPrinting;
   const editingIndex = editing === null ? -1 : rows.findIndex((row) => row.path === editing);
   const virtual = useWindowVirtualizer({
     count: rows.length,
@@ -209,9 +221,12 @@ function ColumnTable({ urn, rows, canEdit, collapsed, editing, states, actions }
       return [...near, editingIndex].sort((left, right) => left - right);
     },
   });
+  const rendered: readonly RenderedRow[] = isVirtual
+    ? virtual.getVirtualItems()
+    : rows.map((_, index) => ({ index }));
   useStickToEnd(rows, virtual.getTotalSize());
-  const current = useRef({ rows, editing, virtual, actions });
-  current.current = { rows, editing, virtual, actions };
+  const current = useRef({ rows, editing, virtual, isVirtual, actions });
+  current.current = { rows, editing, virtual, isVirtual, actions };
   const columnActions = useMemo<ColumnActions>(
     () => ({
       onEdit: (path) => current.current.actions.onEdit(path),
@@ -226,7 +241,9 @@ function ColumnTable({ urn, rows, canEdit, collapsed, editing, states, actions }
         const to = target === "next" ? index + 1 : target === "previous" ? index - 1 : -1;
         const next = current.current.rows[to];
         current.current.actions.onEdit(next?.path ?? null);
-        if (next !== undefined) current.current.virtual.scrollToIndex(to, { align: "auto" });
+        if (next === undefined) return;
+        if (current.current.isVirtual) current.current.virtual.scrollToIndex(to, { align: "auto" });
+        else body.current?.children[to]?.scrollIntoView({ block: "nearest" });
       },
     }),
     [],
@@ -245,21 +262,24 @@ function ColumnTable({ urn, rows, canEdit, collapsed, editing, states, actions }
         role="rowgroup"
         ref={body}
         className="columns-body"
-        style={{ blockSize: virtual.getTotalSize() }}
+        data-virtual={isVirtual}
+        style={isVirtual ? { blockSize: virtual.getTotalSize() } : undefined}
       >
-        {virtual.getVirtualItems().map((item) => {
-          const row = rows[item.index];
+        {rendered.map(({ index, start }) => {
+          const row = rows[index];
           if (row === undefined) return null;
           return (
             <div
-              key={item.key}
-              ref={virtual.measureElement}
+              key={row.path}
+              ref={isVirtual ? virtual.measureElement : undefined}
               role="row"
               className="column"
-              data-index={item.index}
-              aria-rowindex={item.index + 2}
+              data-index={index}
+              aria-rowindex={index + 2}
               aria-busy={states.get(row.path)?.state === "saving"}
-              style={{ transform: `translateY(${item.start - offset}px)` }}
+              style={
+                start === undefined ? undefined : { transform: `translateY(${start - offset}px)` }
+              }
             >
               <ColumnCells
                 urn={urn}
@@ -276,6 +296,23 @@ function ColumnTable({ urn, rows, canEdit, collapsed, editing, states, actions }
       </div>
     </div>
   );
+}
+
+/** Whether the page is being printed. */
+function usePrinting(): boolean {
+  const [isPrinting, setPrinting] = useState(false);
+  useEffect(() => {
+    // The browser takes its picture as soon as the listeners return.
+    const before = () => flushSync(() => setPrinting(true));
+    const after = () => setPrinting(false);
+    window.addEventListener("beforeprint", before);
+    window.addEventListener("afterprint", after);
+    return () => {
+      window.removeEventListener("beforeprint", before);
+      window.removeEventListener("afterprint", after);
+    };
+  }, []);
+  return isPrinting;
 }
 
 const scrollToEnd = () => window.scrollTo(0, document.documentElement.scrollHeight);
