@@ -9,7 +9,7 @@ export const stewardTexts = {
   filter: "Search users and groups",
   list: "Users and groups",
   group: "Group",
-  isSteward: "Steward",
+  chosen: "Steward",
   noMatch: (query: string) => `No users or groups match “${query}”`,
   remove: "Remove",
   removeLabel: (name: string) => `Remove steward ${name}`,

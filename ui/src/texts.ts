@@ -7,6 +7,7 @@
 import { accountTexts, userTexts } from "./account_texts.ts";
 import { auditTexts } from "./audit_texts.ts";
 import { proposalTexts } from "./proposal_texts.ts";
+import { railTexts } from "./rail_texts.ts";
 import { stewardTexts } from "./steward_texts.ts";
 
 const LOCALE = "en";
@@ -67,6 +68,7 @@ const english = {
   account: accountTexts,
   proposals: proposalTexts,
   stewards: stewardTexts,
+  rail: railTexts,
   proposedChanges: (number: number) =>
     plural(number, { one: "# proposed change", other: "# proposed changes" }),
   audit: auditTexts,
@@ -217,19 +219,10 @@ const english = {
     removed: "This dataset has been removed from its source. Its metadata is still available here.",
     deprecated: "Deprecated",
     deprecatedNotice: "This dataset is deprecated.",
-    details: "Details",
     platform: "Platform",
     domain: "Domain",
-    noDomain: "None",
-    owners: "Owners",
-    noOwners: "None",
-    tags: "Tags",
-    terms: "Glossary terms",
-    urn: "URN",
     copyUrn: "Copy URN",
     external: (platform: string) => `View in ${platform}`,
-    properties: (number: number) =>
-      plural(number, { one: "# custom property", other: "# custom properties" }),
     tabs: { overview: "Overview", history: "History" },
     tabsLabel: "Dataset sections",
   },

@@ -5,10 +5,10 @@ test("a dataset shows its location, columns and owners", async ({ page }) => {
   await page.goto(address(datasetUrn("postgres", "shop.public.orders")));
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("orders");
   await expect(page).toHaveTitle("orders · Docent");
-  await expect(page.locator(".breadcrumb")).toContainText("PostgreSQL");
-  await expect(page.locator(".breadcrumb")).toContainText("shop");
+  await expect(page.locator("header .breadcrumb")).toContainText("PostgreSQL");
+  await expect(page.locator("header .breadcrumb")).toContainText("shop");
   await expect(page.getByRole("link", { name: "Sales" })).toBeVisible();
-  await expect(page.locator("dl.detail-list")).toContainText("Owners");
+  await expect(page.getByRole("region", { name: "Owners" })).toContainText("Technical Owner");
   await expect(page.getByRole("table", { name: "Columns" })).toContainText("order_id");
 });
 

@@ -4,7 +4,6 @@ import { useApiMutation } from "../api/cache.ts";
 import { isNotFound } from "../api/client.ts";
 import { useFocusFallback } from "../components/focus.ts";
 import { isSafeUrl } from "../components/markdown.tsx";
-import { SectionHeader } from "../components/sections.tsx";
 import { Byline } from "../components/common.tsx";
 import { ErrorMessage } from "../components/states.tsx";
 import { hasFormChanges, confirmDiscard } from "../components/unsaved.ts";
@@ -127,14 +126,21 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
   const failed = describeConflict(remove.error ?? add.error);
 
   return (
-    <section className="section" aria-labelledby="links" ref={section}>
-      <SectionHeader title={texts.links.heading} id="links">
+    <section aria-labelledby="links" ref={section}>
+      <div className="rail-heading">
+        <h2 id="links">{texts.links.heading}</h2>
         {canEdit && editing === null && (
-          <button type="button" className="subtle" data-add-link onClick={() => edit("new")}>
-            {texts.links.add}
+          <button
+            type="button"
+            className="icon-button"
+            aria-label={texts.links.add}
+            data-add-link
+            onClick={() => edit("new")}
+          >
+            +
           </button>
         )}
-      </SectionHeader>
+      </div>
       {links.length === 0 && editing === null && <p className="hint">{texts.links.none}</p>}
       <ul className="links">{index === -1 ? [...items, form] : items}</ul>
       {/* A proposed removal leaves the link in the list. */}

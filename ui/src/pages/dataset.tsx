@@ -16,8 +16,6 @@ import {
 } from "../components/states.tsx";
 import { readablePath } from "../dataset/field_path.ts";
 import { Columns } from "../dataset/columns.tsx";
-import { DatasetDetails } from "../dataset/details.tsx";
-import { Links } from "../dataset/links.tsx";
 import { Description } from "../description/description.tsx";
 import { lastEditOf } from "../description/saved_description.ts";
 import {
@@ -29,6 +27,7 @@ import { ColumnHistory, DatasetHistory } from "../history/history.tsx";
 import { nameOf } from "../names.ts";
 import { canChange } from "../privileges.ts";
 import { PendingProposals } from "../proposals/pending.tsx";
+import { Rail } from "../rail/rail.tsx";
 import { texts } from "../texts.ts";
 
 type Dataset = NonNullable<DatasetQuery["dataset"]>;
@@ -74,8 +73,7 @@ export default function DatasetPage({ urn }: { readonly urn: string }) {
 function Overview({ dataset }: { readonly dataset: Dataset }) {
   const history = useApiQuery(DatasetHistoryDocument, { urn: dataset.urn });
   return (
-    <>
-      <DatasetDetails dataset={dataset} />
+    <div className="with-rail">
       <Description
         urn={dataset.urn}
         edited={dataset.editableProperties?.description ?? ""}
@@ -84,16 +82,12 @@ function Overview({ dataset }: { readonly dataset: Dataset }) {
         importedBy={lastEditOf(history.data?.imported)}
         canEdit={canChange(dataset.privileges, "canEditDescription")}
       />
-      <Links
-        urn={dataset.urn}
-        links={dataset.institutionalMemory?.elements ?? []}
-        canEdit={canChange(dataset.privileges, "canEditLinks")}
-      />
+      <Rail dataset={dataset} />
       <Columns
         urn={dataset.urn}
         canEdit={canChange(dataset.privileges, "canEditSchemaFieldDescription")}
       />
-    </>
+    </div>
   );
 }
 

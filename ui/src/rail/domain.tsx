@@ -1,0 +1,76 @@
+import { useState } from "react";
+
+import { useApiMutation } from "../api/cache.ts";
+import { EntityLink } from "../components/common.tsx";
+import { ErrorMessage } from "../components/states.tsx";
+import { DomainPicker } from "../domains/picker.tsx";
+import {
+  SetDomainDocument,
+  UnsetDomainDocument,
+  type DatasetQuery,
+} from "../generated/operations.ts";
+import { canChange } from "../privileges.ts";
+import { texts } from "../texts.ts";
+import { RailSection } from "./section.tsx";
+
+type Dataset = NonNullable<DatasetQuery["dataset"]>;
+
+/** The domain of a dataset with its ancestors, and how to change it. */
+export function DomainSection({ dataset }: { readonly dataset: Dataset }) {
+  const [isPicking, setPicking] = useState(false);
+  const set = useApiMutation(SetDomainDocument);
+  const unset = useApiMutation(UnsetDomainDocument);
+  const error = set.error ?? unset.error;
+  const domain = dataset.domain?.domain;
+  const path = [...(domain?.parentDomains?.domains ?? [])].reverse();
+  const closePicker = () => {
+    setPicking(false);
+    // Clear the error of the previous attempt.
+    set.reset();
+    unset.reset();
+  };
+  const pick = (urn: string) => {
+    closePicker();
+    if (urn !== domain?.urn) set.mutate({ urn: dataset.urn, domain: urn });
+  };
+  const remove = () => {
+    closePicker();
+    unset.mutate({ urn: dataset.urn });
+  };
+  return (
+    <RailSection id="domain" heading={texts.dataset.domain}>
+      {domain === undefined ? (
+        <p className="hint">{texts.rail.noDomain}</p>
+      ) : (
+        <ol className="breadcrumb">
+          {[...path, domain].map((part) => (
+            <li key={part.urn}>
+              <EntityLink entity={part} />
+            </li>
+          ))}
+        </ol>
+      )}
+      {canChange(dataset.privileges, "canEditDomains") && (
+        <button
+          type="button"
+          className="subtle"
+          aria-label={domain === undefined ? texts.domainPicker.set : texts.domainPicker.edit}
+          onClick={() => setPicking(true)}
+        >
+          {domain === undefined ? texts.domainPicker.set : texts.description.edit}
+        </button>
+      )}
+      {error !== null && <ErrorMessage error={error} />}
+      <DomainPicker
+        title={texts.domainPicker.title}
+        isOpen={isPicking}
+        onClose={() => setPicking(false)}
+        current={domain?.urn}
+        onPick={pick}
+        none={
+          domain === undefined ? undefined : { label: texts.domainPicker.remove, onPick: remove }
+        }
+      />
+    </RailSection>
+  );
+}

@@ -1,0 +1,165 @@
+import { useState } from "react";
+
+import { useApiMutation } from "../api/cache.ts";
+import type { Operation } from "../api/operation.ts";
+import { EntityLink } from "../components/common.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { EntityPicker } from "../components/entity_picker.tsx";
+import { plainText } from "../components/plain_text.ts";
+import {
+  AddTagDocument,
+  AddTermDocument,
+  RemoveTagDocument,
+  RemoveTermDocument,
+  type EntityType,
+  type TagLabelFragment,
+  type TermLabelFragment,
+} from "../generated/operations.ts";
+import { nameOf, type Nameable } from "../names.ts";
+import { texts } from "../texts.ts";
+import { RailSection, UndoNotice, useUndo } from "./section.tsx";
+
+type Labeling = Operation<unknown, { urn: string; label: string }>;
+
+/** A tag or a glossary term. */
+interface Label extends Nameable {
+  readonly urn: string;
+  readonly hint?: string | undefined;
+  readonly color?: string | null | undefined;
+}
+
+interface LabelsProperties {
+  readonly id: string;
+  readonly words: typeof texts.rail.tags;
+  readonly type: EntityType;
+  /** The labeled entity. */
+  readonly urn: string;
+  readonly labels: readonly Label[];
+  readonly canEdit: boolean;
+  readonly addition: Labeling;
+  readonly removal: Labeling;
+}
+
+export function Tags({
+  urn,
+  tags,
+  canEdit,
+}: {
+  readonly urn: string;
+  readonly tags: readonly TagLabelFragment[];
+  readonly canEdit: boolean;
+}) {
+  const labels = tags.map((tag) => ({
+    ...tag,
+    hint: tag.properties?.description ?? undefined,
+    color: tag.properties?.colorHex,
+  }));
+  return (
+    <Labels
+      id="tags"
+      words={texts.rail.tags}
+      type="TAG"
+      urn={urn}
+      labels={labels}
+      canEdit={canEdit}
+      addition={AddTagDocument}
+      removal={RemoveTagDocument}
+    />
+  );
+}
+
+export function Terms({
+  urn,
+  terms,
+  canEdit,
+}: {
+  readonly urn: string;
+  readonly terms: readonly TermLabelFragment[];
+  readonly canEdit: boolean;
+}) {
+  const labels = terms.map((term) => ({
+    ...term,
+    hint: term.properties?.definition || term.properties?.description || undefined,
+  }));
+  return (
+    <Labels
+      id="terms"
+      words={texts.rail.terms}
+      type="GLOSSARY_TERM"
+      urn={urn}
+      labels={labels}
+      canEdit={canEdit}
+      addition={AddTermDocument}
+      removal={RemoveTermDocument}
+    />
+  );
+}
+
+function Labels(properties: LabelsProperties) {
+  const { id, words, type, urn, labels, canEdit } = properties;
+  const [isAdding, setAdding] = useState(false);
+  const add = useApiMutation(properties.addition);
+  const remove = useApiMutation(properties.removal);
+  const { last, report } = useUndo();
+  const change = (label: Nameable & { readonly urn: string }, isRemoved: boolean) => {
+    add.reset();
+    remove.reset();
+    const name = nameOf(label);
+    const done = () => {
+      setAdding(false);
+      report((isRemoved ? words.removed : words.added)(name), () => change(label, !isRemoved));
+    };
+    (isRemoved ? remove : add).mutate({ urn, label: label.urn }, { onSuccess: done });
+  };
+  const isBusy = add.isPending || remove.isPending;
+  const open = () => {
+    add.reset();
+    setAdding(true);
+  };
+  return (
+    <RailSection
+      id={id}
+      heading={words.heading}
+      add={canEdit ? { label: words.add, onClick: open } : undefined}
+    >
+      {labels.length === 0 && <p className="hint">{words.none}</p>}
+      <ul className="chips">
+        {labels.map((label) => (
+          <li key={label.urn} className="chip" title={label.hint && plainText(label.hint)}>
+            {label.color !== null && label.color !== undefined && (
+              <span className="tag-dot" style={{ background: label.color }} aria-hidden="true" />
+            )}
+            <EntityLink entity={label} />
+            {canEdit && (
+              <button
+                type="button"
+                className="chip-remove"
+                disabled={isBusy}
+                aria-label={words.remove(nameOf(label))}
+                onClick={() => change(label, true)}
+              >
+                ✕
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      <UndoNotice
+        last={last}
+        isBusy={isBusy}
+        error={isAdding ? null : (add.error ?? remove.error)}
+      />
+      {isAdding && (
+        <Dialog title={words.addTitle} isOpen onClose={() => setAdding(false)}>
+          <EntityPicker
+            types={[type]}
+            words={words}
+            chosen={new Set(labels.map((label) => label.urn))}
+            error={add.error}
+            onPick={(label) => !isBusy && change(label, false)}
+          />
+        </Dialog>
+      )}
+    </RailSection>
+  );
+}
