@@ -135,6 +135,13 @@ def test_delete_references_removes_references_from_other_entities(run_cli, restl
     assert read(dataset, "datasetProperties")["name"] == "Sales"
 
 
+def test_delete_by_registry_finds_nothing_because_there_are_no_custom_models(run_cli, read, dataset):
+    for how in ("--dry-run", "--hard"):
+        assert "No entities found" in run_cli("delete", "by-registry", "--registry-id", "models:0.0.1", how)
+    assert "models" in run_cli("delete", "by-registry", "--registry-id", "models", "--dry-run")
+    assert read(dataset, "status") == {"removed": False}
+
+
 def test_timeline_shows_changes(run_cli, restli_graph, dataset):
     _emit(restli_graph, dataset, DatasetPropertiesClass(name="Sales", description="Better words"))
     _emit(restli_graph, dataset, GlobalTagsClass([TagAssociationClass("urn:li:tag:gold")]))

@@ -268,10 +268,11 @@ pub(crate) async fn act(
             delete_references(&state, &caller, &bytes).await
         }
         Some("listUrns") => list_urns(&state, &bytes).await,
+        Some("deleteAll") => delete_by_registry(&bytes).await,
         other => Err(unknown_action(
             "/entities",
             other,
-            "search, autocomplete, browse, listUrns, ingest, batchIngest, delete and deleteReferences",
+            "search, autocomplete, browse, listUrns, ingest, batchIngest, delete, deleteAll and deleteReferences",
         )),
     }
 }
@@ -360,6 +361,34 @@ async fn delete_references(
     Ok(reply(
         &json!({"value": {"total": found.total, "relatedAspects": related}}),
     ))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object with registryId")]
+struct DeleteByRegistryInput {
+    registry_id: String,
+}
+
+/// Deletes what was written with a registry of custom models, as `datahub delete by-registry`
+/// requests it. There are no such registries here, so there is nothing to delete.
+async fn delete_by_registry(bytes: &[u8]) -> Result<Response, ErrorResponse> {
+    let example = "{\"registryId\": \"my-models:0.0.1\", \"dryRun\": true}";
+    let DeleteByRegistryInput { registry_id } = parse_like(bytes, example).await?;
+    match registry_id.split_once(':') {
+        Some((name, version)) if !name.is_empty() && !version.is_empty() => {}
+        _ => {
+            return Err(ErrorResponse::bad_request(format!(
+                "registryId is '{registry_id}': it has a name and a version, such as my-models:0.0.1"
+            )));
+        }
+    }
+    Ok(reply(&json!({"value": {
+        "aspectsReverted": 0,
+        "aspectsAffected": 0,
+        "entitiesAffected": 0,
+        "entitiesDeleted": 0,
+        "aspectRowSummaries": [],
+    }})))
 }
 
 #[derive(Deserialize)]

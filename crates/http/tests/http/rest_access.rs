@@ -437,6 +437,11 @@ fn reads() -> Vec<Read> {
             "/aspects",
             "getTimeseriesAspectValues",
             json!({"urn": DATASET, "entity": "dataset", "aspect": "datasetProfile"}),
+        action(
+            "/entities",
+            "deleteAll",
+            json!({"registryId": "models:0.0.1", "dryRun": true}),
+        ),
         ),
         action("/aspects", "getCount", json!({"aspect": "datasetKey"})),
         action("/runs", "list", json!({"pageOffset": 0, "pageSize": 10})),

@@ -457,6 +457,12 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
             json!({"runId": "no-run-id-provided", "start": 0, "count": 10, "includeSoft": true}),
         ),
         (
+        (
+            "POST",
+            "/entities",
+            query("?action=deleteAll"),
+            json!({"registryId": "models:0.0.1", "dryRun": true}),
+        ),
             "POST",
             "/runs",
             query("?action=rollback"),
