@@ -9,15 +9,15 @@
 use std::cmp::Ordering;
 
 use docent_model::searchable::strip_keyword_suffix;
-use docent_model::{EpochMillis, Registry, SystemMetadata};
-use docent_store::{AspectKey, PointRange};
+use docent_model::{AspectName, EpochMillis, Registry, SystemMetadata, Urn};
+use docent_store::{AspectKey, PointRange, PointSize};
 use serde_json::Value;
 
 use crate::long_work::{self, LONG_TEXT_BYTES};
 use crate::search::{Criterion, Filter, Operator, Sort};
 use crate::{Catalog, Error, LoadedBytes};
 
-pub use docent_store::TimeseriesRow;
+pub use docent_store::{PointKey, TimeseriesRow};
 
 /// The most points of one result.
 const MAX_POINTS: usize = 10_000;
@@ -42,6 +42,26 @@ pub struct TimeseriesQuery {
     /// Newest first without one.
     pub sort: Option<Sort>,
     pub limit: usize,
+}
+
+/// Which points of the entities of a type to read, newest first.
+#[derive(Debug)]
+pub struct PointScroll {
+    pub entity_type: &'static str,
+    pub aspect: AspectName,
+    pub range: PointRange,
+    /// Continues behind this point.
+    pub after: Option<PointKey>,
+    pub count: usize,
+}
+
+/// A page of points of several entities, with the memory for them.
+#[derive(Debug)]
+pub struct PointPage {
+    pub points: Vec<(Urn, TimeseriesRow)>,
+    /// The last point, if there are others behind it.
+    pub next: Option<PointKey>,
+    _loaded: LoadedBytes,
 }
 
 /// Points, with the memory for them.
@@ -145,6 +165,50 @@ impl Catalog {
         }
     }
 
+    /// Points of the entities of a type. A page ends early if it would have more than `max_bytes`.
+    pub async fn scroll_points(
+        &self,
+        scroll: &PointScroll,
+        max_bytes: u64,
+    ) -> Result<PointPage, Error> {
+        let PointScroll { aspect, count, .. } = *scroll;
+        check_series(aspect)?;
+        if !(1..=MAX_POINTS).contains(&count) {
+            return Err(Error::invalid(format!(
+                "count is {count}: it must be from 1 to {MAX_POINTS}"
+            )));
+        }
+        let (after, range) = (scroll.after.as_ref(), &scroll.range);
+        let mut found = self
+            .reader()
+            .points_list(scroll.entity_type, aspect, range, after, count + 1)
+            .await?;
+        let mut bytes = 0_u64;
+        let fits = |point: &&PointSize| {
+            bytes += point.bytes;
+            bytes <= max_bytes
+        };
+        // At least one, so that the next page makes progress.
+        let fitting = found.iter().take_while(fits).count().clamp(1, count);
+        let is_last = found.len() <= fitting;
+        found.truncate(fitting);
+        let mut loaded = LoadedBytes::default();
+        let bytes = found.iter().map(|it| it.bytes).sum();
+        self.loaded_memory().resize(&mut loaded, bytes).await?;
+        let keys: Vec<PointKey> = found.into_iter().map(|it| it.key).collect();
+        let rows = self.reader().points_read(aspect, &keys).await?;
+        let next = keys.last().filter(|_| !is_last).cloned();
+        let points = keys.into_iter().zip(rows);
+        Ok(PointPage {
+            // What was deleted meanwhile is missing.
+            points: points
+                .filter_map(|(key, row)| Some((key.urn, row?)))
+                .collect(),
+            next,
+            _loaded: loaded,
+        })
+    }
+
     /// Points of a time series. Fails if those of the result have more than `max_bytes` together.
     pub async fn timeseries(
         &self,
@@ -152,12 +216,7 @@ impl Catalog {
         max_bytes: u64,
     ) -> Result<LoadedPoints, Error> {
         let TimeseriesQuery { key, sort, .. } = query;
-        if !Registry::get().is_timeseries(key.aspect) {
-            return Err(Error::invalid(format!(
-                "{} is not a time series: read its latest version instead",
-                key.aspect
-            )));
-        }
+        check_series(key.aspect)?;
         if query.limit > MAX_POINTS {
             return Err(Error::invalid(format!(
                 "limit is {}: one result has at most {MAX_POINTS} points, use a start and an end time for more",
@@ -259,6 +318,15 @@ impl ParsedPoint {
             observed_ms: system_metadata(point).map(|metadata| metadata.last_observed),
         }
     }
+}
+
+fn check_series(aspect: AspectName) -> Result<(), Error> {
+    if Registry::get().is_timeseries(aspect) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "{aspect} is not a time series: read its latest version instead"
+    )))
 }
 
 /// Filters along hierarchies are for entities.

@@ -47,10 +47,10 @@ use async_trait::async_trait;
 use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{
     AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, AuditRecord, CommitStamp, EntityTexts,
-    ListPage, LogEntry, LogPosition, PointRange, RawAspect, RawPoint, RawRetiredVersion, ReadReply,
-    ReadRequest, RebuildReport, RelatedEntity, RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES,
-    StoreError, StoreMaintenance, StoreReader, StoreWriter, StoredAspect, TimeseriesRow,
-    TransactionBody,
+    ListPage, LogEntry, LogPosition, PointKey, PointRange, PointSize, RawAspect, RawPoint,
+    RawRetiredVersion, ReadReply, ReadRequest, RebuildReport, RelatedEntity, RowVersion, RunAspect,
+    RunSummary, SHORT_READ_BYTES, StoreError, StoreMaintenance, StoreReader, StoreWriter,
+    StoredAspect, TimeseriesRow, TransactionBody,
 };
 
 use crate::connect::Connector;
@@ -287,6 +287,24 @@ impl StoreReader for PostgresStore {
         limit: usize,
     ) -> Result<Vec<u64>, StoreError> {
         Ok(points::bytes(&self.connections, key, range, newest_first, start, limit).await?)
+    }
+
+    async fn points_list(
+        &self,
+        aspect: AspectName,
+        range: &PointRange,
+        after: Option<&PointKey>,
+        limit: usize,
+    ) -> Result<Vec<PointSize>, StoreError> {
+        Ok(points::list_all(&self.connections, aspect, range, after, limit).await?)
+    }
+
+    async fn points_read(
+        &self,
+        aspect: AspectName,
+        keys: &[PointKey],
+    ) -> Result<Vec<Option<TimeseriesRow>>, StoreError> {
+        Ok(points::read(&self.connections, aspect, keys).await?)
     }
 
     async fn timeseries_latest(

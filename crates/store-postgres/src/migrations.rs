@@ -69,6 +69,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         // What a server does that does not know the tables is missing from the log.
         additive: true,
     },
+    Migration {
+        number: 6,
+        name: "points_by_time",
+        sql: include_str!("../migrations/0006_points_by_time.sql"),
+        additive: true,
+    },
 ];
 
 /// Serializes migrations.

@@ -19,7 +19,7 @@ const VERSION: &str = "15";
 
 /// Every statement of a request, which must be as fast in a large catalog as in a small one.
 /// Statements of maintenance commands ([`COMMANDS`]) scan everything anyway.
-const HOT: [(&str, &str); 74] = [
+const HOT: [(&str, &str); 76] = [
     ("an aspect", read::LATEST),
     ("aspects", read::LATEST_OF),
     (
@@ -49,6 +49,8 @@ const HOT: [(&str, &str); 74] = [
     ("bytes of the newest points", points::BYTES_NEWEST_FIRST),
     ("bytes of the oldest points", points::BYTES_OLDEST_FIRST),
     ("the newest points", points::LATEST),
+    ("points of all entities", points::OF_ALL),
+    ("points by their keys", points::READ),
     ("how many points", points::COUNT),
     ("runs", runs::RUNS),
     ("aspects of a run", runs::RUN_ASPECTS),

@@ -1,13 +1,14 @@
 //! Statements on time series.
 
-use docent_store::{AspectKey, PointRange, TimeseriesRow};
+use docent_model::AspectName;
+use docent_store::{AspectKey, PointKey, PointRange, PointSize, TimeseriesRow};
 use tokio_postgres::Row;
 
 use crate::error::EngineError;
 use crate::pool::{Connections, Lease, Parameter};
 use crate::read::{index_at, key_arrays};
 use crate::runs::run_text;
-use crate::values::{as_limit, count_at};
+use crate::values::{as_limit, count_at, urn_at};
 
 /// The points in the range given by the first five parameters.
 macro_rules! in_range {
@@ -55,6 +56,19 @@ pub(crate) const LATEST: &str = "SELECT k.ordinal, p.time_ms, p.id, p.metadata, 
      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, ordinal) \
      CROSS JOIN LATERAL (SELECT t.time_ms, t.id, t.metadata, t.systemmetadata FROM timeseries t \
          WHERE t.urn = k.urn AND t.aspect = k.aspect ORDER BY t.time_ms DESC, t.id DESC LIMIT 1) AS p";
+
+/// The points of all entities behind a point, without their values.
+pub(crate) const OF_ALL: &str = "SELECT urn, time_ms, id, \
+     (octet_length(metadata) + coalesce(octet_length(systemmetadata), 0))::bigint \
+     FROM timeseries WHERE aspect = $1 AND time_ms >= $2 \
+     AND (time_ms, urn, md5(id)) < ($3, $4, md5($5)) \
+     ORDER BY time_ms DESC, urn DESC, md5(id) DESC LIMIT $6";
+
+/// Points by their keys.
+pub(crate) const READ: &str = "SELECT k.ordinal, p.time_ms, p.id, p.metadata, p.systemmetadata \
+     FROM unnest($1::text[], $2::bigint[], $3::text[]) WITH ORDINALITY AS k (urn, time_ms, id, ordinal) \
+     CROSS JOIN LATERAL (SELECT t.time_ms, t.id, t.metadata, t.systemmetadata FROM timeseries t \
+         WHERE t.urn = k.urn AND t.aspect = $4 AND t.time_ms = k.time_ms AND md5(t.id) = md5(k.id) LIMIT 1) AS p";
 
 struct RangeParameters {
     from_ms: i64,
@@ -105,6 +119,63 @@ pub(crate) async fn bytes(
     };
     let rows = page(connections, sql, key, range, start, limit).await?;
     rows.iter().map(|row| count_at(row, 0)).collect()
+}
+
+/// The points of all entities, newest first.
+pub(crate) async fn list_all(
+    connections: &Connections,
+    aspect: AspectName,
+    range: &PointRange,
+    after: Option<&PointKey>,
+    limit: usize,
+) -> Result<Vec<PointSize>, EngineError> {
+    let RangeParameters {
+        from_ms,
+        through_ms,
+        ..
+    } = RangeParameters::of(range);
+    let end = through_ms.saturating_add(1);
+    // No URN is empty, so this is before all points of the time behind the range.
+    let (time_ms, urn, id) = match after.filter(|after| after.time_ms < end) {
+        None => (end, "", ""),
+        Some(after) => (after.time_ms, after.urn.as_str(), after.id.as_str()),
+    };
+    let (aspect, limit) = (aspect.as_str(), as_limit(limit));
+    let rows = connections
+        .query(OF_ALL, &[&aspect, &from_ms, &time_ms, &urn, &id, &limit])
+        .await?;
+    rows.iter()
+        .map(|row| {
+            Ok(PointSize {
+                key: PointKey {
+                    urn: urn_at(row, 0, "timeseries")?,
+                    time_ms: row.try_get(1)?,
+                    id: row.try_get(2)?,
+                },
+                bytes: count_at(row, 3)?,
+            })
+        })
+        .collect()
+}
+
+/// Points by their keys.
+pub(crate) async fn read(
+    connections: &Connections,
+    aspect: AspectName,
+    keys: &[PointKey],
+) -> Result<Vec<Option<TimeseriesRow>>, EngineError> {
+    let mut points = vec![None; keys.len()];
+    let urns: Vec<&str> = keys.iter().map(|key| key.urn.as_str()).collect();
+    let times: Vec<i64> = keys.iter().map(|key| key.time_ms).collect();
+    let ids: Vec<&str> = keys.iter().map(|key| key.id.as_str()).collect();
+    let aspect = aspect.as_str();
+    let rows = connections
+        .query(READ, &[&urns, &times, &ids, &aspect])
+        .await?;
+    for row in &rows {
+        points[index_at(row)?] = Some(point_at(row, 1)?);
+    }
+    Ok(points)
 }
 
 /// The rows of a statement that lists points.

@@ -51,6 +51,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "audit",
         sql: include_str!("../migrations/0006_audit.sql"),
     },
+    Migration {
+        number: 7,
+        name: "points_by_time",
+        sql: include_str!("../migrations/0007_points_by_time.sql"),
+    },
 ];
 
 const TABLE: &str = "

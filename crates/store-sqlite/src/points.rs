@@ -1,12 +1,13 @@
 //! The statements about time series points.
 
-use docent_store::{AspectKey, PointRange, TimeseriesRow};
+use docent_model::AspectName;
+use docent_store::{AspectKey, PointKey, PointRange, PointSize, TimeseriesRow};
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, params, params_from_iter};
 
 use crate::byte_limit::ByteLimit;
 use crate::error::EngineError;
-use crate::read::{as_limit, count_at, text_at};
+use crate::read::{as_limit, count_at, text_at, unsigned_at, urn_at};
 use crate::runs::is_of_run;
 
 const TABLE: &str = "timeseries";
@@ -100,6 +101,92 @@ pub(crate) fn bytes(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+const OF_ALL: &str = "SELECT urn,time_ms,id,\
+     octet_length(metadata)+coalesce(octet_length(systemmetadata),0) FROM timeseries \
+     WHERE aspect=?1 AND time_ms>=?2 AND (time_ms,urn,id)<(?3,?4,?5) \
+     ORDER BY time_ms DESC, urn DESC, id DESC LIMIT ?6";
+
+/// The points of all entities, newest first. Reads no value.
+pub(crate) fn list_all(
+    connection: &Connection,
+    aspect: AspectName,
+    range: &PointRange,
+    after: Option<&PointKey>,
+    limit: usize,
+) -> Result<Vec<PointSize>, EngineError> {
+    let end = range.through_ms.map_or(i64::MAX, |it| it.saturating_add(1));
+    // No URN is empty, so this is before all points of the time behind the range.
+    let (time_ms, urn, id) = match after.filter(|after| after.time_ms < end) {
+        None => (end, "", ""),
+        Some(after) => (after.time_ms, after.urn.as_str(), after.id.as_str()),
+    };
+    let mut statement = connection.prepare_cached(OF_ALL)?;
+    let mut rows = statement.query(params![
+        aspect.as_str(),
+        range.from_ms.unwrap_or(i64::MIN),
+        time_ms,
+        urn,
+        id,
+        as_limit(limit),
+    ])?;
+    let mut points = Vec::new();
+    while let Some(row) = rows.next()? {
+        let urn = urn_at(row, 0, TABLE, "urn")?;
+        points.push(PointSize {
+            key: PointKey {
+                time_ms: row.get(1)?,
+                id: text_at(row, 2, TABLE, "id", urn.as_str())?.to_owned(),
+                urn,
+            },
+            bytes: unsigned_at(row, 3)?,
+        });
+    }
+    Ok(points)
+}
+
+/// Points by their keys.
+pub(crate) fn read(
+    connection: &Connection,
+    aspect: AspectName,
+    keys: &[PointKey],
+    bytes: &mut ByteLimit,
+) -> Result<Vec<Option<TimeseriesRow>>, EngineError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT CASE WHEN octet_length(metadata)+ifnull(octet_length(systemmetadata),0)<=?5 \
+         THEN metadata END,\
+         CASE WHEN octet_length(systemmetadata)<=?5 THEN systemmetadata END \
+         FROM timeseries WHERE urn=?1 AND aspect=?2 AND time_ms=?3 AND id=?4",
+    )?;
+    let mut points = Vec::with_capacity(keys.len());
+    for key in keys {
+        let urn = key.urn.as_str();
+        let mut rows = statement.query(params![
+            urn,
+            aspect.as_str(),
+            key.time_ms,
+            key.id,
+            bytes.parameter(),
+        ])?;
+        let Some(row) = rows.next()? else {
+            points.push(None);
+            continue;
+        };
+        if bytes.is_short() && row.get_ref(0)? == ValueRef::Null {
+            bytes.exceed();
+            break;
+        }
+        let point = TimeseriesRow {
+            time_ms: key.time_ms,
+            id: key.id.clone(),
+            metadata: text_at(row, 0, TABLE, "metadata", urn)?.to_owned(),
+            system_metadata: row.get(1)?,
+        };
+        bytes.count(point.value_bytes());
+        points.push(Some(point));
+    }
+    Ok(points)
+}
+
 /// The newest point of each series.
 pub(crate) fn latest(
     connection: &Connection,
@@ -140,4 +227,28 @@ pub(crate) fn delete(
         .prepare_cached(&format!("DELETE FROM timeseries WHERE {condition}"))?
         .execute(params_from_iter(parameters))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::migrations::migrate;
+
+    #[test]
+    fn points_of_all_entities_are_found_in_order_by_index() {
+        let connection = Connection::open_in_memory().unwrap();
+        migrate(&connection, Path::new("some.db")).unwrap();
+        let explain = format!("EXPLAIN QUERY PLAN {OF_ALL}");
+        let mut statement = connection.prepare(&explain).unwrap();
+        let plan: Vec<String> = statement
+            .query_map(params!["operation", 0, 1, "", "", 1], |row| row.get(3))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(plan.len(), 1, "{plan:?}");
+        let expected = "SEARCH timeseries USING INDEX timeseries_by_aspect (aspect=? AND ";
+        assert!(plan[0].starts_with(expected), "{plan:?}");
+    }
 }

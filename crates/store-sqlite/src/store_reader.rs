@@ -4,8 +4,9 @@ use async_trait::async_trait;
 use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{
     AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, CommitStamp, EntityTexts, ListPage,
-    LogEntry, LogPosition, PointRange, ReadReply, ReadRequest, RelatedEntity, RowVersion,
-    RunAspect, RunSummary, SHORT_READ_BYTES, StoreError, StoreReader, StoredAspect, TimeseriesRow,
+    LogEntry, LogPosition, PointKey, PointRange, PointSize, ReadReply, ReadRequest, RelatedEntity,
+    RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES, StoreError, StoreReader, StoredAspect,
+    TimeseriesRow,
 };
 use rusqlite::Connection;
 
@@ -289,6 +290,33 @@ impl StoreReader for SqliteStore {
             points::bytes(connection, &key, &range, newest_first, start, limit)
         })
         .await
+    }
+
+    async fn points_list(
+        &self,
+        aspect: AspectName,
+        range: &PointRange,
+        after: Option<&PointKey>,
+        limit: usize,
+    ) -> Result<Vec<PointSize>, StoreError> {
+        let (range, after) = (range.clone(), after.cloned());
+        self.read_snapshot(ReadLength::Long, move |connection| {
+            points::list_all(connection, aspect, &range, after.as_ref(), limit)
+        })
+        .await
+    }
+
+    async fn points_read(
+        &self,
+        aspect: AspectName,
+        keys: &[PointKey],
+    ) -> Result<Vec<Option<TimeseriesRow>>, StoreError> {
+        let long = keys.len() > IN_PLACE_ROWS;
+        let keys = keys.to_vec();
+        let read = move |connection: &Connection, bytes: &mut ByteLimit| {
+            points::read(connection, aspect, &keys, bytes)
+        };
+        self.read_limited(ReadLength::long_if(long), read).await
     }
 
     async fn timeseries_latest(

@@ -46,8 +46,8 @@ pub use numbers::{CommitStamp, LogPosition, RowVersion};
 pub use reader::{EntityAspects, ReadReply, ReadRequest, SHORT_READ_BYTES, StoreReader};
 pub use rows::{
     AspectKey, AspectRow, AspectWrite, Effect, EntityTexts, ListPage, LogEntry, LogEntryKind,
-    PointRange, RawAspect, RawPoint, RawRetiredVersion, RelatedEntity, RunAspect, RunSummary,
-    StoredAspect, TimeseriesRow,
+    PointKey, PointRange, PointSize, RawAspect, RawPoint, RawRetiredVersion, RelatedEntity,
+    RunAspect, RunSummary, StoredAspect, TimeseriesRow,
 };
 pub use transaction::{AbortReason, Transaction, TransactionBody};
 pub use writer::{StoreWriter, transact};

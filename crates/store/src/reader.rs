@@ -7,8 +7,8 @@ use docent_model::{AspectName, EpochMillis, Urn};
 
 use crate::{
     AspectKey, AspectRow, AuditEvent, AuditItem, AuditKey, AuditRange, CommitStamp, EntityTexts,
-    ListPage, LogEntry, LogPosition, PointRange, RelatedEntity, RowVersion, RunAspect, RunSummary,
-    StoreError, StoredAspect, TimeseriesRow,
+    ListPage, LogEntry, LogPosition, PointKey, PointRange, PointSize, RelatedEntity, RowVersion,
+    RunAspect, RunSummary, StoreError, StoredAspect, TimeseriesRow,
 };
 
 /// How much a short read returns.
@@ -186,6 +186,23 @@ pub trait StoreReader: Send + Sync {
         start: usize,
         limit: usize,
     ) -> Result<Vec<u64>, StoreError>;
+
+    /// Lists the points of a time series aspect of all entities, newest first, behind `after`. Does
+    /// not read values. The run of the range does not filter.
+    async fn points_list(
+        &self,
+        aspect: AspectName,
+        range: &PointRange,
+        after: Option<&PointKey>,
+        limit: usize,
+    ) -> Result<Vec<PointSize>, StoreError>;
+
+    /// Returns points of a time series aspect in the order of the keys; `None` for missing ones.
+    async fn points_read(
+        &self,
+        aspect: AspectName,
+        keys: &[PointKey],
+    ) -> Result<Vec<Option<TimeseriesRow>>, StoreError>;
 
     /// Returns the newest point of each time series, in the order of the keys, from one snapshot.
     async fn timeseries_latest(

@@ -125,6 +125,22 @@ impl TimeseriesRow {
     }
 }
 
+/// A point of a time series aspect among those of all entities.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PointKey {
+    pub urn: Urn,
+    pub time_ms: EpochMillis,
+    /// See [`TimeseriesRow::id`].
+    pub id: String,
+}
+
+/// A point, with the bytes of its value and system metadata.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PointSize {
+    pub key: PointKey,
+    pub bytes: u64,
+}
+
 /// A filter for points of a time series; `None` does not filter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PointRange {

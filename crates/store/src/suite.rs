@@ -164,6 +164,7 @@ cases! { $
         only_points_in_the_range_are_counted_and_deleted,
         only_points_of_the_run_are_found_and_deleted,
         newest_points_of_several_series_are_read_at_once,
+        points_of_all_entities_are_listed_newest_first_in_pages,
     }
     runs {
         a_run_lists_the_aspects_it_wrote_or_confirmed_last,

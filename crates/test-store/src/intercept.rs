@@ -11,10 +11,10 @@ use async_trait::async_trait;
 use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{
     AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, AuditRecord, CommitStamp, EntityTexts,
-    ListPage, LogEntry, LogPosition, PointRange, RawAspect, RawPoint, RawRetiredVersion, ReadReply,
-    ReadRequest, RebuildReport, RelatedEntity, RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES,
-    Store, StoreError, StoreMaintenance, StoreReader, StoreWriter, StoredAspect, TimeseriesRow,
-    TransactionBody,
+    ListPage, LogEntry, LogPosition, PointKey, PointRange, PointSize, RawAspect, RawPoint,
+    RawRetiredVersion, ReadReply, ReadRequest, RebuildReport, RelatedEntity, RowVersion, RunAspect,
+    RunSummary, SHORT_READ_BYTES, Store, StoreError, StoreMaintenance, StoreReader, StoreWriter,
+    StoredAspect, TimeseriesRow, TransactionBody,
 };
 
 /// The calls that a test may intercept; the default is to forward them.
@@ -192,6 +192,25 @@ impl<I: Intercept> StoreReader for InterceptedStore<I> {
             .inner()
             .timeseries_bytes(key, range, newest_first, start, limit)
             .await
+    }
+
+    async fn points_list(
+        &self,
+        aspect: AspectName,
+        range: &PointRange,
+        after: Option<&PointKey>,
+        limit: usize,
+    ) -> Result<Vec<PointSize>, StoreError> {
+        let inner = self.0.inner();
+        inner.points_list(aspect, range, after, limit).await
+    }
+
+    async fn points_read(
+        &self,
+        aspect: AspectName,
+        keys: &[PointKey],
+    ) -> Result<Vec<Option<TimeseriesRow>>, StoreError> {
+        self.0.inner().points_read(aspect, keys).await
     }
 
     async fn timeseries_latest(

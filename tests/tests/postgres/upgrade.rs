@@ -64,7 +64,7 @@ fn old_servers_keep_serving_while_a_newer_one_migrates() -> anyhow::Result<()> {
         };
         let upgraded = (|| {
             wait_for_writes()?;
-            migrate(&database, 6, true)?;
+            migrate(&database, 7, true)?;
             wait_for_writes()?;
             // An old server starts on the new schema, as after a downgrade.
             let servers = start_servers(database.url(), 1)?;
@@ -76,7 +76,7 @@ fn old_servers_keep_serving_while_a_newer_one_migrates() -> anyhow::Result<()> {
             {
                 ensure!(started.elapsed() < TIMEOUT, "nothing is found");
             }
-            migrate(&database, 7, true)?;
+            migrate(&database, 8, true)?;
             wait_for_writes()
         })();
         stop.store(true, Ordering::Relaxed);
@@ -100,7 +100,7 @@ fn old_servers_keep_serving_while_a_newer_one_migrates() -> anyhow::Result<()> {
 fn old_servers_do_not_start_after_an_incompatible_migration() -> anyhow::Result<()> {
     let database = Database::empty()?;
     drop(start_servers(database.url(), 1)?);
-    migrate(&database, 6, false)?;
+    migrate(&database, 7, false)?;
     let directory = temporary_directory()?;
     for command in [
         ["serve", "--listen", "127.0.0.1:0"].as_slice(),
@@ -111,7 +111,7 @@ fn old_servers_do_not_start_after_an_incompatible_migration() -> anyhow::Result<
         docent.args(command).args(["--store", database.url()]);
         let rejection = CommandOutput::run(&mut docent)?.failed()?;
         ensure!(
-            rejection.contains("written by a newer docent (step 6, later): use that version"),
+            rejection.contains("written by a newer docent (step 7, later): use that version"),
             "{rejection}"
         );
     }

@@ -8,14 +8,16 @@ use std::collections::HashSet;
 
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{
-    AspectKey, EntityAspects, ListPage, LogEntry, LogPosition, PointRange, ReadReply, ReadRequest,
-    RelatedEntity, RowVersion, Store, StoredAspect, TimeseriesRow,
+    AspectKey, EntityAspects, ListPage, LogEntry, LogPosition, PointKey, PointRange, PointSize,
+    ReadReply, ReadRequest, RelatedEntity, RowVersion, Store, StoredAspect, TimeseriesRow,
 };
 
 use crate::{Catalog, Error};
 
 /// How much is read at once to find what the caller sees.
 const CHUNK: usize = 1_000;
+/// The least that is read at once: of a short page, some may be hidden.
+const MIN_CHUNK: usize = 100;
 /// How many entries one list reads at most. Deciding about so many takes a fraction of a second.
 pub(super) const MAX_READ: usize = 20_000;
 
@@ -163,6 +165,52 @@ impl<'c> Reader<'c> {
         Ok(store
             .timeseries_bytes(key, range, newest_first, start, limit)
             .await?)
+    }
+
+    /// The first points of an aspect behind `after` that the caller sees, of entities of a type.
+    /// Fails if they are too far apart.
+    pub(crate) async fn points_list(
+        &self,
+        entity_type: &str,
+        aspect: AspectName,
+        range: &PointRange,
+        after: Option<&PointKey>,
+        limit: usize,
+    ) -> Result<Vec<PointSize>, Error> {
+        let mut seen: Vec<PointSize> = Vec::new();
+        let mut last = after.cloned();
+        let mut read = 0;
+        loop {
+            let chunk = self.next_chunk(read, "points")?.min(limit.max(MIN_CHUNK));
+            let points = self.store.points_list(aspect, range, last.as_ref(), chunk);
+            let mut points = points.await?;
+            read += points.len();
+            let is_end = points.len() < chunk;
+            last = points.last().map(|it| it.key.clone()).or(last);
+            points.retain(|it| it.key.urn.entity_type() == entity_type);
+            let hidden = self.hidden(points.iter().map(|it| &it.key.urn)).await?;
+            let keys = points.iter().map(|it| AspectKey::new(&it.key.urn, aspect));
+            let keys: Vec<AspectKey> = keys.collect();
+            let may_see = self.catalog.may_see_series(&keys, &hidden).await?;
+            let visible = points
+                .into_iter()
+                .zip(may_see)
+                .filter(|(_, may_see)| *may_see);
+            seen.extend(visible.map(|(point, _)| point));
+            if is_end || seen.len() >= limit {
+                seen.truncate(limit);
+                return Ok(seen);
+            }
+        }
+    }
+
+    /// Values of points that [`Self::points_list`] has returned.
+    pub(crate) async fn points_read(
+        &self,
+        aspect: AspectName,
+        keys: &[PointKey],
+    ) -> Result<Vec<Option<TimeseriesRow>>, Error> {
+        Ok(self.store.points_read(aspect, keys).await?)
     }
 
     async fn may_see_series(&self, key: &AspectKey) -> Result<bool, Error> {

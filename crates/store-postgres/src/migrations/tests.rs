@@ -181,7 +181,7 @@ async fn a_step_that_is_not_additive_waits_until_no_server_runs() {
     }
     let rejection = serve(&database).await.unwrap_err().to_string();
     assert!(
-        rejection.contains("written by a newer docent (step 6, later)"),
+        rejection.contains("written by a newer docent (step 7, later)"),
         "{rejection}"
     );
 }

@@ -4,7 +4,8 @@ use docent_model::{NO_RUN_ID, Registry};
 
 use super::{Harness, dataset, delete, key, write};
 use crate::{
-    AspectKey, AspectWrite, Effect, PointRange, Store, StoreError, TimeseriesRow, transact,
+    AspectKey, AspectWrite, Effect, PointKey, PointRange, Store, StoreError, TimeseriesRow,
+    transact,
 };
 
 fn profile(name: &str) -> AspectKey {
@@ -185,4 +186,65 @@ pub(super) async fn newest_points_of_several_series_are_read_at_once(harness: &i
     let newest = store.timeseries_latest(&keys).await.unwrap();
     let expected = [Some(point(7, "x", "7")), None, Some(point(9, "x", "9"))];
     assert_eq!(newest, expected);
+}
+
+pub(super) async fn points_of_all_entities_are_listed_newest_first_in_pages(
+    harness: &impl Harness,
+) {
+    let store = harness.store();
+    let aspect = profile("a").aspect;
+    let written = [
+        ("a", point(5, "", "5")),
+        ("b", point(5, "x", "55")),
+        ("b", point(5, "y", "555")),
+        ("c", point(9, "", "9")),
+        ("a", point(-1, "", "-1")),
+    ];
+    for (name, point) in &written {
+        add(store, &profile(name), point).await;
+    }
+    let other = key(&dataset("a"), Registry::get().aspect("operation").unwrap());
+    add(store, &other, &point(6, "", "6")).await;
+    let list = async |range: &PointRange, limit| {
+        let mut found = Vec::new();
+        let mut last: Option<PointKey> = None;
+        loop {
+            let page = store.points_list(aspect, range, last.as_ref(), limit);
+            let page = page.await.unwrap();
+            assert!(page.len() <= limit);
+            let Some(end) = page.last() else {
+                return found;
+            };
+            last = Some(end.key.clone());
+            found.extend(page);
+        }
+    };
+    let all = list(&times(-1, 9), 10).await;
+    let sizes: Vec<u64> = all.iter().map(|it| it.bytes).collect();
+    let mut same_time = sizes[1..3].to_vec();
+    same_time.sort_unstable();
+    assert_eq!((sizes[0], same_time), (1, vec![2 + 2, 3 + 2]));
+    assert_eq!(sizes[3..], [1, 2]);
+    for limit in [1, 2, 3] {
+        assert_eq!(list(&times(-1, 9), limit).await, all);
+    }
+    assert_eq!(list(&times(0, 8), 2).await, all[1..4]);
+    assert_eq!(list(&PointRange::default(), 2).await, all);
+    let keys: Vec<PointKey> = all.iter().map(|it| it.key.clone()).collect();
+    let read = store.points_read(aspect, &keys).await.unwrap();
+    for (key, row) in keys.iter().zip(&read) {
+        let row = row.as_ref().unwrap();
+        assert_eq!((key.time_ms, &key.id), (row.time_ms, &row.id));
+        let is_written =
+            |(name, point): &(&str, TimeseriesRow)| dataset(name) == key.urn && point == row;
+        assert!(written.iter().any(is_written), "{key:?}");
+    }
+    let missing = PointKey {
+        time_ms: 8,
+        ..keys[0].clone()
+    };
+    let read = store.points_read(aspect, &[missing, keys[4].clone()]).await;
+    let read = read.unwrap();
+    assert_eq!(read, [None, Some(point(-1, "", "-1"))]);
+    assert_eq!(store.points_read(aspect, &[]).await.unwrap(), []);
 }
