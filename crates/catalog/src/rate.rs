@@ -5,6 +5,7 @@
 //! have their whole burst again. Nobody is limited because of another key. Each server counts on
 //! its own.
 
+use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -67,6 +68,21 @@ impl FromStr for RateLimit {
             return Err(());
         }
         Ok(Self::new(burst, seconds * 1_000_000 / i64::from(burst)))
+    }
+}
+
+/// As [`FromStr`] reads it.
+impl fmt::Display for RateLimit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { burst, interval_us } = self;
+        // The interval is rounded down, so the time for all is a little shorter.
+        let seconds = (i64::from(*burst) * (interval_us + 1)) / 1_000_000;
+        let unit = match seconds {
+            ..60 => "s",
+            60..3_600 => "m",
+            _ => "h",
+        };
+        write!(formatter, "{burst}/{unit}")
     }
 }
 
@@ -189,6 +205,8 @@ mod tests {
             ("100/s", Ok(RateLimit::new(100, 10_000))),
             ("600/m", Ok(RateLimit::new(600, 100_000))),
             ("1/h", Ok(RateLimit::new(1, 3_600_000_000))),
+            ("7/s", Ok(RateLimit::new(7, 142_857))),
+            ("1000000/m", Ok(RateLimit::new(1_000_000, 60))),
             ("1000000/s", Ok(RateLimit::new(1_000_000, 1))),
             ("1000001/s", Err(())),
             ("0/s", Err(())),
@@ -198,6 +216,9 @@ mod tests {
             ("ten/s", Err(())),
         ] {
             assert_eq!(text.parse(), expected, "{text}");
+            if let Ok(limit) = expected {
+                assert_eq!(limit.to_string(), text);
+            }
         }
     }
 

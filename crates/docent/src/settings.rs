@@ -7,6 +7,7 @@ mod file_errors;
 mod identity;
 mod secret_keys;
 mod session_limits;
+mod shown;
 mod store_url;
 #[cfg(test)]
 mod tests;

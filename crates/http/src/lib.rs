@@ -77,6 +77,7 @@ use ipnet::IpNet;
 pub use auth::AuthMode;
 pub use deadline::RequestTimeout;
 pub use frontend::Frontend;
+pub use openapi::system_info::ShownSetting;
 use rate_limits::RateLimits;
 use reply_budget::ReplyMemory;
 pub use service::HttpService;
@@ -97,6 +98,8 @@ pub struct HttpSettings {
     pub request_timeout: RequestTimeout,
     /// Who else authenticates users.
     pub identity: Arc<IdentityProviders>,
+    /// The settings of the server, as administrators see them.
+    pub shown: Vec<ShownSetting>,
 }
 
 /// The state that handlers share.
@@ -254,6 +257,7 @@ fn openapi_routes(state: &AppState) -> Router<AppState> {
             post(openapi::audit::search),
         )
         .route("/openapi/v1/events/poll", get(openapi::events::poll))
+        .merge(system_info_routes())
         .route("/openapi/v1/trace/write/{trace}", post(trace::write_status))
         .route("/openapi/v1/tracking/track", post(openapi::tracking::track))
         .route(
@@ -263,6 +267,10 @@ fn openapi_routes(state: &AppState) -> Router<AppState> {
         .route(
             "/openapi/v2/timeline/v1/{*urn}",
             get(openapi::timeline::read),
+        )
+        .route(
+            "/openapi/v2/timeseries/{entity}/{aspect}",
+            get(openapi::timeseries::scroll),
         )
         .route(
             "/openapi/v2/entity/batch/{type}",
@@ -320,6 +328,24 @@ fn openapi_routes(state: &AppState) -> Router<AppState> {
         .route(
             "/openapi/swagger-ui/page.css",
             get(openapi::document::style),
+        )
+}
+
+/// The server and its settings, for administrators.
+fn system_info_routes() -> Router<AppState> {
+    Router::new()
+        .route("/openapi/v1/system-info", get(openapi::system_info::all))
+        .route(
+            "/openapi/v1/system-info/spring-components",
+            get(openapi::system_info::components),
+        )
+        .route(
+            "/openapi/v1/system-info/properties",
+            get(openapi::system_info::properties),
+        )
+        .route(
+            "/openapi/v1/system-info/properties/simple",
+            get(openapi::system_info::simple_properties),
         )
 }
 

@@ -4,6 +4,8 @@
 //! - [`read`], [`mod@write`]: entities and aspects by URN; [`address`] parses their paths
 //! - [`models`]: the entity types
 //! - [`events`]: the change log, for programs that follow it
+//! - [`system_info`]: the server and its settings
+//! - [`timeseries`]: points of time series
 //! - [`v2`]: the format before version 3
 //! - [`document`]: the OpenAPI document and the page that shows it
 //!
@@ -21,7 +23,9 @@ pub(crate) mod lineage;
 pub(crate) mod models;
 pub(crate) mod read;
 pub(crate) mod relationships;
+pub(crate) mod system_info;
 pub(crate) mod timeline;
+pub(crate) mod timeseries;
 pub(crate) mod tracking;
 pub(crate) mod v2;
 pub(crate) mod write;

@@ -25,17 +25,17 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// The only parameter of a route's path.
+/// The parameters of a route's path: one, or a tuple.
 #[derive(Debug)]
-pub(crate) struct Path(pub(crate) String);
+pub(crate) struct Path<T = String>(pub(crate) T);
 
-impl<S: Send + Sync> FromRequestParts<S> for Path {
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
     type Rejection = ErrorResponse;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ErrorResponse> {
         let parameter = axum::extract::Path::from_request_parts(parts, state).await;
         parameter
-            .map(|axum::extract::Path(text)| Self(text))
+            .map(|axum::extract::Path(value)| Self(value))
             .map_err(|rejection| {
                 ErrorResponse::bad_request(format!(
                     "The path '{}' is invalid: {}",

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::AppState;
 
 /// The DataHub version whose wire format this server implements. Clients enable features by it.
-const DATAHUB_VERSION: &str = "v1.7.0";
+pub(crate) const DATAHUB_VERSION: &str = "v1.7.0";
 
 /// Readiness: 200 if the store can be read and written. Health checks of DataHub's web server use
 /// `/admin`.

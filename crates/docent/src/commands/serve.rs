@@ -171,6 +171,7 @@ fn http_settings(settings: &Settings, auth: AuthMode, identity: IdentityProvider
         token_rate_limit: settings.token_rate_limit,
         request_timeout: settings.request_timeout,
         identity: Arc::new(identity),
+        shown: settings.shown(),
     }
 }
 

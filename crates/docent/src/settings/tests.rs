@@ -314,3 +314,69 @@ fn view_policies_are_off_by_default_and_need_authentication() {
     let error = Settings::resolve(&store, unauthenticated).unwrap_err();
     assert!(error.to_string().contains("--auth off"), "{error}");
 }
+
+#[test]
+fn administrators_see_settings_without_secrets() {
+    let directory = tempfile::tempdir().unwrap();
+    let secret_file = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let key = secret_file("key", "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=");
+    let client = secret_file("client", "clientsecret");
+    let (_directory, store) = file(&format!(
+        "store = 'postgres://catalog:dbsecret@localhost/docent'\n\
+         token-rate-limit = '600/m'\n\
+         admin-password-file = 'adminsecret'\n\
+         secret-key-file = '{key}'\n\
+         tls-cert = 'cert.pem'\n\
+         tls-key = 'tlssecret'\n\
+         public-url = 'https://docent.example.com'\n\
+         [[oidc]]\n\
+         issuer = 'https://id.example.com'\n\
+         client-id = 'docent'\n\
+         client-secret-file = '{client}'\n"
+    ));
+    let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+    let shown = settings.shown();
+    let value = |name: &str| {
+        let setting = shown.iter().find(|it| it.name == name);
+        setting.unwrap_or_else(|| panic!("{name}")).value.as_deref()
+    };
+    for (name, expected) in [
+        ("store", "postgres://catalog@localhost:5432/docent"),
+        ("listen", "127.0.0.1:8080"),
+        ("ui-listen", "none"),
+        ("auth", "on"),
+        ("address-rate-limit", "off"),
+        ("token-rate-limit", "600/m"),
+        ("request-timeout", "30s"),
+        ("session-ttl", "86400s"),
+        ("previous-secret-key-file", "none"),
+        ("tls-cert", "cert.pem"),
+        ("audit-retention", "365"),
+        ("oidc.oidc.issuer", "https://id.example.com"),
+    ] {
+        assert_eq!(value(name), Some(expected), "{name}");
+    }
+    for name in [
+        "tls-key",
+        "admin-password-file",
+        "secret-key-file",
+        "oidc.oidc.client-secret-file",
+    ] {
+        assert_eq!(value(name), None, "{name}");
+    }
+    let texts = format!("{shown:?}");
+    for secret in [
+        "dbsecret",
+        "adminsecret",
+        "clientsecret",
+        "tlssecret",
+        "MDEy",
+        &key,
+    ] {
+        assert!(!texts.contains(secret), "{secret}");
+    }
+}

@@ -101,6 +101,7 @@ mod stewards;
 mod stored_fields;
 mod structured_properties;
 mod support;
+mod system_info;
 mod throttling;
 mod time;
 mod timeline;

@@ -363,6 +363,10 @@ fn reads() -> Vec<Read> {
             "/openapi/v2/timeline/v1/{*urn}",
             &format!("/{dataset}?categories=DOCUMENTATION"),
         ),
+        get(
+            "/openapi/v2/timeseries/{entity}/{aspect}",
+            "/dataset/datasetProfile?count=10",
+        ),
         get("/openapi/v3/entity/{type}", "/dataset?query=*&count=10"),
         get("/openapi/v2/entity/{type}", "/dataset?query=*&count=10"),
         get(
@@ -434,14 +438,14 @@ fn reads() -> Vec<Read> {
             json!({"urn": TAG, "dryRun": true}),
         ),
         action(
-            "/aspects",
-            "getTimeseriesAspectValues",
-            json!({"urn": DATASET, "entity": "dataset", "aspect": "datasetProfile"}),
-        action(
             "/entities",
             "deleteAll",
             json!({"registryId": "models:0.0.1", "dryRun": true}),
         ),
+        action(
+            "/aspects",
+            "getTimeseriesAspectValues",
+            json!({"urn": DATASET, "entity": "dataset", "aspect": "datasetProfile"}),
         ),
         action("/aspects", "getCount", json!({"aspect": "datasetKey"})),
         action("/runs", "list", json!({"pageOffset": 0, "pageSize": 10})),
@@ -474,6 +478,14 @@ fn reads() -> Vec<Read> {
         Value::Null,
         ADMINISTRATORS,
     ));
+    for path in [
+        "/openapi/v1/system-info",
+        "/openapi/v1/system-info/spring-components",
+        "/openapi/v1/system-info/properties",
+        "/openapi/v1/system-info/properties/simple",
+    ] {
+        reads.push(("GET", path, String::new(), Value::Null, ADMINISTRATORS));
+    }
     reads
 }
 

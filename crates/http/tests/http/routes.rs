@@ -1,7 +1,7 @@
 //! The routes of the API that need authentication.
 
 /// Every route with its method. These lists and the router must agree.
-pub(crate) const PROTECTED: [(&str, &str); 40] = [
+pub(crate) const PROTECTED: [(&str, &str); 45] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
     ("POST", "/aspects"),
@@ -21,8 +21,13 @@ pub(crate) const PROTECTED: [(&str, &str); 40] = [
     ("GET", "/openapi/v1/events/poll"),
     ("POST", "/openapi/v1/trace/write/{trace}"),
     ("POST", "/openapi/v1/tracking/track"),
+    ("GET", "/openapi/v1/system-info"),
+    ("GET", "/openapi/v1/system-info/spring-components"),
+    ("GET", "/openapi/v1/system-info/properties"),
+    ("GET", "/openapi/v1/system-info/properties/simple"),
     ("GET", "/openapi/v1/registry/models/entity/specifications"),
     ("GET", "/openapi/v2/timeline/v1/{*urn}"),
+    ("GET", "/openapi/v2/timeseries/{entity}/{aspect}"),
     ("POST", "/openapi/v2/entity/batch/{type}"),
     ("GET", "/openapi/v2/entity/{type}"),
     ("POST", "/openapi/v2/entity/{type}"),

@@ -349,3 +349,98 @@ async fn daily_and_hourly_buckets_with_the_same_start_are_both_stored() {
         );
     }
 }
+
+const SCROLL: &str = "/openapi/v2/timeseries/dataset/operation";
+
+#[tokio::test]
+async fn points_of_all_datasets_are_scrolled_newest_first() {
+    let app = App::with_operations().await;
+    let other = "urn:li:dataset:(urn:li:dataPlatform:hive,other,PROD)";
+    app.add_dataset(other).await;
+    for (time, message) in [(2000, Some("m")), (2500, None), (500, None)] {
+        let mut point = json!({
+            "timestampMillis": time,
+            "operationType": "CREATE",
+            "lastUpdatedTimestamp": time,
+        });
+        if let Some(message) = message {
+            point["messageId"] = message.into();
+        }
+        app.ingest(other, "operation", &point).await;
+    }
+    let scroll = async |query: &str, count: usize| {
+        let mut found = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let path = format!("{SCROLL}?count={count}&{query}&scrollId={cursor}");
+            let (status, reply) = app.get(&path).await;
+            assert_eq!(status, StatusCode::OK, "{reply}");
+            let results = reply["results"].as_array().unwrap();
+            found.extend(results.clone());
+            let Some(next) = reply["scrollId"].as_str() else {
+                return found;
+            };
+            assert_eq!(results.len(), count);
+            cursor = encoded(next);
+        }
+    };
+    let times = |points: &[Value]| -> Vec<i64> {
+        let time = |it: &Value| it["timestampMillis"].as_i64().unwrap();
+        points.iter().map(time).collect()
+    };
+    let all = scroll("", 10).await;
+    assert_eq!(times(&all), [3000, 2500, 2000, 2000, 1000, 500]);
+    for count in [1, 2, 3, 6] {
+        assert_eq!(scroll("", count).await, all, "{count}");
+    }
+    let range = "startTimeMillis=1000&endTimeMillis=2500";
+    assert_eq!(scroll(range, 2).await, all[1..5]);
+    let event = json!({
+        "timestampMillis": 2500, "operationType": "CREATE", "lastUpdatedTimestamp": 2500,
+    });
+    let point = json!({"timestampMillis": 2500, "urn": other, "event": event});
+    assert_eq!(all[1], point);
+    let named = all.iter().filter(|it| it["messageId"] == "m");
+    assert_eq!(named.count(), 1);
+    let with_metadata = scroll("systemMetadata=true", 10).await;
+    assert!(with_metadata[0]["systemMetadata"]["lastObserved"].is_i64());
+}
+
+#[tokio::test]
+async fn a_scroll_of_points_has_only_those_that_the_caller_may_see() {
+    let app = App::with_operations().await;
+    let user = "urn:li:corpuser:pia";
+    let token = token_of(&app.catalog, user, None).await;
+    let (system, users) = (Caller::system(), [Urn::parse(user).unwrap()]);
+    let proposer = role("Proposer");
+    let assigned = app.catalog.assign_role(&system, &users, Some(&proposer));
+    assigned.await.unwrap();
+    let count = async || {
+        let (_, reply) = app.send_as(&token, "GET", SCROLL, &Value::Null).await;
+        reply["results"].as_array().unwrap().len()
+    };
+    assert_eq!(count().await, 3);
+    let base = "urn:li:dataHubPolicy:view-dataset-sensitive";
+    app.graphql(&format!(r#"mutation {{ deletePolicy(urn: "{base}") }}"#))
+        .await;
+    assert_eq!(count().await, 0);
+}
+
+#[tokio::test]
+async fn scrolls_of_points_reject_what_is_no_time_series() {
+    let app = App::with_operations().await;
+    for (path, says) in [
+        ("dataset/status", "status is not a time series"),
+        ("dataset/nothing", "there is no aspect called 'nothing'"),
+        ("table/operation", "there is no entity type called 'table'"),
+        ("domain/operation", "operation"),
+        ("dataset/operation?count=0", "count is 0"),
+        ("dataset/operation?count=10001", "count is 10001"),
+        ("dataset/operation?scrollId=x", "scrollId 'x' is invalid"),
+    ] {
+        let (status, reply) = app.get(&format!("/openapi/v2/timeseries/{path}")).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{path}: {reply}");
+        let message = reply["message"].as_str().unwrap();
+        assert!(message.contains(says), "{path}: {message}");
+    }
+}

@@ -63,7 +63,17 @@ pub(super) fn of(operation: &Operation, entity: Option<&EntitySpec>) -> Option<R
         (_, "/openapi/v1/events/audit/search") => reference("AuditPage"),
         (_, "/openapi/v1/events/poll") => reference("EventPage"),
         (_, "/openapi/v1/trace/write/{trace}") => reference("WriteStatus"),
+        (_, "/openapi/v1/system-info") => {
+            let components = json!({"springComponents": reference("Components")});
+            record(&["springComponents"], &components)
+        }
+        (_, "/openapi/v1/system-info/spring-components") => reference("Components"),
+        (_, "/openapi/v1/system-info/properties") => reference("Properties"),
+        (_, "/openapi/v1/system-info/properties/simple") => {
+            json!({"type": "object", "additionalProperties": {"type": "string"}})
+        }
         (_, "/openapi/v1/tracking/track") => json!({"type": "object"}),
+        (_, "/openapi/v2/timeseries/{entity}/{aspect}") => reference("PointPage"),
         (_, "/openapi/v2/timeline/v1/{urn}") => list(&reference("Transaction")),
         (_, "/openapi/v1/registry/models/entity/specifications") => reference("EntityTypes"),
         ("get", "/openapi/v2/entity/{type}/{urn}")
@@ -151,6 +161,76 @@ fn event_page() -> Value {
     record(&["offsetId", "count", "events"], &properties)
 }
 
+fn audit_page() -> Value {
+    let number = json!({"type": "integer"});
+    let event = json!({
+        "eventType": {"type": "string"},
+        "timestamp": number,
+        "actorUrn": {"type": "string", "format": "urn"},
+    });
+    record(
+        &["count", "total", "usageEvents"],
+        &json!({
+            "nextScrollId": {"type": "string", "nullable": true},
+            "count": number,
+            "total": number,
+            "usageEvents": list(&record(&["eventType", "timestamp", "actorUrn"], &event)),
+        }),
+    )
+}
+
+fn point_page() -> Value {
+    let text = json!({"type": "string"});
+    let any = json!({"type": "object"});
+    let point = record(
+        &["timestampMillis", "urn", "event"],
+        &json!({
+            "timestampMillis": {"type": "integer"},
+            "urn": {"type": "string", "format": "urn"},
+            "event": any,
+            "messageId": text,
+            "systemMetadata": any,
+        }),
+    );
+    record(
+        &["results"],
+        &json!({"scrollId": text, "results": list(&point)}),
+    )
+}
+
+fn properties() -> Value {
+    let any = json!({"type": "object"});
+    let number = json!({"type": "integer"});
+    let properties = json!({
+        "properties": {"type": "object", "additionalProperties": any},
+        "propertySources": list(&any),
+        "totalProperties": number,
+        "redactedProperties": number,
+    });
+    let names = [
+        "properties",
+        "propertySources",
+        "totalProperties",
+        "redactedProperties",
+    ];
+    record(&names, &properties)
+}
+
+fn components() -> Value {
+    let text = json!({"type": "string"});
+    let properties = json!({"type": "object"});
+    let component = record(
+        &["name", "status", "version", "properties"],
+        &json!({"name": text, "status": text, "version": text, "properties": properties}),
+    );
+    let names = ["gms", "maeConsumer", "mceConsumer"];
+    let components: serde_json::Map<_, _> = names
+        .iter()
+        .map(|name| ((*name).to_owned(), component.clone()))
+        .collect();
+    record(&names, &components.into())
+}
+
 /// The schemas that [`of`] refers to, and no request.
 pub(super) fn schemas() -> Value {
     let urn = json!({"type": "string", "format": "urn"});
@@ -201,18 +281,7 @@ pub(super) fn schemas() -> Value {
             &json!({"results": list(&reference("EntityV2")), "scrollId": text}),
         ),
         "EventPage": event_page(),
-        "AuditPage": record(
-            &["count", "total", "usageEvents"],
-            &json!({
-                "nextScrollId": {"type": "string", "nullable": true},
-                "count": number,
-                "total": number,
-                "usageEvents": list(&record(
-                    &["eventType", "timestamp", "actorUrn"],
-                    &json!({"eventType": text, "timestamp": number, "actorUrn": urn}),
-                )),
-            }),
-        ),
+        "AuditPage": audit_page(),
         "WriteStatus": {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": any}},
         "Transaction": record(
             &["timestamp", "actor", "changeEvents"],
@@ -222,6 +291,9 @@ pub(super) fn schemas() -> Value {
             &["name", "keyAspectName", "aspectSpecs"],
             &json!({"name": text, "keyAspectName": text, "aspectSpecs": list(&any)}),
         )),
+        "PointPage": point_page(),
+        "Components": components(),
+        "Properties": properties(),
         "EntityBatch": record(
             &["entities"],
             &json!({"entities": list(&record(

@@ -277,6 +277,12 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
             Value::Null,
         ),
         (
+            "GET",
+            "/openapi/v2/timeseries/",
+            query("dataset/datasetProfile?count=1&systemMetadata=true"),
+            Value::Null,
+        ),
+        (
             "POST",
             "/openapi/v1/events/audit/search",
             query(""),
@@ -286,6 +292,25 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
             "GET",
             "/openapi/v1/events/poll",
             query("?topic=PlatformEvent_v1&pollTimeoutSeconds=0&lookbackWindowDays=1"),
+            Value::Null,
+        ),
+        ("GET", "/openapi/v1/system-info", query(""), Value::Null),
+        (
+            "GET",
+            "/openapi/v1/system-info/spring-components",
+            query(""),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/v1/system-info/properties",
+            query(""),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/v1/system-info/properties/simple",
+            query(""),
             Value::Null,
         ),
         (
@@ -434,6 +459,12 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
         ),
         (
             "POST",
+            "/entities",
+            query("?action=deleteAll"),
+            json!({"registryId": "models:0.0.1", "dryRun": true}),
+        ),
+        (
+            "POST",
             "/aspects",
             query("?action=getTimeseriesAspectValues"),
             json!({"urn": TABLE, "entity": "dataset", "aspect": "datasetProfile", "limit": 10}),
@@ -457,12 +488,6 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
             json!({"runId": "no-run-id-provided", "start": 0, "count": 10, "includeSoft": true}),
         ),
         (
-        (
-            "POST",
-            "/entities",
-            query("?action=deleteAll"),
-            json!({"registryId": "models:0.0.1", "dryRun": true}),
-        ),
             "POST",
             "/runs",
             query("?action=rollback"),

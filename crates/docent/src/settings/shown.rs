@@ -1,0 +1,162 @@
+//! The settings as administrators see them at `/openapi/v1/system-info`.
+//!
+//! Every setting is named here, so that a new one does not compile until somebody has decided
+//! whether it is shown. What may contain a secret, or says where one is, is masked.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use docent_catalog::rate::RateLimit;
+use docent_catalog::tokens::TokenLimits;
+use docent_http::ShownSetting;
+use docent_model::EpochMillis;
+use docent_oidc::{IssuerSettings, ProviderSettings};
+
+use super::{LogFormat, Settings, Switch};
+
+const NONE: &str = "none";
+const OFF: &str = "off";
+
+impl Settings {
+    pub(crate) fn shown(&self) -> Vec<ShownSetting> {
+        let Self {
+            store,
+            listen,
+            ui_listen,
+            frontend,
+            tls,
+            auth,
+            trusted_proxies,
+            allowed_hosts,
+            address_rate_limit,
+            token_rate_limit,
+            address_connections,
+            request_timeout,
+            max_token_ttl_ms,
+            default_role,
+            view_policies,
+            session_limits,
+            identity,
+            admin_password_file,
+            secret_keys,
+            demo,
+            search_index,
+            audit_retention_days,
+            log,
+            log_format,
+        } = self;
+        let max_token_ttl_ms =
+            max_token_ttl_ms.unwrap_or_else(|| TokenLimits::default().session_ttl_ms);
+        let has_previous_key = secret_keys.as_ref().is_some_and(|it| it.previous.is_some());
+        let mut shown = vec![
+            // Its display omits the password.
+            visible("store", store),
+            visible("listen", listen),
+            visible("ui-listen", or_none(ui_listen.as_ref())),
+            visible("frontend", path_or_none(frontend.as_deref())),
+            visible(
+                "tls-cert",
+                path_or_none(tls.as_ref().map(|it| it.certificate.as_path())),
+            ),
+            masked("tls-key", tls.is_some()),
+            visible("auth", switch(*auth)),
+            visible("trusted-proxy", list(trusted_proxies)),
+            visible("allowed-host", list(allowed_hosts)),
+            visible("address-rate-limit", rate(*address_rate_limit)),
+            visible("token-rate-limit", rate(*token_rate_limit)),
+            visible("address-connections", address_connections),
+            visible(
+                "request-timeout",
+                format!("{}s", request_timeout.0.as_secs_f64()),
+            ),
+            visible("max-token-ttl", seconds(max_token_ttl_ms)),
+            visible("default-role", or_none(default_role.as_ref())),
+            visible("view-policies", switch(*view_policies)),
+            visible("session-ttl", seconds(session_limits.absolute_ms)),
+            visible(
+                "session-idle",
+                or_none(session_limits.idle_ms.map(seconds).as_ref()),
+            ),
+            masked("admin-password-file", admin_password_file.is_some()),
+            masked("secret-key-file", secret_keys.is_some()),
+            masked("previous-secret-key-file", has_previous_key),
+            visible("demo", demo),
+            visible("search-index", search_index.display()),
+            visible(
+                "audit-retention",
+                audit_retention_days.map_or("forever".to_owned(), |days| days.to_string()),
+            ),
+            visible("log", log),
+            visible(
+                "log-format",
+                match log_format {
+                    LogFormat::Text => "text",
+                    LogFormat::Json => "json",
+                },
+            ),
+        ];
+        shown.extend(identity.providers.iter().flat_map(provider));
+        shown.extend(identity.issuers.iter().flat_map(issuer));
+        shown
+    }
+}
+
+fn provider(provider: &ProviderSettings) -> [ShownSetting; 4] {
+    let name = |key: &str| format!("oidc.{}.{key}", provider.id);
+    [
+        visible(name("issuer"), &provider.issuer),
+        visible(name("client-id"), &provider.client_id),
+        masked(name("client-secret-file"), provider.client_secret.is_some()),
+        visible(name("public-url"), &provider.public_url),
+    ]
+}
+
+fn issuer(issuer: &IssuerSettings) -> [ShownSetting; 1] {
+    [visible(
+        format!("jwt.{}.audience", issuer.issuer),
+        &issuer.audience,
+    )]
+}
+
+fn visible(name: impl Into<String>, value: impl Display) -> ShownSetting {
+    ShownSetting {
+        name: name.into(),
+        value: Some(value.to_string()),
+    }
+}
+
+/// Shows only whether the setting has a value.
+fn masked(name: impl Into<String>, is_set: bool) -> ShownSetting {
+    ShownSetting {
+        name: name.into(),
+        value: (!is_set).then(|| NONE.to_owned()),
+    }
+}
+
+fn or_none(value: Option<&impl Display>) -> String {
+    value.map_or_else(|| NONE.to_owned(), ToString::to_string)
+}
+
+fn path_or_none(path: Option<&Path>) -> String {
+    or_none(path.map(Path::display).as_ref())
+}
+
+fn list(values: &[impl Display]) -> String {
+    let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+    texts.join(",")
+}
+
+fn switch(switch: Switch) -> &'static str {
+    match switch {
+        Switch::On => "on",
+        Switch::Off => OFF,
+    }
+}
+
+fn rate(limit: Option<RateLimit>) -> String {
+    limit.map_or_else(|| OFF.to_owned(), |limit| limit.to_string())
+}
+
+fn seconds(milliseconds: EpochMillis) -> String {
+    format!("{}s", milliseconds / 1000)
+}
