@@ -15,6 +15,9 @@ export const domains = "/domains";
 export const explorer = "/graphiql";
 export const settings = (section: string) => `/settings/${section}`;
 export const dataset = (urn: string) => `/dataset/${encodeUrn(urn)}`;
+/** A dataset, with one column in view. DataHub names the column so, too. */
+export const column = (urn: string, path: string) =>
+  `${dataset(urn)}?${new URLSearchParams({ highlightedPath: path })}`;
 export const domain = (urn: string) => `/domain/${encodeUrn(urn)}`;
 
 /** The history tab of a dataset or domain, or the history of one column. */

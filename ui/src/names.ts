@@ -57,6 +57,19 @@ export function nameOf(entity: Nameable | null | undefined): string {
   );
 }
 
+/** Where a dataset is: its containers from the root down, or else its qualified name. Tells
+ *  datasets of the same name apart. */
+export function locationOf(dataset: {
+  readonly urn?: string;
+  readonly name?: string;
+  readonly parentContainers?: { readonly containers: readonly Nameable[] } | null;
+}): string {
+  const containers = parentPath(dataset.parentContainers?.containers);
+  if (containers !== "") return containers;
+  const qualified = dataset.name ?? "";
+  return qualified === nameOf(dataset) ? "" : qualified;
+}
+
 interface DescriptionFields {
   readonly description?: string | null;
 }

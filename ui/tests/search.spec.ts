@@ -15,6 +15,40 @@ test("results show platform, domain, description and the columns that matched", 
   await expect(first.locator("p.result-text mark").first()).toHaveText(/order/i);
 });
 
+test("a result says where it is and what matched, and leads to the matching column", async ({
+  page,
+}) => {
+  // A described column: the description of the table stays its own.
+  await page.goto("/search?query=counted+this+shelf");
+  const result = page
+    .getByRole("article")
+    .filter({ has: page.getByRole("link", { name: "stock_levels", exact: true }) });
+  await expect(result.locator(".result-details")).toContainText("depot › stock");
+  await expect(result.locator(".result-text")).toContainText("Copies on the shelf");
+  // Only its first paragraph.
+  await expect(result.locator(".result-text")).not.toContainText("available");
+  const columns = result.getByRole("list", { name: "Matching columns" });
+  await expect(columns).toContainText("counted_at: Last time a person counted this shelf");
+  await columns.getByRole("link", { name: "counted_at" }).click();
+  const row = page.getByRole("row", { name: /counted_at/ });
+  await expect(row).toBeInViewport();
+  await expect(row).toHaveAttribute("data-highlighted", "true");
+
+  // Labels.
+  await page.goto("/search?query=pii");
+  const tagged = page
+    .getByRole("article")
+    .filter({ has: page.getByRole("link", { name: "customers", exact: true }) });
+  await expect(tagged).toContainText("Tag PII");
+
+  // Suggestions and recent changes tell datasets of the same name apart, too.
+  await page.goto("/");
+  await page.getByRole("combobox", { name: "Search the catalog" }).fill("stock_lev");
+  await expect(page.getByRole("option", { name: /stock_levels/ }).first()).toContainText(
+    "PostgreSQL › depot › stock",
+  );
+});
+
 test("facets filter the search and the address holds the whole state", async ({ page }) => {
   await page.goto("/search?query=order");
   const before = await page.getByRole("status").innerText();

@@ -80,6 +80,7 @@ fn explain_value(needles: &[FieldNeedle<'_>], field: &str, value: &str) -> Optio
         field: field.to_owned(),
         value,
         ranges,
+        columns: Vec::new(),
     })
 }
 

@@ -31,6 +31,8 @@ pub struct FieldMatch {
     pub value: String,
     /// Byte ranges of the matching words in `value`.
     pub ranges: Vec<std::ops::Range<usize>>,
+    /// The field paths of the columns that the value describes.
+    pub columns: Vec<String>,
 }
 
 /// The values of a field among all results.

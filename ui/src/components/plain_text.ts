@@ -38,6 +38,15 @@ export function plainText(markdown: string): string {
 const BEGIN = "\u{E000}";
 const END = "\u{E001}";
 
+const BLANK_LINE = /\n[ \t]*\n/u;
+
+/** The first paragraph, with the headings above it. */
+export function firstParagraph(markdown: string): string {
+  const blocks = markdown.trimStart().split(BLANK_LINE);
+  const first = blocks.findIndex((block) => !block.trimStart().startsWith("#"));
+  return blocks.slice(0, first === -1 ? blocks.length : first + 1).join("\n\n");
+}
+
 export interface TextSpan {
   readonly text: string;
   readonly matched: boolean;
@@ -55,4 +64,17 @@ export function plainSpans(spans: readonly TextSpan[]): TextSpan[] {
       text: text.replace(/[\u{E000}\u{E001}]/gu, ""),
       matched: text.startsWith(BEGIN),
     }));
+}
+
+/** The spans up to the end of the paragraph with the first match. */
+export function matchingParagraph(spans: readonly TextSpan[]): TextSpan[] {
+  const paragraph: TextSpan[] = [];
+  let hasMatch = false;
+  for (const span of spans) {
+    hasMatch ||= span.matched;
+    const end = hasMatch ? span.text.search(BLANK_LINE) : -1;
+    if (end >= 0) return [...paragraph, { ...span, text: span.text.slice(0, end) }];
+    paragraph.push(span);
+  }
+  return paragraph;
 }

@@ -4,7 +4,7 @@ import { useLocation, useSearch } from "wouter";
 import * as addresses from "../addresses.ts";
 import { useApiQuery } from "../api/cache.ts";
 import { SuggestDocument, type SuggestQuery } from "../generated/operations.ts";
-import { parentPath, nameOf, type Nameable } from "../names.ts";
+import { locationOf, nameOf, parentPath, type Nameable } from "../names.ts";
 import { texts } from "../texts.ts";
 import { isHandledElsewhere, isShortcutKey } from "./shortcuts.ts";
 
@@ -206,11 +206,15 @@ function groupsOf(found: SuggestQuery): SuggestionGroup[] {
 
 type SuggestedEntity = Nameable & {
   readonly platform?: Nameable | null;
+  readonly parentContainers?: { readonly containers: readonly Nameable[] } | null;
   readonly parentDomains?: { readonly domains: readonly Nameable[] } | null;
 };
 
 function detailOf(entity: SuggestedEntity): string {
-  if (entity.platform !== undefined && entity.platform !== null) return nameOf(entity.platform);
+  if (entity.platform !== undefined && entity.platform !== null) {
+    const location = locationOf(entity);
+    return location === "" ? nameOf(entity.platform) : `${nameOf(entity.platform)} › ${location}`;
+  }
   return parentPath(entity.parentDomains?.domains);
 }
 

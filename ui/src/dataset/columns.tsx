@@ -1,6 +1,7 @@
 import { defaultRangeExtractor, useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
+import { useSearch } from "wouter";
 
 import { useApiQuery } from "../api/cache.ts";
 import type { Draft } from "../components/drafts.ts";
@@ -44,6 +45,7 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
     () => visibleRows(rows, filter, collapsed, pinned),
     [rows, filter, collapsed, pinned],
   );
+  const highlighted = new URLSearchParams(useSearch()).get("highlightedPath");
   const section = useRef<HTMLElement>(null);
   // Closing an editor or resolving a conflict moves the focus to the edit button of the row.
   useFocusFallback(section, (ancestor) =>
@@ -115,6 +117,7 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
           canEdit={canEdit}
           collapsed={collapsed}
           editing={editing}
+          highlighted={highlighted}
           states={saves.states}
           actions={{
             onEdit: setEditing,
@@ -179,6 +182,8 @@ interface TableProperties {
   readonly collapsed: ReadonlySet<string>;
   /** The column being edited. */
   readonly editing: string | null;
+  /** The column that the address names. */
+  readonly highlighted: string | null;
   readonly states: ReadonlyMap<string, SaveState>;
   readonly actions: Omit<ColumnActions, "onClose" | "onEdit"> & {
     readonly onEdit: (path: string | null) => void;
@@ -192,7 +197,16 @@ interface RenderedRow {
 }
 
 /** A table, virtualized if it is long: a dataset may have thousands of columns. */
-function ColumnTable({ urn, rows, canEdit, collapsed, editing, states, actions }: TableProperties) {
+function ColumnTable({
+  urn,
+  rows,
+  canEdit,
+  collapsed,
+  editing,
+  highlighted,
+  states,
+  actions,
+}: TableProperties) {
   const body = useRef<HTMLDivElement>(null);
   const [offset, setOffset] = useState(0);
   // The content above the table changes its height during edits.
@@ -227,6 +241,15 @@ function ColumnTable({ urn, rows, canEdit, collapsed, editing, states, actions }
   useStickToEnd(rows, virtual.getTotalSize());
   const current = useRef({ rows, editing, virtual, isVirtual, actions });
   current.current = { rows, editing, virtual, isVirtual, actions };
+  const scrollTo = (index: number, block: "nearest" | "center") => {
+    if (current.current.isVirtual)
+      current.current.virtual.scrollToIndex(index, { align: block === "center" ? block : "auto" });
+    else body.current?.children[index]?.scrollIntoView({ block });
+  };
+  useEffect(() => {
+    const index = current.current.rows.findIndex((row) => row.path === highlighted);
+    if (index >= 0) scrollTo(index, "center");
+  }, [highlighted]);
   const columnActions = useMemo<ColumnActions>(
     () => ({
       onEdit: (path) => current.current.actions.onEdit(path),
@@ -241,9 +264,7 @@ function ColumnTable({ urn, rows, canEdit, collapsed, editing, states, actions }
         const to = target === "next" ? index + 1 : target === "previous" ? index - 1 : -1;
         const next = current.current.rows[to];
         current.current.actions.onEdit(next?.path ?? null);
-        if (next === undefined) return;
-        if (current.current.isVirtual) current.current.virtual.scrollToIndex(to, { align: "auto" });
-        else body.current?.children[to]?.scrollIntoView({ block: "nearest" });
+        if (next !== undefined) scrollTo(to, "nearest");
       },
     }),
     [],
@@ -275,6 +296,7 @@ function ColumnTable({ urn, rows, canEdit, collapsed, editing, states, actions }
               role="row"
               className="column"
               data-index={index}
+              data-highlighted={row.path === highlighted}
               aria-rowindex={index + 2}
               aria-busy={states.get(row.path)?.state === "saving"}
               style={

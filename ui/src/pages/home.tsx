@@ -22,6 +22,7 @@ import {
   type RecentChangesQuery,
 } from "../generated/operations.ts";
 import { ENTITY_TYPE } from "../search/state.ts";
+import { locationOf } from "../names.ts";
 import { texts } from "../texts.ts";
 import { formatDate } from "../time.ts";
 
@@ -141,7 +142,12 @@ function Recent({ changes }: { readonly changes: RecentChangesQuery["recentChang
     <ul className="row-list row-list-two-line">
       {changes.map((change) => (
         <li key={change.entity.urn}>
-          <EntityLink entity={change.entity} />
+          <span>
+            <EntityLink entity={change.entity} />
+            {"parentContainers" in change.entity && (
+              <span className="hint"> {locationOf(change.entity)}</span>
+            )}
+          </span>
           <span className="hint">
             {texts.aspects[change.aspectName] ?? texts.otherAspect} ·{" "}
             <Byline actor={change.actor} time={change.time} />

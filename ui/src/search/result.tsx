@@ -2,31 +2,32 @@ import { Fragment } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { plainSpans, plainText, type TextSpan } from "../components/plain_text.ts";
-import type { SearchQuery } from "../generated/operations.ts";
+import { EntityLink } from "../components/common.tsx";
+import {
+  firstParagraph,
+  matchingParagraph,
+  plainSpans,
+  plainText,
+  type TextSpan,
+} from "../components/plain_text.ts";
 import { readablePath } from "../dataset/field_path.ts";
-import { parentPath, descriptionOf, nameOf } from "../names.ts";
+import { descriptionOf, locationOf, nameOf, parentPath } from "../names.ts";
 import { texts } from "../texts.ts";
-
-type Result = NonNullable<SearchQuery["searchAcrossEntities"]>["searchResults"][number];
-type Match = Result["matchedFields"][number];
+import { matchesOf, type ColumnMatch, type Match, type Result } from "./matches.ts";
 
 const MAX_COLUMNS = 5;
 const SNIPPET_LENGTH = 220;
-const COLUMN_FIELDS = ["fieldPaths", "fieldLabels"];
-const TEXT_FIELDS = [
-  "description",
-  "editedDescription",
-  "fieldDescriptions",
-  "editedFieldDescriptions",
-];
 
 /** A search result with its matches. */
 export function ResultItem({ result }: { readonly result: Result }) {
   const { entity } = result;
-  const isDomain = entity.type === "DOMAIN";
   const matches = matchesOf(result);
-  const parents = "parentDomains" in entity ? parentPath(entity.parentDomains?.domains) : "";
+  const location =
+    "parentDomains" in entity
+      ? parentPath(entity.parentDomains?.domains)
+      : "parentContainers" in entity
+        ? locationOf(entity)
+        : "";
   return (
     <article className="result">
       <h2>
@@ -39,33 +40,62 @@ export function ResultItem({ result }: { readonly result: Result }) {
         {"platform" in entity && entity.platform !== undefined && (
           <span>{nameOf(entity.platform)}</span>
         )}
+        {location !== "" && <span>{location}</span>}
         {"domain" in entity && entity.domain?.domain !== undefined && (
           <Link href={addresses.domain(entity.domain.domain.urn)} className="chip">
             {nameOf(entity.domain.domain)}
           </Link>
         )}
-        {isDomain && parents !== "" && <span>{parents}</span>}
         {"deprecation" in entity && entity.deprecation?.deprecated === true && (
           <span className="warning">{texts.dataset.deprecated}</span>
         )}
       </p>
-      <Snippet text={descriptionOf(entity)} match={matches.text} />
-      {matches.columns.length > 0 && (
-        <p className="result-columns">
-          <span className="hint">{texts.search.matchingColumns}</span>{" "}
-          {matches.columns.slice(0, MAX_COLUMNS).map((match) => (
-            <code key={match.value}>
-              <HighlightedColumn match={match} />
-            </code>
-          ))}
-          {matches.columns.length > MAX_COLUMNS && (
-            <span className="hint">
-              {texts.search.moreMatches(matches.columns.length - MAX_COLUMNS)}
+      <Snippet text={descriptionOf(entity)} match={matches.description} />
+      <MatchingColumns urn={entity.urn} columns={matches.columns} />
+      {matches.labels.length > 0 && (
+        <p className="result-labels">
+          {matches.labels.map(({ field, label }) => (
+            <span key={`${field} ${label.urn}`}>
+              <span className="hint">{texts.search.matchedLabels[field]}</span>{" "}
+              <EntityLink entity={label} />
             </span>
-          )}
+          ))}
         </p>
       )}
     </article>
+  );
+}
+
+/** Columns that match by their name or their description, each a link to it. */
+function MatchingColumns({
+  urn,
+  columns,
+}: {
+  readonly urn: string;
+  readonly columns: readonly ColumnMatch[];
+}) {
+  if (columns.length === 0) return null;
+  return (
+    <ul className="result-columns" aria-label={texts.search.matchingColumns}>
+      {columns.slice(0, MAX_COLUMNS).map(({ path, name, description }) => (
+        <li key={path}>
+          <Link href={addresses.column(urn, path)}>
+            <code>
+              {name === undefined ? readablePath(path) : <HighlightedColumn match={name} />}
+            </code>
+          </Link>
+          {description !== undefined && (
+            <>
+              {": "}
+              <Highlighted match={description} />
+            </>
+          )}
+        </li>
+      ))}
+      {columns.length > MAX_COLUMNS && (
+        <li className="hint">{texts.search.moreMatches(columns.length - MAX_COLUMNS)}</li>
+      )}
+    </ul>
   );
 }
 
@@ -77,36 +107,31 @@ function typeOf(entity: Result["entity"]): string {
   return texts.entityTypes[entity.type]?.one ?? entity.type;
 }
 
-function matchesOf(result: Result): {
-  readonly columns: readonly Match[];
-  readonly text: Match | undefined;
-} {
-  const columns = result.matchedFields.filter((match) => COLUMN_FIELDS.includes(match.name));
-  const descriptions = result.matchedFields.filter((match) => TEXT_FIELDS.includes(match.name));
-  return { columns: unique(columns), text: descriptions[0] };
-}
-
-const unique = (matches: readonly Match[]) =>
-  matches.filter(
-    (match, index) => matches.findIndex((other) => other.value === match.value) === index,
-  );
-
 /** The matching text with highlights, or the start of the description. */
 function Snippet({ text, match }: { readonly text: string; readonly match: Match | undefined }) {
   if (match !== undefined) {
     return (
       <p className="result-text">
-        {excerpt(plainSpans(match.pieces)).map((span, index) =>
-          span.matched ? (
-            <mark key={index}>{span.text}</mark>
-          ) : (
-            <Fragment key={index}>{span.text}</Fragment>
-          ),
-        )}
+        <Highlighted match={match} />
       </p>
     );
   }
-  return text === "" ? null : <p className="result-text">{truncate(plainText(text))}</p>;
+  if (text === "") return null;
+  return <p className="result-text">{truncate(plainText(firstParagraph(text)))}</p>;
+}
+
+function Highlighted({ match }: { readonly match: Match }) {
+  return <Spans spans={excerpt(plainSpans(matchingParagraph(match.pieces)))} />;
+}
+
+function Spans({ spans }: { readonly spans: readonly TextSpan[] }) {
+  return spans.map((span, index) =>
+    span.matched ? (
+      <mark key={index}>{span.text}</mark>
+    ) : (
+      <Fragment key={index}>{span.text}</Fragment>
+    ),
+  );
 }
 
 const truncate = (text: string) =>
@@ -127,11 +152,5 @@ function excerpt(spans: readonly TextSpan[]): readonly TextSpan[] {
 
 function HighlightedColumn({ match }: { readonly match: Match }) {
   if (readablePath(match.value) !== match.value) return readablePath(match.value);
-  return match.pieces.map((span, index) =>
-    span.matched ? (
-      <mark key={index}>{span.text}</mark>
-    ) : (
-      <Fragment key={index}>{span.text}</Fragment>
-    ),
-  );
+  return <Spans spans={match.pieces} />;
 }

@@ -195,6 +195,7 @@ pub(super) fn matched_fields(hit: &Hit) -> Vec<Value> {
                 "name": matched.field,
                 "value": matched.value,
                 "entity": urn(&matched.value),
+                "columns": matched.columns,
                 "pieces": split_at_matches(matched),
             })
         })

@@ -179,6 +179,18 @@ async fn a_match_in_the_description_of_a_column_names_the_column() {
         let expected = expected.map(|(name, value)| json!({"name": name, "value": value}));
         assert_eq!(*matched, json!(expected), "{word}");
     }
+
+    // The column matches, too, and stands elsewhere in the list.
+    let query = r#"{ searchAcrossEntities(input: {query: "user who"}) { searchResults { matchedFields { name value columns } } } }"#;
+    let reply = data(&app, query).await;
+    let matched = &reply["searchAcrossEntities"]["searchResults"][0]["matchedFields"];
+    let columns = |name: &str| {
+        let mut matched = matched.as_array().unwrap().iter();
+        let found = matched.find(|it| it["name"] == name).unwrap();
+        found["columns"].clone()
+    };
+    assert_eq!(columns("fieldDescriptions"), json!(["user_name"]));
+    assert_eq!(columns("fieldPaths"), json!([]));
 }
 
 #[tokio::test]

@@ -102,6 +102,7 @@ fn matches_of(
                 field: field.to_owned(),
                 value: urn.to_owned(),
                 ranges: Vec::new(),
+                columns: Vec::new(),
             }));
         }
     }
@@ -115,26 +116,29 @@ fn with_columns(entity: &Entity<'_>, matched: Vec<(usize, FieldMatch)>) -> Vec<F
     let paths = matched.iter().map(|(_, it)| it).filter(|it| is_path(it));
     let mut named: HashSet<String> = paths.map(|it| it.value.clone()).collect();
     let describes_column = |it: &FieldMatch| COLUMN_DESCRIPTIONS.contains(&it.field.as_str());
-    let columns = if matched.iter().any(|(_, it)| describes_column(it)) {
+    let mut columns = if matched.iter().any(|(_, it)| describes_column(it)) {
         entity.columns_by_description()
     } else {
         HashMap::new()
     };
     let mut all = Vec::with_capacity(matched.len());
-    for (at, one) in matched {
-        let is_of_column = describes_column(&one);
+    for (at, mut one) in matched {
+        let text = entity.texts.get(at).filter(|_| describes_column(&one));
+        // Once for each text, which thousands of columns may share.
+        let paths = text.and_then(|(_, _, text)| columns.remove(&**text));
+        let paths = paths.unwrap_or_default();
+        let new = paths.iter().filter(|path| named.insert((*path).clone()));
+        let new: Vec<FieldMatch> = new
+            .map(|path| FieldMatch {
+                field: COLUMN_PATHS.to_owned(),
+                value: path.clone(),
+                ranges: Vec::new(),
+                columns: Vec::new(),
+            })
+            .collect();
+        one.columns = paths;
         all.push(one);
-        let text = entity.texts.get(at).filter(|_| is_of_column);
-        let paths = text.and_then(|(_, _, text)| columns.get(&**text));
-        for path in paths.into_iter().flatten() {
-            if named.insert(path.clone()) {
-                all.push(FieldMatch {
-                    field: COLUMN_PATHS.to_owned(),
-                    value: path.clone(),
-                    ranges: Vec::new(),
-                });
-            }
-        }
+        all.extend(new);
     }
     all
 }
