@@ -1,5 +1,5 @@
 // Every text on the page. To translate the page, add a second object of the same type with its own
-// `LOCALE` and choose between them at the end. Texts are whole sentences, because word order
+// `LOCALE` (in text_forms.ts) and choose between them at the end. Texts are whole sentences, because word order
 // differs between languages: a text with a number or a name in it is a function, a text with a link
 // in it has `{placeholders}` that `components/formatted_text.tsx` fills, and a text that depends on
 // a count lists its forms in `plural`. Server messages are shown as sent, in English.
@@ -9,27 +9,7 @@ import { auditTexts } from "./audit_texts.ts";
 import { proposalTexts } from "./proposal_texts.ts";
 import { railTexts } from "./rail_texts.ts";
 import { stewardTexts } from "./steward_texts.ts";
-
-const LOCALE = "en";
-
-const count = (number: number) => new Intl.NumberFormat(LOCALE).format(number);
-/** Abbreviates large numbers where space is tight. */
-const short = (number: number) =>
-  new Intl.NumberFormat(
-    LOCALE,
-    number < 10_000 ? {} : { notation: "compact", maximumSignificantDigits: 3 },
-  ).format(number);
-
-/** A text in every plural form of the language. `#` is replaced by the number. */
-type PluralForms = { readonly other: string } & Readonly<
-  Partial<Record<Intl.LDMLPluralRule, string>>
->;
-const rules = new Intl.PluralRules(LOCALE);
-const plural = (number: number, forms: PluralForms) =>
-  (forms[rules.select(number)] ?? forms.other).replaceAll("#", count(number));
-
-const lists = new Intl.ListFormat(LOCALE);
-const list = (names: readonly string[]) => lists.format(names);
+import { LOCALE, count, list, plural, short } from "./text_forms.ts";
 
 const datasetsOf = (number: number) => plural(number, { one: "# dataset", other: "# datasets" });
 const domainsOf = (number: number) => plural(number, { one: "# domain", other: "# domains" });
@@ -227,6 +207,9 @@ const english = {
     removed: "This dataset has been removed from its source. Its metadata is still available here.",
     deprecated: "Deprecated",
     deprecatedNotice: "This dataset is deprecated.",
+    replacedBy: "Use {replacement} instead.",
+    decommissioned: (day: string) => `It will be decommissioned on ${day}.`,
+    wasDecommissioned: (day: string) => `It was decommissioned on ${day}.`,
     platform: "Platform",
     domain: "Domain",
     copyUrn: "Copy URN",
@@ -320,6 +303,8 @@ const english = {
     count: columnsOf,
     documented: (number: number) => `${count(number)} documented`,
     filter: "Filter columns",
+    undocumentedOnly: "Undocumented only",
+    allDocumented: "All columns are documented.",
     shown: (shown: number, all: number) => `${count(shown)} of ${columnsOf(all)}`,
     none: (query: string) => `No columns match “${query}”`,
     noSchema: "No schema has been imported for this dataset.",

@@ -274,3 +274,51 @@ test("nested fields appear below their parent and can be collapsed and filtered"
   await expect(table.getByRole("rowheader")).toHaveText([/address/, /street/]);
   await expect(page.getByText("2 of 12 columns")).toBeVisible();
 });
+
+test("a deprecated dataset names its replacement and its end", WRITES, async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_deprecated");
+  const replacement = await createDataset(docent, "story_replacement");
+  await docent.ingest(urn, "deprecation", {
+    deprecated: true,
+    note: "The numbers stopped in May.",
+    actor: "urn:li:corpuser:datahub",
+    decommissionTime: Date.UTC(2031, 4, 6, 12),
+    replacement,
+  });
+  await page.goto(address(urn));
+  const notice = page.locator(".notice");
+  await expect(notice).toContainText("This dataset is deprecated. The numbers stopped in May.");
+  await expect(notice).toContainText("Use story_replacement instead.");
+  await expect(notice).toContainText("It will be decommissioned on May 6, 2031.");
+  await notice.getByRole("link", { name: "story_replacement" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("story_replacement");
+});
+
+test(
+  "only the undocumented columns are shown, until all are documented",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await createDataset(docent, "story_undocumented");
+    for (const column of ["id", "city"]) await describe(docent, urn, "Described.", column);
+    await page.goto(address(urn));
+    await page.getByRole("checkbox", { name: "Undocumented only" }).check();
+    await expect(page.getByRole("rowheader")).toHaveText([/^name/]);
+    await page.getByRole("button", { name: "Add description for column name" }).click();
+    await page.keyboard.type("The name.");
+    await page.keyboard.press("Control+Enter");
+    await expect(page.getByText("All columns are documented.")).toBeVisible();
+    // It disappears: nothing is undocumented.
+  await page.getByRole("checkbox", { name: "Undocumented only" }).click();
+    await expect(page.getByRole("rowheader")).toHaveCount(3);
+    await expect(page.getByRole("checkbox", { name: "Undocumented only" })).toBeHidden();
+  },
+);
+
+test("texts from right to left are shown so", WRITES, async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_rtl");
+  await describe(docent, urn, "طلبات العملاء، سطر لكل طلب.");
+  await page.goto(address(urn));
+  const text = page.getByText("طلبات العملاء");
+  await expect(text).toBeVisible();
+  expect(await text.evaluate((node) => getComputedStyle(node).direction)).toBe("rtl");
+});

@@ -42,7 +42,8 @@ export default function CodeEditor({ value, label, onChange, onSave, onCancel }:
           markdown(),
           syntaxHighlighting(highlighting),
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label }),
+          EditorView.contentAttributes.of({ "aria-label": label, dir: "auto" }),
+          EditorView.perLineTextDirection.of(true),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) current.current.onChange(update.state.doc.toString());
           }),

@@ -57,7 +57,11 @@ export function EntityLink({
     return <span className="hint">{texts.common.restricted}</span>;
   }
   return (
-    <Link href={addresses.entity(entity.urn)} {...(className === undefined ? {} : { className })}>
+    <Link
+      dir="auto"
+      href={addresses.entity(entity.urn)}
+      {...(className === undefined ? {} : { className })}
+    >
       {nameOf(entity)}
     </Link>
   );

@@ -41,6 +41,7 @@ function PlainEditor({ value, label, onChange, onSave, onCancel, onStart }: Plai
   useEffect(() => area.current?.focus(), []);
   return (
     <textarea
+      dir="auto"
       ref={area}
       className="editor editor-plain"
       aria-label={label}

@@ -108,10 +108,10 @@ export const Markdown = memo(function Markdown({ text }: { readonly text: string
   const html = useMemo(() => (HAS_MARKUP.test(text) ? sanitize(toHtml(text)) : null), [text]);
   if (html === null) {
     return (
-      <div className="prose">
+      <div className="prose" dir="auto">
         <p>{text}</p>
       </div>
     );
   }
-  return <div className="prose" dangerouslySetInnerHTML={{ __html: html }} />;
+  return <div className="prose" dir="auto" dangerouslySetInnerHTML={{ __html: html }} />;
 });

@@ -208,6 +208,7 @@ function ColumnEditor({ row, save, actions }: EditProperties) {
   return (
     <div className="column-editor">
       <textarea
+        dir="auto"
         ref={area}
         rows={Math.min(8, Math.max(1, text.split("\n").length, Math.ceil(text.length / 60)))}
         aria-label={texts.columns.editorLabel(row.readable)}

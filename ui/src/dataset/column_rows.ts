@@ -68,20 +68,32 @@ export function rowsOf(columns: ColumnsQuery | undefined): ColumnRow[] {
   return rows.map((row) => (parents.has(row.path) ? { ...row, hasChildren: true } : row));
 }
 
+export interface ColumnFilter {
+  readonly text: string;
+  readonly isUndocumentedOnly: boolean;
+}
+
+export const isFiltered = (filter: ColumnFilter) =>
+  filter.text.trim() !== "" || filter.isUndocumentedOnly;
+
+export const isDocumented = (row: ColumnRow) => row.edited !== "" || row.imported !== "";
+
 /** The visible rows: matches with their ancestors when there is a filter, else all rows that are
  *  not collapsed. Rows with unsaved text are `pinned`, which always shows them. */
 export function visibleRows(
   rows: readonly ColumnRow[],
-  text: string,
+  filter: ColumnFilter,
   collapsed: ReadonlySet<string>,
   pinned: ReadonlySet<string>,
 ): readonly ColumnRow[] {
-  const needle = text.trim().toLocaleLowerCase();
-  if (needle !== "") {
+  if (isFiltered(filter)) {
+    const needle = filter.text.trim().toLocaleLowerCase();
+    const matches = (row: ColumnRow) =>
+      row.searchText.includes(needle) && !(filter.isUndocumentedOnly && isDocumented(row));
     const byPath = new Map(rows.map((row) => [row.path, row]));
     const shown = new Set<string>();
     for (const row of rows) {
-      if (!row.searchText.includes(needle) && !pinned.has(row.path)) continue;
+      if (!matches(row) && !pinned.has(row.path)) continue;
       for (
         let path: string | null = row.path;
         path !== null && !shown.has(path);

@@ -14,7 +14,14 @@ import { StaleNotice, ErrorMessage, Skeleton } from "../components/states.tsx";
 import { ColumnsDocument } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
 import { ColumnCells, type ColumnActions } from "./column_cells.tsx";
-import { rowsOf, visibleRows, type ColumnRow } from "./column_rows.ts";
+import {
+  isDocumented,
+  isFiltered,
+  rowsOf,
+  visibleRows,
+  type ColumnFilter,
+  type ColumnRow,
+} from "./column_rows.ts";
 import { useColumnSaves, type SaveState } from "./column_saves.ts";
 import { readablePath } from "./field_path.ts";
 
@@ -35,7 +42,7 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
   const read = useApiQuery(ColumnsDocument, { urn });
   const rows = useMemo(() => rowsOf(read.data), [read.data]);
   const paths = useMemo(() => new Set(rows.map((row) => row.path)), [rows]);
-  const [filter, setFilter] = useState("");
+  const [filter, setFilter] = useState<ColumnFilter>({ text: "", isUndocumentedOnly: false });
   const [collapsed, setCollapsed] = useState<ReadonlySet<string>>(new Set());
   const saves = useColumnSaves(urn, canEdit);
   const [editing, setEditing] = useState<string | null>(null);
@@ -51,10 +58,7 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
   useFocusFallback(section, (ancestor) =>
     ancestor.closest("[role=row]")?.querySelector<HTMLElement>("[data-edit-button]"),
   );
-  const documented = useMemo(
-    () => rows.filter((row) => row.edited !== "" || row.imported !== "").length,
-    [rows],
-  );
+  const documented = useMemo(() => rows.filter(isDocumented).length, [rows]);
   const unsaved = [...saves.states].filter(([, state]) => state.state !== "saving");
   // A failed save whose text is stored after all needs no decision: only the response was lost.
   useEffect(() => {
@@ -77,7 +81,7 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
       <SectionHeader title={texts.columns.heading} id="columns">
         {rows.length > 0 && (
           <span className="hint" role="status">
-            {filter.trim() === ""
+            {!isFiltered(filter)
               ? `${texts.columns.count(rows.length)} · ${texts.columns.documented(documented)}`
               : texts.columns.shown(shown.length, rows.length)}
           </span>
@@ -88,9 +92,21 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
             className="column-filter"
             aria-label={texts.columns.filter}
             placeholder={texts.columns.filter}
-            value={filter}
-            onChange={(event) => setFilter(event.target.value)}
+            value={filter.text}
+            onChange={(event) => setFilter({ ...filter, text: event.target.value })}
           />
+        )}
+        {(documented < rows.length || filter.isUndocumentedOnly) && (
+          <label className="column-check">
+            <input
+              type="checkbox"
+              checked={filter.isUndocumentedOnly}
+              onChange={(event) =>
+                setFilter({ ...filter, isUndocumentedOnly: event.target.checked })
+              }
+            />
+            {texts.columns.undocumentedOnly}
+          </label>
         )}
       </SectionHeader>
       {read.isPending && <Skeleton lines={8} />}
@@ -108,7 +124,11 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
         ))}
       {read.isSuccess && rows.length === 0 && <p className="hint">{texts.columns.noSchema}</p>}
       {rows.length > 0 && shown.length === 0 && (
-        <p className="hint">{texts.columns.none(filter)}</p>
+        <p className="hint">
+          {filter.text.trim() === ""
+            ? texts.columns.allDocumented
+            : texts.columns.none(filter.text)}
+        </p>
       )}
       {shown.length > 0 && (
         <ColumnTable

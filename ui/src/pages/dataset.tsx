@@ -5,6 +5,7 @@ import { useApiQuery } from "../api/cache.ts";
 import { isNotFound } from "../api/client.ts";
 import { EntityTabs } from "../components/sections.tsx";
 import { EntityLink } from "../components/common.tsx";
+import { FormattedText } from "../components/formatted_text.tsx";
 import {
   EmptyState,
   DeletedNotice,
@@ -29,6 +30,7 @@ import { canChange } from "../privileges.ts";
 import { PendingProposals } from "../proposals/pending.tsx";
 import { Rail } from "../rail/rail.tsx";
 import { texts } from "../texts.ts";
+import { formatDate } from "../time.ts";
 
 type Dataset = NonNullable<DatasetQuery["dataset"]>;
 
@@ -107,7 +109,7 @@ function DatasetHeader({ dataset }: { readonly dataset: Dataset }) {
           </li>
         ))}
       </ol>
-      <h1>{nameOf(dataset)}</h1>
+      <h1 dir="auto">{nameOf(dataset)}</h1>
       <p className="hint">
         {type} · {nameOf(dataset.platform)}
         {external !== null && external !== undefined && /^https?:/.test(external) && (
@@ -121,12 +123,36 @@ function DatasetHeader({ dataset }: { readonly dataset: Dataset }) {
       </p>
       {dataset.status?.removed === true && <p className="notice">{texts.dataset.removed}</p>}
       {dataset.deprecation?.deprecated === true && (
-        <p className="notice">
-          {texts.dataset.deprecatedNotice} {dataset.deprecation.note}
-        </p>
+        <DeprecationNotice deprecation={dataset.deprecation} />
       )}
       <PendingProposals urn={dataset.urn} />
     </header>
+  );
+}
+
+function DeprecationNotice({
+  deprecation,
+}: {
+  readonly deprecation: NonNullable<Dataset["deprecation"]>;
+}) {
+  const { note, replacement, decommissionTime: time } = deprecation;
+  const end =
+    time === null || time === undefined || time === 0
+      ? ""
+      : (time > Date.now() ? texts.dataset.decommissioned : texts.dataset.wasDecommissioned)(
+          formatDate(time),
+        );
+  return (
+    <p className="notice" dir="auto">
+      {texts.dataset.deprecatedNotice} {note}{" "}
+      {replacement !== null && replacement !== undefined && (
+        <FormattedText
+          text={texts.dataset.replacedBy}
+          values={{ replacement: <EntityLink entity={replacement} /> }}
+        />
+      )}{" "}
+      {end}
+    </p>
   );
 }
 

@@ -68,7 +68,7 @@ function Properties({ dataset }: { readonly dataset: Dataset }) {
         {custom.map((property) => (
           <div key={property.key}>
             <dt>{property.key}</dt>
-            <dd>{property.value}</dd>
+            <dd dir="auto">{property.value}</dd>
           </div>
         ))}
       </dl>

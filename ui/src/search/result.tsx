@@ -31,7 +31,7 @@ export function ResultItem({ result }: { readonly result: Result }) {
   return (
     <article className="result">
       <h2>
-        <Link href={addresses.entity(entity.urn)} data-result>
+        <Link dir="auto" href={addresses.entity(entity.urn)} data-result>
           {nameOf(entity)}
         </Link>
       </h2>
@@ -111,13 +111,17 @@ function typeOf(entity: Result["entity"]): string {
 function Snippet({ text, match }: { readonly text: string; readonly match: Match | undefined }) {
   if (match !== undefined) {
     return (
-      <p className="result-text">
+      <p className="result-text" dir="auto">
         <Highlighted match={match} />
       </p>
     );
   }
   if (text === "") return null;
-  return <p className="result-text">{truncate(plainText(firstParagraph(text)))}</p>;
+  return (
+    <p className="result-text" dir="auto">
+      {truncate(plainText(firstParagraph(text)))}
+    </p>
+  );
 }
 
 function Highlighted({ match }: { readonly match: Match }) {
