@@ -308,7 +308,7 @@ test(
     await page.keyboard.press("Control+Enter");
     await expect(page.getByText("All columns are documented.")).toBeVisible();
     // It disappears: nothing is undocumented.
-  await page.getByRole("checkbox", { name: "Undocumented only" }).click();
+    await page.getByRole("checkbox", { name: "Undocumented only" }).click();
     await expect(page.getByRole("rowheader")).toHaveCount(3);
     await expect(page.getByRole("checkbox", { name: "Undocumented only" })).toBeHidden();
   },
