@@ -2,12 +2,14 @@
 //! are about.
 //!
 //! A published document is found by everybody, another one by its owners and by those who manage
-//! documents.
+//! documents. Its lifecycle stage says whether it is published; without one, its state does. Drafts
+//! are not found.
 
 mod import;
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Urn};
+use docent_search::LIFECYCLE_STAGE;
 use serde_json::{Map, Value, json};
 
 use crate::limits::{check_length, check_name};
@@ -19,6 +21,9 @@ use crate::{Caller, Catalog, Error};
 
 pub use import::{ImportOptions, ImportResult, ImportedFile};
 
+/// The lifecycle stages with a meaning of their own.
+const PUBLISHED_STAGE: &str = "urn:li:lifecycleStageType:PUBLISHED";
+const DRAFT_STAGE: &str = "urn:li:lifecycleStageType:DRAFT";
 /// The most assets or documents that a document is related to.
 const MAX_RELATED: usize = 1_000;
 /// A type is a word or two, such as FAQ.
@@ -183,23 +188,38 @@ impl Catalog {
         is_global: bool,
     ) -> Result<Filter, Error> {
         let is_requested = |state: &str| states.is_empty() || states.iter().any(|it| it == state);
+        let has_no_stage = Criterion::missing(LIFECYCLE_STAGE);
         let mut any = Vec::new();
         if is_requested("PUBLISHED") {
-            any.push(vec![Criterion::equal("state", "PUBLISHED")]);
+            any.push(vec![Criterion::equal(LIFECYCLE_STAGE, PUBLISHED_STAGE)]);
+            let state = Criterion::equal("state", "PUBLISHED");
+            any.push(vec![has_no_stage.clone(), state]);
         }
         if is_requested("UNPUBLISHED") {
-            let mut own = vec![Criterion::equal("state", "UNPUBLISHED")];
+            let is_other_stage = Criterion {
+                values: [PUBLISHED_STAGE, DRAFT_STAGE].map(str::to_owned).to_vec(),
+                negated: true,
+                ..Criterion::equal(LIFECYCLE_STAGE, "")
+            };
+            let state = Criterion::equal("state", "UNPUBLISHED");
+            let mut own = [
+                vec![Criterion::exists(LIFECYCLE_STAGE), is_other_stage],
+                vec![has_no_stage, state],
+            ];
             let manages = self.is_allowed(caller, &[MANAGE_DOCUMENTS], None).await?;
             if !manages {
                 let me = self.identities_of(caller.actor()).await?;
-                own.push(Criterion {
+                let is_mine = Criterion {
                     field: "owners".to_owned(),
                     values: me.into_iter().collect(),
                     operator: Operator::Equal,
                     negated: false,
-                });
+                };
+                for alternative in &mut own {
+                    alternative.push(is_mine.clone());
+                }
             }
-            any.push(own);
+            any.extend(own);
         }
         if is_global {
             // A document without settings is shown, but search reads a missing flag as false.

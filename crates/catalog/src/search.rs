@@ -1,9 +1,9 @@
 //! Search.
 //!
 //! The index and its limits are another crate. This module has what every API must agree on: the
-//! meaning of a filter (`filter`), that soft-deleted entities are left out unless requested, and
-//! that callers find only what they may see ([`crate::view`]). Browsing the tree of paths is a
-//! search too ([`browse`]).
+//! meaning of a filter (`filter`), that soft-deleted entities, those in hiding lifecycle stages and
+//! older versions are left out unless requested, and that callers find only what they may see
+//! ([`crate::view`]). Browsing the tree of paths is a search too ([`browse`]).
 //!
 //! To add a kind of search: a function here that builds a [`SearchRequest`] and calls
 //! [`Catalog::search`].
@@ -40,11 +40,12 @@ impl Catalog {
     }
 
     /// The matching entities, from an index with every committed change. Leaves out soft-deleted
-    /// entities, unless the request includes them or its filter names `removed`.
+    /// entities, those in hiding lifecycle stages and older versions, unless the request includes
+    /// them or its filter names `removed`, `lifecycleStage` or `isLatest`.
     pub async fn search(&self, request: &SearchRequest) -> Result<SearchResults, Error> {
         check_types(&request.types)?;
         let mut request = request.clone();
-        filter::prepare(&mut request.filter, &mut request.include_removed)?;
+        filter::prepare(&mut request)?;
         request.view = self.search_view(&request).await?;
         let mut found = self.index()?.search(&request).await?;
         self.remove_hidden_values(&mut found.facets).await?;
@@ -86,8 +87,8 @@ impl Catalog {
         })
     }
 
-    /// The URNs that a search finds, whoever may see them: for rules about the whole catalog, not
-    /// for replies. Empty without an index.
+    /// The URNs that a search finds, whoever may see them, in every lifecycle stage and version:
+    /// for rules about the whole catalog, not for replies. Empty without an index.
     pub(crate) async fn search_unrestricted(
         &self,
         request: &SearchRequest,
@@ -96,7 +97,9 @@ impl Catalog {
             return Ok(Vec::new());
         };
         let mut request = request.clone();
-        filter::prepare(&mut request.filter, &mut request.include_removed)?;
+        request.include_hidden_stages = true;
+        request.include_older_versions = true;
+        filter::prepare(&mut request)?;
         let found = index.search(&request).await?;
         Ok(found.hits.into_iter().map(|hit| hit.urn).collect())
     }
@@ -200,7 +203,7 @@ impl Catalog {
             filter: filter.clone(),
             ..SearchRequest::default()
         };
-        filter::prepare(&mut request.filter, &mut request.include_removed)?;
+        filter::prepare(&mut request)?;
         request.view = self.search_view(&request).await?;
         Ok(self.index()?.complete(request, limit).await?)
     }

@@ -15,6 +15,7 @@ use crate::budget::SearchBudget;
 use crate::column::first_ordinal_after;
 use crate::cursor::AfterCursor;
 use crate::document::MAX_RANK;
+use crate::excluded::ExcludedTerms;
 use crate::matching::{DocumentSet, Matches, QueryNode, SegmentSearcher};
 use crate::segment_cache::{Columns, FacetCounts, SegmentCache};
 use crate::sort_column::SortColumn;
@@ -93,8 +94,8 @@ pub(crate) struct PreparedQuery<'s> {
     /// Documents must have one of these terms. The name is the key under which their documents are
     /// cached.
     pub(crate) types: Option<(String, Vec<Term>)>,
-    /// Documents must not have this term.
-    pub(crate) excluded: Option<Term>,
+    /// Documents must have none of these terms.
+    pub(crate) excluded: ExcludedTerms,
     /// What the caller may see; `None` for everything.
     pub(crate) view: Option<Rc<View>>,
     /// Decides which references order the results; `None` for all.
@@ -227,25 +228,26 @@ impl ResultCollector {
 }
 
 impl PreparedQuery<'_> {
-    /// The documents of the requested types that are not removed; `None` if that does not restrict
+    /// The documents of the requested types that are not left out; `None` if that does not restrict
     /// anything.
     fn visible(
         &self,
         segment: &SegmentSearcher<'_>,
         cache: &SegmentCache,
     ) -> tantivy::Result<Option<Arc<Bits>>> {
-        if self.types.is_none() && self.excluded.is_none() {
+        if self.types.is_none() && self.excluded.terms.is_empty() {
             return Ok(None);
         }
         let name = self.types.as_ref().map_or("", |(name, _)| name);
-        let name = format!("{name} {}", self.excluded.is_some());
+        let name = format!("{name}\n{}", self.excluded.name);
         let bits = cache.document_set(segment.reader, &name, || {
             let mut bits = match &self.types {
                 Some((_, terms)) => segment.set(&DocumentSet::Terms(terms.clone()))?,
                 None => Bits::full(segment.len()),
             };
-            if let Some(excluded) = &self.excluded {
-                bits.subtract(&segment.set(&DocumentSet::Terms(vec![excluded.clone()]))?);
+            if !self.excluded.terms.is_empty() {
+                let excluded = DocumentSet::Terms(self.excluded.terms.clone());
+                bits.subtract(&segment.set(&excluded)?);
             }
             Ok(bits)
         })?;

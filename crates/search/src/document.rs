@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::analysis::fold;
 use crate::field::{
     BROWSE_PATH, BROWSE_PATH_SEPARATOR, ENTITY_TYPE, ENVIRONMENT, ENVIRONMENT_ALIAS,
-    HAS_DESCRIPTION, IndexForm, NAME, OWNER_OF_TYPE, REMOVED, TextClass, class_of, class_of_name,
+    HAS_DESCRIPTION, HIDES_ENTITIES, IndexForm, NAME, OWNER_OF_TYPE, REMOVED, TextClass, class_of, class_of_name,
     number_text, numbers_column, ordered, owner_of_type, property_field,
 };
 use crate::label;
@@ -58,6 +58,8 @@ pub(crate) struct Entity<'r> {
     numbers: Vec<(String, i64)>,
     removed: bool,
     described: bool,
+    /// Whether it is a lifecycle stage whose entities searches leave out.
+    hides_entities: bool,
     uses: i64,
     /// The steps of the browse path, each preceded by [`BROWSE_PATH_SEPARATOR`].
     browse_path: String,
@@ -156,6 +158,9 @@ impl<'r> Entity<'r> {
                 }
                 _ if aspect == AspectName::OWNERSHIP => entity.add_owners(text),
                 _ if aspect == AspectName::STRUCTURED_PROPERTIES => entity.add_properties(&whole()),
+                _ if aspect == AspectName::LIFECYCLE_STAGE_TYPE_INFO => {
+                    entity.hides_entities = hides_entities(&whole());
+                }
                 _ => {}
             }
         }
@@ -398,6 +403,10 @@ impl<'r> Entity<'r> {
         for pair in &self.owners {
             document.write_text(fields.terms, |term| write_term(term, OWNER_OF_TYPE, pair));
         }
+        // A deleted stage has no effect.
+        if self.hides_entities && !self.removed {
+            document.write_text(fields.terms, |term| write_term(term, HIDES_ENTITIES, TRUE));
+        }
         for field in &self.present {
             document.write_text(fields.terms, |text| write_exists(text, field));
         }
@@ -438,6 +447,13 @@ const TRUE: &str = "true";
 
 fn text_of_flag(flag: bool) -> &'static str {
     if flag { TRUE } else { "false" }
+}
+
+/// Whether searches leave out the entities in a lifecycle stage. One for no entity types is
+/// disabled.
+fn hides_entities(stage: &Value) -> bool {
+    let types = stage.get("entityTypes").and_then(Value::as_array);
+    stage["settings"]["hideInSearch"] == true && types.is_none_or(|types| !types.is_empty())
 }
 
 /// Removes the type annotations of a version 2 field path:

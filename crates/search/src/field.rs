@@ -11,6 +11,12 @@ use crate::schema::URN;
 /// Fields of our own.
 pub const ENTITY_TYPE: &str = "_entityType";
 pub const REMOVED: &str = "removed";
+/// The lifecycle stage of an entity.
+pub const LIFECYCLE_STAGE: &str = "lifecycleStage";
+/// Whether a version of an asset is the latest one; assets without versions have no value.
+pub const IS_LATEST: &str = "isLatest";
+/// Marks lifecycle stages whose entities searches leave out.
+pub(crate) const HIDES_ENTITIES: &str = "_hidesEntities";
 pub(crate) const HAS_DESCRIPTION: &str = "hasDescription";
 pub(crate) const NAME: &str = "name";
 /// Pairs of an owner and an ownership type, in the form of [`owner_of_type`].

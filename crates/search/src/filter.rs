@@ -462,7 +462,7 @@ impl<'s> Filters<'s> {
     }
 
     /// The URNs of the matching documents.
-    fn urns(&self, query: &dyn Query) -> Result<Vec<String>, SearchError> {
+    pub(crate) fn urns(&self, query: &dyn Query) -> Result<Vec<String>, SearchError> {
         self.budget.check()?;
         let documents = self
             .searcher

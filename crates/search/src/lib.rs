@@ -25,6 +25,7 @@ mod directory;
 mod document;
 mod duplicates;
 mod error;
+mod excluded;
 mod explain;
 mod feed;
 mod field;
@@ -58,7 +59,8 @@ pub use coverage::{Coverage, DescriptionCounts};
 pub use document::simple_path;
 pub use error::SearchError;
 pub use field::{
-    BROWSE_PATH, BROWSE_PATH_SEPARATOR, ENTITY_TYPE, OWNER_OF_TYPE, REMOVED, owner_of_type,
+    BROWSE_PATH, BROWSE_PATH_SEPARATOR, ENTITY_TYPE, IS_LATEST, LIFECYCLE_STAGE, OWNER_OF_TYPE,
+    REMOVED, owner_of_type,
 };
 pub use live::IndexMaintainer;
 pub use request::{

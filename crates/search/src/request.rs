@@ -28,6 +28,10 @@ const MAX_FIELD_BYTES: usize = 1024;
 
 /// A search. Every text is a valid query.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own, which requests set by name"
+)]
 pub struct SearchRequest {
     /// Entity types by their names in the registry; empty means [`crate::DEFAULT_TYPES`].
     pub types: Vec<String>,
@@ -39,6 +43,10 @@ pub struct SearchRequest {
     pub view: Option<Arc<Filter>>,
     /// Includes soft-deleted entities.
     pub include_removed: bool,
+    /// Includes entities in lifecycle stages that hide them.
+    pub include_hidden_stages: bool,
+    /// Includes versions of assets that are not the latest one.
+    pub include_older_versions: bool,
     /// Empty means that the best match comes first.
     pub sort: Vec<Sort>,
     pub page: SearchPage,

@@ -21,8 +21,9 @@ use crate::coverage::{Coverage, coverage};
 use crate::cursor::ScrollCursor;
 use crate::document::Entity;
 use crate::error::SearchError;
+use crate::excluded::ExcludedTerms;
 use crate::feed::blocking;
-use crate::field::{ENTITY_TYPE, HAS_DESCRIPTION, REMOVED, canonical};
+use crate::field::{ENTITY_TYPE, HAS_DESCRIPTION, canonical};
 use crate::filter::Filters;
 use crate::index::IndexLocation;
 use crate::language;
@@ -421,7 +422,7 @@ fn prepare<'s>(
     Ok(PreparedQuery {
         text: text.unwrap_or(QueryNode::All),
         types,
-        excluded: (!request.include_removed).then(|| fields.term(REMOVED, "true")),
+        excluded: ExcludedTerms::of(filters, request)?,
         view,
         references: filters.view.clone(),
         after: None,

@@ -5,9 +5,9 @@
 
 use docent_model::Urn;
 use docent_model::searchable::strip_keyword_suffix;
-use docent_search::REMOVED;
+use docent_search::{IS_LATEST, LIFECYCLE_STAGE, REMOVED};
 
-use super::{Criterion, Filter, Operator, PAIR_SEPARATOR};
+use super::{Criterion, Filter, Operator, PAIR_SEPARATOR, SearchRequest};
 use crate::Error;
 
 /// Pairs multiply alternatives; a filter that grows beyond this is a mistake.
@@ -94,40 +94,43 @@ pub(super) fn removed(removed: bool) -> Criterion {
 }
 
 /// Resolves pairs, and conditions on `removed`. Those replace the default of leaving removed
-/// entities out; alternatives without such a condition still leave them out.
-pub(super) fn prepare(filter: &mut Filter, include_removed: &mut bool) -> Result<(), Error> {
-    let mut any = Vec::with_capacity(filter.any.len());
-    for alternative in std::mem::take(&mut filter.any) {
+/// entities out; alternatives without such a condition still leave them out. A condition on the
+/// lifecycle stage or the latest version replaces the default for all alternatives, as in DataHub.
+pub(super) fn prepare(request: &mut SearchRequest) -> Result<(), Error> {
+    let mut any = Vec::with_capacity(request.filter.any.len());
+    for alternative in std::mem::take(&mut request.filter.any) {
         any.extend(without_pairs(alternative)?);
         if any.len() > MAX_ALTERNATIVES {
             return Err(too_many());
         }
     }
-    let speaks = any.iter().flatten().any(is_about_removal);
-    if speaks {
+    let names = |field| any.iter().flatten().any(|it| is_about(it, field));
+    request.include_hidden_stages |= names(LIFECYCLE_STAGE);
+    request.include_older_versions |= names(IS_LATEST);
+    if names(REMOVED) {
         for alternative in &mut any {
-            let names_removal = alternative.iter().any(is_about_removal);
+            let names_removal = alternative.iter().any(|it| is_about(it, REMOVED));
             *alternative = std::mem::take(alternative)
                 .into_iter()
                 .filter_map(removal)
                 .collect();
-            if !names_removal && !*include_removed {
+            if !names_removal && !request.include_removed {
                 alternative.push(removed(false));
             }
         }
-        *include_removed = true;
+        request.include_removed = true;
     }
-    filter.any = any;
+    request.filter.any = any;
     Ok(())
 }
 
-fn is_about_removal(criterion: &Criterion) -> bool {
-    strip_keyword_suffix(&criterion.field) == REMOVED
+fn is_about(criterion: &Criterion, field: &str) -> bool {
+    strip_keyword_suffix(&criterion.field) == field
 }
 
 /// The same condition on `removed`, in terms of true alone; `None` if it always holds.
 fn removal(criterion: Criterion) -> Option<Criterion> {
-    if !is_about_removal(&criterion)
+    if !is_about(&criterion, REMOVED)
         || !matches!(
             criterion.operator,
             Operator::Equal | Operator::EqualIgnoringCase
@@ -236,10 +239,17 @@ mod tests {
         criterion(field.to_owned(), values, None, negated).unwrap()
     }
 
+    fn filtered(any: Vec<Vec<Criterion>>) -> SearchRequest {
+        SearchRequest {
+            filter: Filter { any },
+            ..SearchRequest::default()
+        }
+    }
+
     fn prepared(any: Vec<Vec<Criterion>>) -> (Vec<Vec<Criterion>>, bool) {
-        let (mut filter, mut include_removed) = (Filter { any }, false);
-        prepare(&mut filter, &mut include_removed).unwrap();
-        (filter.any, include_removed)
+        let mut request = filtered(any);
+        prepare(&mut request).unwrap();
+        (request.filter.any, request.include_removed)
     }
 
     #[test]
@@ -283,6 +293,24 @@ mod tests {
                 true
             )
         );
+    }
+
+    #[test]
+    fn conditions_on_stages_and_versions_replace_the_default_of_leaving_some_out() {
+        let included = |condition: Option<Criterion>| {
+            let mut request = filtered(vec![condition.into_iter().collect()]);
+            prepare(&mut request).unwrap();
+            (
+                request.include_hidden_stages,
+                request.include_older_versions,
+            )
+        };
+        assert_eq!(included(None), (false, false));
+        let stages = ["urn:li:lifecycleStageType:draft"];
+        let draft = equal("lifecycleStage.keyword", &stages, false);
+        assert_eq!(included(Some(draft)), (true, false));
+        let older = equal("isLatest", &["false"], false);
+        assert_eq!(included(Some(older)), (false, true));
     }
 
     #[test]
@@ -340,8 +368,7 @@ mod tests {
         let values: Vec<String> = (0..40).map(|number| format!("a␞{number}")).collect();
         let values: Vec<&str> = values.iter().map(String::as_str).collect();
         let pair = equal("_entityType␞typeNames", &values, true);
-        let mut filter = Filter::all(vec![pair]);
-        let error = prepare(&mut filter, &mut false).unwrap_err();
+        let error = prepare(&mut filtered(vec![vec![pair]])).unwrap_err();
         assert!(error.to_string().contains("name fewer values"), "{error}");
     }
 

@@ -154,6 +154,9 @@ async fn page(
     reject_slices(parameters)?;
     request.query = parameters.get("query").unwrap_or("*").to_owned();
     request.include_removed = parameters.flag("includeSoftDelete")?;
+    // Clients export the catalog with it, and could not request the rest.
+    request.include_hidden_stages = true;
+    request.include_older_versions = true;
     let cursor = parameters.get("scrollId").filter(|text| !text.is_empty());
     request.page = scroll_page(
         cursor.map(str::to_owned),

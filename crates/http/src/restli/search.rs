@@ -43,6 +43,8 @@ struct SearchFlags {
     skip_aggregates: bool,
     skip_highlighting: bool,
     include_soft_deleted: bool,
+    include_hidden_lifecycle_stages: Option<bool>,
+    filter_non_latest_versions: Option<bool>,
 }
 
 pub(super) async fn search(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse> {
@@ -56,6 +58,8 @@ pub(super) async fn search(state: &AppState, bytes: &[u8]) -> Result<Response, E
         query: search.input.unwrap_or_default(),
         filter: search.filter.unwrap_or_default().read()?,
         include_removed: search.search_flags.include_soft_deleted,
+        include_hidden_stages: search.search_flags.include_hidden_lifecycle_stages == Some(true),
+        include_older_versions: search.search_flags.filter_non_latest_versions == Some(false),
         sort: search.sort.into_iter().map(WireSort::read).collect(),
         page: page(search.start, search.count, DEFAULT_COUNT)?,
         facets: if search.search_flags.skip_aggregates {

@@ -4,6 +4,7 @@ use docent_catalog::Caller;
 use docent_model::Urn;
 use serde_json::{Value, json};
 
+use crate::hidden::world::assign;
 use crate::support::{App, DATASET, role, token_of};
 
 const FAQ: &str = "urn:li:document:faq";
@@ -198,6 +199,43 @@ async fn unpublished_documents_are_found_by_their_owners() {
         let reply = app.graphql_as(&token, query).await;
         let documents = &reply["data"]["searchDocuments"]["documents"];
         assert_eq!(documents, &expected, "{user}: {reply}");
+    }
+}
+
+#[tokio::test]
+async fn the_stage_of_a_document_decides_who_finds_it_before_its_state_does() {
+    let app = App::with_dataset().await;
+    let me = "urn:li:corpuser:datahub";
+    let stamp = json!({"time": 1, "actor": me});
+    for (stage, hides) in [("PUBLISHED", false), ("REVIEW", true), ("DRAFT", true)] {
+        let info = json!({"name": stage, "settings": {"hideInSearch": hides}, "created": stamp,
+            "lastModified": stamp});
+        let urn = format!("urn:li:lifecycleStageType:{stage}");
+        app.ingest(&urn, "lifecycleStageTypeInfo", &info).await;
+    }
+    let bob = "urn:li:corpuser:bob";
+    app.ingest(bob, "corpUserInfo", &json!({"active": true}))
+        .await;
+    assign(&app, bob, "Reader").await;
+    let bob = token_of(&app.catalog, bob, None).await;
+    create(&app, "faq", json!({"state": "UNPUBLISHED"})).await;
+    // The owner manages documents, too, but drafts are for nobody.
+    for (stage, by_owner, by_others) in [
+        (None, 1, 0),
+        (Some("REVIEW"), 1, 0),
+        (Some("DRAFT"), 0, 0),
+        (Some("PUBLISHED"), 1, 1),
+    ] {
+        let urn = stage.map(|it| format!("urn:li:lifecycleStageType:{it}"));
+        let text = "mutation ($urn: String!, $stage: String) { setLifecycleStage(urn: $urn, lifecycleStageUrn: $stage) }";
+        let reply = app.graphql_with(text, json!({"urn": FAQ, "stage": urn}));
+        let reply = reply.await;
+        assert_eq!(reply["data"]["setLifecycleStage"], true, "{reply}");
+        let query = "{ searchDocuments(input: {}) { total } }";
+        let mine = app.graphql(query).await;
+        assert_eq!(mine["data"]["searchDocuments"]["total"], by_owner, "{stage:?}");
+        let others = app.graphql_as(&bob, query).await;
+        assert_eq!(others["data"]["searchDocuments"]["total"], by_others, "{stage:?}");
     }
 }
 

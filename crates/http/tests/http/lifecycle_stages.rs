@@ -151,3 +151,120 @@ async fn the_rules_of_stages_hold_for_every_write() {
     }
     assert_eq!(app.aspect(DATASET, "status").await, Some(status(REVIEW)));
 }
+
+/// Every way to find the dataset by a search, with how many datasets are found.
+async fn found(app: &App) -> Vec<(&'static str, Value)> {
+    let input = r#"types: [DATASET], query: "*""#;
+    let searches = [
+        (
+            "search",
+            r#"search(input: { type: DATASET, query: "*" }) { total }"#.to_owned(),
+            "/total",
+        ),
+        (
+            "searchAcrossEntities",
+            format!("searchAcrossEntities(input: {{ {input} }}) {{ total }}"),
+            "/total",
+        ),
+        (
+            "scrollAcrossEntities",
+            format!("scrollAcrossEntities(input: {{ {input} }}) {{ total }}"),
+            "/total",
+        ),
+        (
+            "aggregateAcrossEntities",
+            format!(
+                r#"aggregateAcrossEntities(input: {{ {input}, facets: ["_entityType"] }})
+                    {{ facets {{ aggregations {{ count }} }} }}"#
+            ),
+            "/facets/0/aggregations/0/count",
+        ),
+        (
+            "autoComplete",
+            r#"autoComplete(input: { type: DATASET, query: "fct_us" }) { entities { urn } }"#
+                .to_owned(),
+            "/entities/0/urn",
+        ),
+        (
+            "browseV2",
+            "browseV2(input: { types: [DATASET], path: [] }) { metadata { totalNumEntities } }"
+                .to_owned(),
+            "/metadata/totalNumEntities",
+        ),
+        (
+            "documentationCoverage",
+            "documentationCoverage { all { datasets } }".to_owned(),
+            "/all/datasets",
+        ),
+    ];
+    let mut found = Vec::new();
+    for (name, text, pointer) in searches {
+        let reply = app.graphql(&format!("{{ {text} }}")).await;
+        assert_eq!(reply["errors"], Value::Null, "{reply}");
+        let value = reply["data"][name].pointer(pointer);
+        found.push((name, value.cloned().unwrap_or_default()));
+    }
+    let body = json!({"input": "*", "entity": "dataset", "start": 0, "count": 10});
+    let (_, reply) = app.post("/entities?action=search", &body).await;
+    found.push(("restli", reply["value"]["numEntities"].clone()));
+    found
+}
+
+/// How many datasets a search with these flags and conditions finds.
+async fn total(app: &App, input: &str) -> Value {
+    let query = format!(
+        r#"{{ searchAcrossEntities(input: {{ types: [DATASET], query: "*", {input} }}) {{ total }} }}"#
+    );
+    let reply = app.graphql(&query).await;
+    reply["data"]["searchAcrossEntities"]["total"].clone()
+}
+
+#[tokio::test]
+async fn searches_leave_out_entities_in_stages_that_hide_them_unless_requested() {
+    let app = app().await;
+    let before = found(&app).await;
+    assert!(
+        before.iter().all(|(_, it)| *it == 1 || *it == DATASET),
+        "{before:?}"
+    );
+    set(&app, DATASET, Some(DRAFT)).await;
+    let hidden = found(&app).await;
+    assert!(
+        hidden.iter().all(|(_, it)| *it == 0 || it.is_null()),
+        "{hidden:?}"
+    );
+    for input in [
+        "searchFlags: { includeHiddenLifecycleStages: true }".to_owned(),
+        format!(r#"orFilters: [{{ and: [{{ field: "lifecycleStage", values: ["{DRAFT}"] }}] }}]"#),
+    ] {
+        assert_eq!(total(&app, &input).await, 1, "{input}");
+    }
+    let other =
+        format!(r#"orFilters: [{{ and: [{{ field: "lifecycleStage", values: ["{ANY}"] }}] }}]"#);
+    assert_eq!(total(&app, &other).await, 0);
+    let body = json!({"input": "*", "entity": "dataset", "start": 0, "count": 10,
+        "searchFlags": {"includeHiddenLifecycleStages": true}});
+    let (_, reply) = app.post("/entities?action=search", &body).await;
+    assert_eq!(reply["value"]["numEntities"], 1, "{reply}");
+    // Listings return everything, and lineage has no gaps.
+    let (_, reply) = app.get("/openapi/v3/entity/dataset?aspects=status").await;
+    assert_eq!(reply["entities"][0]["urn"], DATASET, "{reply}");
+    // The definition of the stage decides, also after the fact.
+    let stamp = json!({"time": 1, "actor": USER});
+    let mut stage = json!({"name": "Draft", "settings": {"hideInSearch": false}, "created": stamp,
+        "lastModified": stamp});
+    app.ingest(DRAFT, "lifecycleStageTypeInfo", &stage).await;
+    assert_eq!(found(&app).await, before);
+    stage["settings"]["hideInSearch"] = json!(true);
+    app.ingest(DRAFT, "lifecycleStageTypeInfo", &stage).await;
+    assert_eq!(total(&app, "").await, 0);
+    app.ingest(DRAFT, "status", &json!({"removed": true})).await;
+    assert_eq!(found(&app).await, before);
+}
+
+#[tokio::test]
+async fn a_stage_for_no_types_hides_nothing() {
+    let app = app().await;
+    set(&app, DATASET, Some(ANY)).await;
+    assert_eq!(total(&app, "").await, 1);
+}

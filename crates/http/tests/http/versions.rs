@@ -134,3 +134,44 @@ async fn what_cannot_be_a_version_is_rejected() {
         );
     }
 }
+
+#[tokio::test]
+async fn searches_leave_out_older_versions_unless_requested() {
+    let app = app().await;
+    for name in ["one", "two"] {
+        send(&app, &link(name)).await;
+    }
+    let plain = table("three");
+    let status = json!({"removed": false});
+    app.ingest(&plain, "status", &status).await;
+    let (latest, all) = (vec![plain.clone(), table("two")], {
+        vec![table("one"), plain, table("two")]
+    });
+    for (input, expected) in [
+        ("", &latest),
+        ("searchFlags: { filterNonLatestVersions: true }", &latest),
+        ("searchFlags: { filterNonLatestVersions: false }", &all),
+        (
+            r#"orFilters: [{ and: [{ field: "isLatest", values: ["false"] }, { field: "versionSet", condition: EXISTS }] }]"#,
+            &vec![table("one")],
+        ),
+    ] {
+        let query = format!(
+            r#"{{ searchAcrossEntities(input: {{ types: [DATASET], query: "*", {input} }})
+                {{ total searchResults {{ entity {{ urn }} }} }} }}"#
+        );
+        let reply = app.graphql(&query).await;
+        let found = reply["data"]["searchAcrossEntities"].clone();
+        let hits = found["searchResults"].as_array().unwrap().iter();
+        let mut urns: Vec<&str> = hits
+            .filter_map(|it| it["entity"]["urn"].as_str())
+            .collect();
+        urns.sort_unstable();
+        assert_eq!(urns, *expected, "{input}");
+        assert_eq!(found["total"], urns.len(), "{input}");
+    }
+    let body = json!({"input": "*", "entity": "dataset", "start": 0, "count": 10,
+        "searchFlags": {"filterNonLatestVersions": false}});
+    let (_, reply) = app.post("/entities?action=search", &body).await;
+    assert_eq!(reply["value"]["numEntities"], 3, "{reply}");
+}

@@ -118,7 +118,7 @@ pub(super) fn request_of(hits: &[Reached]) -> Result<SearchRequest, Error> {
 /// The entities that search finds.
 ///
 /// Each alternative gets one more condition: the `urn` is one of its entities. Soft deletion is
-/// already decided.
+/// already decided. Lineage includes every lifecycle stage and version: gaps would break its paths.
 async fn search(context: &Context, query: &LineageQuery<'_>) -> Result<HashSet<Urn>, Error> {
     let request = request(query)?;
     let found = context.catalog.search(&request).await?;
@@ -147,6 +147,8 @@ fn request(query: &LineageQuery<'_>) -> Result<SearchRequest, Error> {
         query: query.query.to_owned(),
         filter: Filter { any },
         include_removed: true,
+        include_hidden_stages: true,
+        include_older_versions: true,
         page: SearchPage::Cursor {
             cursor: None,
             count: MAX_SCROLL_COUNT,

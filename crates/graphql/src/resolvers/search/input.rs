@@ -51,6 +51,8 @@ pub(super) struct SearchFlags {
     skip_highlighting: Option<bool>,
     skip_aggregates: Option<bool>,
     include_soft_deleted: Option<bool>,
+    include_hidden_lifecycle_stages: Option<bool>,
+    filter_non_latest_versions: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -157,6 +159,8 @@ impl SearchInput {
             types: self.entity_types()?,
             query: self.query.clone().unwrap_or_default(),
             include_removed: flags.include_soft_deleted == Some(true),
+            include_hidden_stages: flags.include_hidden_lifecycle_stages == Some(true),
+            include_older_versions: flags.filter_non_latest_versions == Some(false),
             explain_matches: flags.skip_highlighting != Some(true),
             filter: self.filter()?,
             sort: self.sort(),
@@ -194,6 +198,8 @@ impl SearchInput {
             skip_highlighting: None,
             skip_aggregates: None,
             include_soft_deleted: None,
+            include_hidden_lifecycle_stages: None,
+            filter_non_latest_versions: None,
         };
         self.search_flags.as_ref().unwrap_or(DEFAULT)
     }

@@ -50,7 +50,7 @@ pub(in super::super) async fn versions(
     sets: &[EntityView<'_>],
     arguments: Args<'_>,
 ) -> BatchResult {
-    let versions = Members::of("versionSet").latest_first("versionSortId");
+    let versions = Members::of("versionSet").versions_by("versionSortId");
     versions.list(context, sets, &arguments).await
 }
 
@@ -199,6 +199,7 @@ struct Members {
     /// Empty means all types that searches return.
     types: &'static [&'static str],
     order: Option<Sort>,
+    includes_older_versions: bool,
 }
 
 impl Members {
@@ -207,6 +208,7 @@ impl Members {
             field,
             types: &[],
             order: None,
+            includes_older_versions: false,
         }
     }
 
@@ -215,7 +217,9 @@ impl Members {
         self
     }
 
-    fn latest_first(mut self, field: &str) -> Self {
+    /// All versions of an asset, latest first.
+    fn versions_by(mut self, field: &str) -> Self {
+        self.includes_older_versions = true;
         self.order = Some(Sort {
             field: field.to_owned(),
             descending: true,
@@ -257,6 +261,7 @@ impl Members {
     ) -> BatchResult {
         let mut request = input.request(context, self.types).await?;
         request.page = page;
+        request.include_older_versions |= self.includes_older_versions;
         if request.sort.is_empty() {
             request.sort.extend(self.order);
         }
