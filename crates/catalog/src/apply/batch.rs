@@ -30,7 +30,7 @@ mod siblings;
 mod system_properties;
 mod trail;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 pub(super) use budget::too_large;
@@ -71,8 +71,8 @@ pub(super) struct Batch<'t> {
     /// Entities that did not exist before the list.
     created: HashSet<Urn>,
     columns: KnownColumns,
-    /// The datasets that the list has made logical parents.
-    logical_parents: BTreeSet<Urn>,
+    /// The datasets and columns to which the list has given a logical parent, with it.
+    logical_parents: BTreeMap<Urn, Urn>,
     /// What the last used platform says about the names of its datasets.
     delimiter: Option<(Arc<StoredAspect>, Option<String>)>,
     /// Not yet handed to the store.
@@ -157,7 +157,7 @@ impl<'t> Batch<'t> {
                 .collect(),
             created: HashSet::new(),
             columns: KnownColumns::default(),
-            logical_parents: BTreeSet::new(),
+            logical_parents: BTreeMap::new(),
             delimiter: None,
             writes: Vec::with_capacity(prepared.len() * 2),
             budget: Budget::default(),

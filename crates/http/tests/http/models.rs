@@ -479,3 +479,34 @@ async fn a_link_needs_the_right_on_both_sides_over_every_api() {
         assert_eq!(parent_of(&app, DATASET).await.as_deref(), expected);
     }
 }
+
+#[tokio::test]
+async fn logical_parents_form_no_cycle_over_any_api() {
+    let app = app().await;
+    let columns = json!([{"fieldPath": "name", "type": "STRING"}]);
+    create_model(&app, columns.clone()).await;
+    let input = json!({"name": "person", "platform": PLATFORM, "columns": columns});
+    let kind = "CreateLogicalModelInput";
+    let person = app.mutate("createLogicalModel", kind, input).await;
+    let person = person.as_str().unwrap();
+    let kind = "SetLogicalParentInput";
+    let (person_name, model_name) = (column(person, "name"), column(MODEL, "name"));
+    for (child, parent) in [(MODEL, person), (&model_name, &person_name)] {
+        let set = json!({"resourceUrn": child, "parentUrn": parent});
+        assert_eq!(app.mutate("setLogicalParent", kind, set).await, true);
+        let back = json!({"resourceUrn": parent, "parentUrn": child});
+        let (code, text) = app.mutate_error("setLogicalParent", kind, back).await;
+        assert_eq!(code, 400, "{text}");
+        assert!(text.contains("cannot be the logical parent"), "{text}");
+        let stamp = json!({"time": 1, "actor": USER});
+        for to in [parent, child] {
+            let aspect =
+                json!({"parent": {"destinationUrn": to, "created": stamp, "lastModified": stamp}});
+            let proposed = app.propose("UPSERT", parent, "logicalParent", &aspect);
+            let (code, reply) = proposed.await;
+            assert_eq!(code, 400, "{to}: {reply}");
+        }
+        assert_eq!(parent_of(&app, parent).await, None);
+        assert_eq!(parent_of(&app, child).await.as_deref(), Some(parent));
+    }
+}

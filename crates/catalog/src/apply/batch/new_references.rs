@@ -9,6 +9,7 @@ use super::Batch;
 use super::create::platform_of;
 use crate::Error;
 use crate::access::holder_of;
+use crate::domains::MAX_DEPTH;
 use crate::apply::authorization::Authorization;
 use crate::lifecycle_stages::{check_stage, new_stage};
 use crate::logical_parents::{expect_logical, parent_in};
@@ -52,10 +53,11 @@ impl Batch<'_> {
         check_stage(entity, before, &next, info.as_ref())
     }
 
-    /// Fails unless a new logical parent is on a logical platform. The caller needs a right on it,
-    /// which is decided at the end of the list.
+    /// Fails unless a new logical parent is on a logical platform. The rest is decided at the end of
+    /// the list.
     pub(super) async fn check_logical_parent(
         &mut self,
+        child: &Urn,
         stored: Option<&Value>,
         proposed: &Value,
     ) -> Result<(), Error> {
@@ -63,8 +65,8 @@ impl Batch<'_> {
         let Some(parent) = parent_in(proposed).filter(|it| before != Some(*it)) else {
             return Ok(());
         };
-        let dataset = holder_of(&Urn::parse(parent)?);
-        let platform = platform_of(&dataset).ok_or_else(|| {
+        let parent = Urn::parse(parent)?;
+        let platform = platform_of(&holder_of(&parent)).ok_or_else(|| {
             let message =
                 format!("{parent} cannot be a logical parent: it is not a dataset or column");
             Error::invalid_aspect(message)
@@ -73,11 +75,13 @@ impl Batch<'_> {
             .value(&platform, AspectName::DATA_PLATFORM_INFO)
             .await?;
         expect_logical(&platform, info.as_ref())?;
-        self.logical_parents.insert(dataset);
+        self.logical_parents.insert(child.clone(), parent);
         Ok(())
     }
 
-    /// Fails unless the caller may edit the logical parents that the list has set.
+    /// Fails unless the caller may edit the logical parents that the list has set, or if one of
+    /// them is inside its child. In this order, so that callers learn nothing about the parents of
+    /// what they may not edit.
     pub(super) async fn authorize_logical_parents(
         &mut self,
         authorization: &Authorization,
@@ -86,8 +90,35 @@ impl Batch<'_> {
         if parents.is_empty() {
             return Ok(());
         }
-        let demands = Demands::on(parents, &[EDIT_ENTITY]);
-        self.authorize_on_others(authorization, &demands).await
+        let demands = Demands::on(parents.values().map(holder_of), &[EDIT_ENTITY]);
+        self.authorize_on_others(authorization, &demands).await?;
+        for (child, parent) in &parents {
+            if self.is_inside(parent, child).await? {
+                let message = format!(
+                    "{parent} cannot be the logical parent of {child}: it is {child}, or has that as a logical parent"
+                );
+                return Err(Error::invalid(message).naming(child));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a dataset or column is another one, or has it among its logical parents.
+    async fn is_inside(&mut self, urn: &Urn, other: &Urn) -> Result<bool, Error> {
+        let mut next = Some(urn.clone());
+        for _ in 0..MAX_DEPTH {
+            let Some(current) = next else {
+                return Ok(false);
+            };
+            if current == *other {
+                return Ok(true);
+            }
+            let value = self.value(&current, AspectName::LOGICAL_PARENT).await?;
+            next = value.and_then(|it| Urn::parse(parent_in(&it)?).ok());
+        }
+        Err(Error::invalid(format!(
+            "{urn} has more than {MAX_DEPTH} logical parents above it: choose one nearer to the root"
+        )))
     }
 
     async fn value(&mut self, urn: &Urn, aspect: AspectName) -> Result<Option<Value>, Error> {

@@ -44,7 +44,7 @@ impl Batch<'_> {
                 Ok(None)
             }
             AspectName::LOGICAL_PARENT => {
-                self.check_logical_parent(stored, proposed).await?;
+                self.check_logical_parent(urn, stored, proposed).await?;
                 Ok(None)
             }
             _ => Ok(None),

@@ -87,7 +87,7 @@ impl Batch<'_> {
     }
 
     /// An entity and those above it. Fails if there are more than a hierarchy may have.
-    async fn ancestors(
+    pub(super) async fn ancestors(
         &mut self,
         urn: &Urn,
         aspect: AspectName,
