@@ -109,7 +109,8 @@ struct ListEdit {
 
 impl Catalog {
     /// Adds and removes edges. An edge in both lists is removed. The caller needs the right on both
-    /// ends of each edge.
+    /// ends of each edge. The end of a removed edge that does not store it need not exist any more.
+    /// One that is hidden does not exist for the caller, and nor does the edge, which stays.
     pub async fn update_lineage(
         &self,
         caller: &Caller,
@@ -122,6 +123,7 @@ impl Catalog {
         let all = added.iter().map(|edge| (edge, false));
         let all = all.chain(removed.iter().map(|edge| (edge, true)));
         let mut ends = Vec::new();
+        let mut removed_ends = Vec::new();
         for (edge, is_removal) in all {
             let place = edge.place()?;
             if edge.upstream == edge.downstream && !is_removal {
@@ -145,15 +147,29 @@ impl Catalog {
             };
             let of_holder = edits.entry((holder.clone(), aspect)).or_default();
             of_holder.push((edit, other.clone()));
-            ends.extend([edge.downstream.clone(), edge.upstream.clone()]);
+            ends.push(holder.clone());
+            let others = if is_removal {
+                &mut removed_ends
+            } else {
+                &mut ends
+            };
+            others.push(other.clone());
         }
+        let missing = |urn: &Urn| format!("Cannot update lineage: {urn} does not exist.");
+        self.expect_all_existing(&ends, missing).await?;
+        let are_left = self.exists(&removed_ends).await?;
+        let hidden = self.hidden_among(&removed_ends).await?;
+        let left = removed_ends.into_iter().zip(are_left);
+        ends.extend(left.filter_map(|(end, is_left)| is_left.then_some(end)));
         ends.sort();
         ends.dedup();
         if ends.is_empty() {
             return Ok(());
         }
-        let missing = |urn: &Urn| format!("Cannot update lineage: {urn} does not exist.");
-        self.expect_all_existing(&ends, missing).await?;
+        edits.retain(|_, edits| {
+            edits.retain(|(edit, other)| !(edit.is_removal && hidden.contains(other)));
+            !edits.is_empty()
+        });
         self.authorize_each(caller, PRIVILEGES, &ends).await?;
         let mut proposals: Vec<Proposal> = edits
             .into_iter()
@@ -164,6 +180,9 @@ impl Catalog {
                 })
             })
             .collect();
+        if proposals.is_empty() {
+            return Ok(());
+        }
         let exists = |urn: &Urn| Requirement::exists(urn, missing(urn));
         require_all(&mut proposals, ends.iter().map(exists));
         self.apply_with_right_on(caller, PRIVILEGES, ends, proposals)

@@ -179,6 +179,10 @@ fn mutations_of_hidden() -> Vec<String> {
     mutations.push(format!(
         r#"moveDomain(input: {{ resourceUrn: "{FINANCE}", parentDomain: "{DOMAIN}" }})"#
     ));
+    // Removing the edge to it finds no edge, like that to a missing entity.
+    mutations.push(format!(
+        r#"updateLineage(input: {{ edgesToAdd: [], edgesToRemove: [{{ downstreamUrn: "{BEHIND}", upstreamUrn: "{TABLE}" }}] }})"#
+    ));
     assert!(mutations.len() > 30, "{}", mutations.len());
     mutations
 }
@@ -216,6 +220,8 @@ async fn writes_that_name_it_do_not_find_it() {
         assert_eq!(found, expected, "{method} {path} {body}");
     }
     // Nothing of it was changed.
+    let lineage = with.aspect(BEHIND, "upstreamLineage").await.unwrap();
+    assert_eq!(lineage["upstreams"][0]["dataset"], TABLE);
     let text = with
         .aspect(TABLE, "editableDatasetProperties")
         .await

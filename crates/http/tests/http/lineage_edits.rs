@@ -107,6 +107,31 @@ async fn edges_of_connectors_are_kept_or_removed() {
 }
 
 #[tokio::test]
+async fn edges_to_deleted_entities_are_removed() {
+    let app = warehouse().await;
+    let (a, b, missing) = (table("a"), table("b"), table("missing"));
+    let upstream = |dataset: &str| json!({"dataset": dataset, "type": "TRANSFORMED", "auditStamp": {"time": 1, "actor": USER}});
+    let lineage = json!({"upstreams": [upstream(&missing), upstream(&a)]});
+    app.ingest(&b, "upstreamLineage", &lineage).await;
+    update(&app, &[], &[edge(&b, &missing)]).await;
+    let upstreams = app.aspect(&b, "upstreamLineage").await.unwrap();
+    assert_eq!(upstreams["upstreams"], json!([upstream(&a)]));
+    // The end that stores the edge must exist, and both ends of a new one.
+    for (added, removed) in [
+        (vec![], vec![edge(&missing, &a)]),
+        (vec![edge(&b, &missing)], vec![]),
+        (vec![edge(&b, &missing)], vec![edge(&b, &missing)]),
+    ] {
+        let input = json!({"edgesToAdd": added, "edgesToRemove": removed});
+        let (code, message) = app
+            .mutate_error("updateLineage", "UpdateLineageInput", input)
+            .await;
+        assert_eq!(code, 400, "{message}");
+        assert!(message.contains("does not exist"), "{message}");
+    }
+}
+
+#[tokio::test]
 async fn invalid_edges_are_rejected_and_change_nothing() {
     let app = warehouse().await;
     let (a, b, missing) = (table("a"), table("b"), table("missing"));
