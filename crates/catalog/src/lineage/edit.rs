@@ -9,6 +9,7 @@ use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Registry, Urn};
 use serde_json::{Value, json};
 
+use crate::access::holder_of;
 use crate::privilege::{EDIT_ENTITY, EDIT_LINEAGE, Privilege};
 use crate::proposal::{Proposal, Requirement, require_all};
 use crate::target::expect_few;
@@ -104,8 +105,13 @@ const PLACES: [Place; 8] = [
 struct ListEdit {
     edges: &'static str,
     urns: &'static str,
+    /// Whether the holder is the upstream end.
+    by_upstream: bool,
     is_removal: bool,
 }
+
+/// The columns that charts and dashboards read.
+const INPUT_FIELDS: &str = "inputFields";
 
 impl Catalog {
     /// Adds and removes edges. An edge in both lists is removed. The caller needs the right on both
@@ -143,6 +149,7 @@ impl Catalog {
             let edit = ListEdit {
                 edges: place.edges,
                 urns: place.urns,
+                by_upstream: place.by_upstream,
                 is_removal,
             };
             let of_holder = edits.entry((holder.clone(), aspect)).or_default();
@@ -171,6 +178,10 @@ impl Catalog {
             !edits.is_empty()
         });
         self.authorize_each(caller, PRIVILEGES, &ends).await?;
+        let input_fields: Vec<Proposal> = edits
+            .iter()
+            .filter_map(|((holder, _), edits)| without_input_fields(holder, edits))
+            .collect();
         let mut proposals: Vec<Proposal> = edits
             .into_iter()
             .map(|((holder, aspect), edits)| {
@@ -183,6 +194,7 @@ impl Catalog {
         if proposals.is_empty() {
             return Ok(());
         }
+        proposals.extend(input_fields);
         let exists = |urn: &Urn| Requirement::exists(urn, missing(urn));
         require_all(&mut proposals, ends.iter().map(exists));
         self.apply_with_right_on(caller, PRIVILEGES, ends, proposals)
@@ -234,12 +246,9 @@ fn edited(
         let names = |item: &Value| names(item, other);
         if edit.is_removal {
             for list in [edit.edges, edit.urns] {
-                if let Some(items) = value.get_mut(list).and_then(Value::as_array_mut) {
-                    let before = items.len();
-                    items.retain(|item| !names(item));
-                    has_changed |= items.len() < before;
-                }
+                has_changed |= remove_from(value.get_mut(list), names);
             }
+            has_changed |= remove_columns(&mut value, edit.by_upstream, other);
             continue;
         }
         let items = |list: &str| value.get(list).and_then(Value::as_array);
@@ -253,6 +262,63 @@ fn edited(
         has_changed = true;
     }
     Ok(has_changed.then_some(value))
+}
+
+/// Removes items of a list. Returns whether there were any.
+fn remove_from(list: Option<&mut Value>, is_removed: impl Fn(&Value) -> bool) -> bool {
+    let Some(items) = list.and_then(Value::as_array_mut) else {
+        return false;
+    };
+    let before = items.len();
+    items.retain(|item| !is_removed(item));
+    items.len() < before
+}
+
+/// Removes the lineage of the columns of an entity: it has none without an edge. Returns whether
+/// there was any.
+fn remove_columns(aspect: &mut Value, are_downstream: bool, of: &Urn) -> bool {
+    let (side, fields) = if are_downstream {
+        ("downstreams", "outputDatasetFields")
+    } else {
+        ("upstreams", "inputDatasetFields")
+    };
+    let mut has_changed = remove_from(aspect.get_mut(fields), |it| is_column_of(it, of));
+    let entries = aspect.get_mut("fineGrainedLineages");
+    if let Some(entries) = entries.and_then(Value::as_array_mut) {
+        entries.retain_mut(|entry| {
+            let is_changed = remove_from(entry.get_mut(side), |it| is_column_of(it, of));
+            has_changed |= is_changed;
+            let is_empty = entry[side].as_array().is_none_or(Vec::is_empty);
+            !(is_changed && is_empty)
+        });
+    }
+    has_changed
+}
+
+/// Whether a text is the URN of an entity or of a column of it.
+fn is_column_of(text: &Value, of: &Urn) -> bool {
+    let urn = text.as_str().and_then(|text| Urn::parse(text).ok());
+    urn.is_some_and(|urn| holder_of(&urn) == *of)
+}
+
+/// Removes the columns of datasets that a chart or dashboard does not read any more; `None` for
+/// others.
+fn without_input_fields(holder: &Urn, edits: &[(ListEdit, Urn)]) -> Option<Proposal> {
+    let spec = Registry::get().entity(holder.entity_type())?;
+    let aspect = Registry::get().aspect(INPUT_FIELDS)?;
+    let removed = edits.iter().filter(|(edit, _)| edit.is_removal);
+    let removed: Vec<Urn> = removed.map(|(_, other)| other.clone()).collect();
+    if removed.is_empty() || !spec.has_aspect(aspect) {
+        return None;
+    }
+    let edit = move |current: Option<Value>, _: &AuditStamp| {
+        let is_removed =
+            |field: &Value| removed.iter().any(|it| is_column_of(&field["schemaFieldUrn"], it));
+        Ok(current.and_then(|mut fields| {
+            remove_from(fields.get_mut("fields"), is_removed).then_some(fields)
+        }))
+    };
+    Some(Proposal::edit_if(holder.clone(), aspect, edit))
 }
 
 /// Whether an item of a list is an edge to this entity.

@@ -107,6 +107,67 @@ async fn edges_of_connectors_are_kept_or_removed() {
 }
 
 #[tokio::test]
+async fn the_lineage_of_columns_is_removed_with_the_edge() {
+    let app = warehouse().await;
+    let (a, b, c) = (table("a"), table("b"), table("c"));
+    app.ingest(&c, "status", &json!({"removed": false})).await;
+    let column = |dataset: &str| format!("urn:li:schemaField:({dataset},id)");
+    let entry = |upstreams: Value, downstreams: Value| {
+        json!({"upstreamType": "FIELD_SET", "upstreams": upstreams, "downstreamType": "FIELD",
+            "downstreams": downstreams, "confidenceScore": 1.0})
+    };
+    let stamp = json!({"time": 1, "actor": USER});
+    let upstream = |dataset: &str| json!({"dataset": dataset, "type": "TRANSFORMED", "auditStamp": stamp});
+    let lineage = json!({
+        "upstreams": [upstream(&a), upstream(&c)],
+        "fineGrainedLineages": [
+            entry(json!([column(&a)]), json!([column(&b)])),
+            entry(json!([column(&a), column(&c)]), json!([column(&b)])),
+        ],
+    });
+    app.ingest(&b, "upstreamLineage", &lineage).await;
+    let reached = format!(
+        r#"{{ searchAcrossLineage(input: {{ urn: "{}", direction: DOWNSTREAM }}) {{ total }} }}"#,
+        column(&a)
+    );
+    let reply = app.graphql(&reached).await;
+    assert_eq!(reply["data"]["searchAcrossLineage"]["total"], 1, "{reply}");
+    update(&app, &[], &[edge(&b, &a)]).await;
+    let stored = app.aspect(&b, "upstreamLineage").await.unwrap();
+    assert_eq!(
+        stored["fineGrainedLineages"],
+        json!([entry(json!([column(&c)]), json!([column(&b)]))])
+    );
+    let reply = app.graphql(&reached).await;
+    assert_eq!(reply["data"]["searchAcrossLineage"]["total"], 0, "{reply}");
+
+    let job = json!({
+        "inputDatasets": [a, c], "outputDatasets": [b],
+        "inputDatasetFields": [column(&a), column(&c)], "outputDatasetFields": [column(&b)],
+        "fineGrainedLineages": [entry(json!([column(&a), column(&c)]), json!([column(&b)]))],
+    });
+    app.ingest(JOB, "dataJobInputOutput", &job).await;
+    update(&app, &[], &[edge(JOB, &a)]).await;
+    let stored = app.aspect(JOB, "dataJobInputOutput").await.unwrap();
+    assert_eq!(stored["inputDatasetFields"], json!([column(&c)]));
+    assert_eq!(
+        stored["fineGrainedLineages"][0]["upstreams"],
+        json!([column(&c)])
+    );
+    update(&app, &[], &[edge(&b, JOB)]).await;
+    let stored = app.aspect(JOB, "dataJobInputOutput").await.unwrap();
+    assert_eq!(stored["outputDatasetFields"], json!([]));
+    assert_eq!(stored["fineGrainedLineages"], json!([]));
+
+    let fields = json!({"fields": [{"schemaFieldUrn": column(&a)}, {"schemaFieldUrn": column(&c)}]});
+    app.ingest(CHART, "inputFields", &fields).await;
+    update(&app, &[edge(CHART, &a)], &[]).await;
+    update(&app, &[], &[edge(CHART, &a)]).await;
+    let stored = app.aspect(CHART, "inputFields").await.unwrap();
+    assert_eq!(stored["fields"], json!([{"schemaFieldUrn": column(&c)}]));
+}
+
+#[tokio::test]
 async fn edges_to_deleted_entities_are_removed() {
     let app = warehouse().await;
     let (a, b, missing) = (table("a"), table("b"), table("missing"));
