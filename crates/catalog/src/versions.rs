@@ -59,15 +59,15 @@ impl NewVersion {
 }
 
 impl Catalog {
-    /// Makes an asset the latest version in a set, which is created if it is missing. Returns
-    /// whether it was not in the set before.
+    /// Makes an asset the latest version in a set, which is created if it is missing. Fails for an
+    /// asset that is in a set already: nothing about its version would change.
     pub async fn link_version(
         &self,
         caller: &Caller,
         set: &Urn,
         asset: &Urn,
         new: NewVersion,
-    ) -> Result<bool, Error> {
+    ) -> Result<(), Error> {
         set.expect_type(SET)?;
         let set_type = set.key_parts().get(1).copied().unwrap_or_default();
         if set_type != asset.entity_type() {
@@ -87,16 +87,9 @@ impl Catalog {
         self.authorize_each(caller, PRIVILEGES, &ends).await?;
         let [linked, properties] = self.values_of([(asset, OF_ASSET), (set, OF_SET)]).await?;
         if let Some(linked) = linked {
-            return match linked["versionSet"].as_str() {
-                Some(other) if other == set.as_str() => Ok(false),
-                other => Err(Error::conflict(
-                    ConflictReason::AlreadyExists,
-                    format!(
-                        "{asset} is a version in {} already: unlink it first",
-                        other.unwrap_or_default()
-                    ),
-                )),
-            };
+            let other = linked["versionSet"].as_str().unwrap_or_default();
+            let message = format!("{asset} is a version in {other} already: unlink it first");
+            return Err(Error::conflict(ConflictReason::AlreadyExists, message));
         }
         let latest = properties.as_ref().and_then(latest_of);
         if properties
@@ -131,7 +124,7 @@ impl Catalog {
         proposals.extend(last.map(|last| mark_former(set, last.urn)));
         self.apply_with_right_on(caller, PRIVILEGES, ends, proposals)
             .await?;
-        Ok(true)
+        Ok(())
     }
 
     /// Removes an asset from a set. The one before it becomes the latest; a set without versions is

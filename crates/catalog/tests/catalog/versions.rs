@@ -80,7 +80,7 @@ fn set(name: &str) -> Urn {
     Urn::parse(&format!("urn:li:versionSet:({name},dataset)")).unwrap()
 }
 
-async fn link(catalog: &Catalog, set: &Urn, name: &str) -> Result<bool, Error> {
+async fn link(catalog: &Catalog, set: &Urn, name: &str) -> Result<(), Error> {
     let status = upsert(&dataset(name), "status", &json!({"removed": false}));
     write_as_operator(catalog, vec![status]).await;
     let new = NewVersion {

@@ -35,10 +35,10 @@ async fn link_asset_version(context: &Context, arguments: Args<'_>) -> Result<Va
         source_creator: input.source_creator,
     };
     let catalog = &context.catalog;
-    let is_linked = catalog
+    catalog
         .link_version(&context.caller, &set, &asset, new)
         .await?;
-    Ok(json!(is_linked.then_some(set)))
+    Ok(json!(set))
 }
 
 async fn unlink_asset_version(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {

@@ -74,9 +74,11 @@ async fn the_linked_version_is_the_latest() {
             "versionsSearch": {"searchResults": [version("two", true), version("one", false)]},
         })
     );
-    // Again, it changes nothing.
     let reply = send(&app, &link("one")).await;
-    assert_eq!(reply["data"], json!({"linkAssetVersion": null}), "{reply}");
+    let error = &reply["errors"][0];
+    assert_eq!(error["extensions"]["code"], 409, "{reply}");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("unlink it first"), "{message}");
     assert_eq!(versions(&app).await["latestVersion"]["urn"], table("two"));
 }
 
