@@ -140,8 +140,8 @@ impl Catalog {
     }
 
     /// Replaces the columns of a logical model. Links of physical columns to those that are gone or
-    /// have another type are removed, and physical datasets without a linked column are unlinked:
-    /// that needs the right on the model alone.
+    /// have another type are removed, and physical datasets that lose their last linked column are
+    /// unlinked: that needs the right on the model alone.
     pub async fn update_logical_model_schema(
         &self,
         caller: &Caller,
@@ -209,11 +209,12 @@ impl Catalog {
             let columns = links.iter().filter_map(|(child, _)| column_of(child));
             columns.map(|(dataset, _)| dataset).collect()
         };
+        let had_links = datasets_of(&broken_links);
         let still_linked = datasets_of(&self.instances_of(&kept).await?);
         let children = self.instances_of(std::slice::from_ref(model)).await?;
         let unlinked = children
             .into_iter()
-            .filter(|(child, _)| !still_linked.contains(child));
+            .filter(|(child, _)| had_links.contains(child) && !still_linked.contains(child));
         let links = broken_links.into_iter().chain(unlinked);
         Ok(links
             .map(|(child, parent)| unlink(&child, Some(parent)))

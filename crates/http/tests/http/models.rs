@@ -284,6 +284,9 @@ async fn changed_columns_lose_their_links_and_the_others_keep_them() {
     let at = json!({"parentFieldPath": "at", "childFieldPath": "timestamp"});
     link(&app, DATASET, json!([name, at])).await;
     link(&app, OTHER, json!([at])).await;
+    let unmapped = "urn:li:dataset:(urn:li:dataPlatform:hive,unmapped,PROD)";
+    app.add_dataset(unmapped).await;
+    link(&app, unmapped, json!([])).await;
     let [user_name, timestamp] = ["user_name", "timestamp"].map(|path| column(DATASET, path));
     let logical_at = Some(column(MODEL, "at"));
     assert_eq!(parent_of(&app, DATASET).await.as_deref(), Some(MODEL));
@@ -310,6 +313,8 @@ async fn changed_columns_lose_their_links_and_the_others_keep_them() {
     );
     assert_eq!(parent_of(&app, DATASET).await.as_deref(), Some(MODEL));
     assert_eq!(parent_of(&app, OTHER).await, None, "no column is left");
+    let kept = parent_of(&app, unmapped).await;
+    assert_eq!(kept.as_deref(), Some(MODEL), "it has lost nothing");
 
     let input = json!({"childUrn": DATASET});
     let kind = "UnlinkPhysicalChildInput";
