@@ -4,6 +4,7 @@
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, AuditItem, ReadRequest};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -71,6 +72,13 @@ impl Catalog {
             check_name("a connection", name)?;
         }
         check_length("the blob", &new.blob, MAX_VALUE_CHARACTERS)?;
+        // Without the text: it is a secret.
+        serde_json::from_str::<IgnoredAny>(&new.blob).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            Error::invalid(format!(
+                "the blob is not JSON, as line {line}, column {column} shows: send the details as a JSON text"
+            ))
+        })?;
         new.platform.expect_type("dataPlatform")?;
         Registry::get().check_urn(&new.platform)?;
         let urn = self.new_urn(ENTITY, new.id.as_deref())?;

@@ -84,6 +84,9 @@ async fn invalid_connections_and_servers_without_a_key_change_nothing() {
     };
     for (input, expected) in [
         (with("json", Value::Null), "json is missing"),
+        (with("json", json!({"blob": "hunter2"})), "is not JSON"),
+        (with("json", json!({"blob": ""})), "is not JSON"),
+        (with("json", json!({"blob": "{} {"})), "is not JSON"),
         (with("platformUrn", json!("urn:li:tag:t")), "dataPlatform"),
         (with("name", json!("")), "the name is empty"),
         (with("id", json!(CONNECTION)), "without the URN prefix"),
@@ -95,6 +98,7 @@ async fn invalid_connections_and_servers_without_a_key_change_nothing() {
         let reply = upsert(&app, input).await;
         let message = reply["errors"][0]["message"].as_str().unwrap();
         assert!(message.contains(expected), "{message}");
+        assert!(!message.contains("hunter2"), "{message}");
     }
     let without = App::without_secret_keys().await;
     let reply = upsert(&without, input(BLOB)).await;
