@@ -2,13 +2,14 @@
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Registry, Urn, hex};
+use docent_store::AspectKey;
 use md5::{Digest, Md5};
 use serde_json::{Map, Value, json};
 
 use crate::about_assets::AboutAssets;
 use crate::limits::{check_name, check_note};
 use crate::privilege::{CREATE_ENTITY_ER_MODEL_RELATIONSHIP, EDIT_ENTITY};
-use crate::proposal::Proposal;
+use crate::proposal::{Proposal, Requirement, require_all};
 use crate::target::expect_few;
 use crate::{Caller, Catalog, Change, Error};
 
@@ -73,7 +74,9 @@ impl Catalog {
             Ok(status)
         };
         let restore = Proposal::edit_present(urn.clone(), AspectName::STATUS, restored);
+        let columns = self.required_columns(&new).await?;
         let mut proposals = vec![new.edit(&urn, false), restore];
+        require_all(&mut proposals, columns);
         if let Some(texts) = texts {
             proposals.push(texts.edit(&urn)?);
         }
@@ -94,7 +97,9 @@ impl Catalog {
         let mut proposals = Vec::new();
         if let Some(properties) = properties {
             properties.check()?;
+            let columns = self.required_columns(&properties).await?;
             proposals.push(properties.edit(relationship, true));
+            require_all(&mut proposals, columns);
         }
         if let Some(texts) = texts {
             proposals.push(texts.edit(relationship)?);
@@ -106,6 +111,27 @@ impl Catalog {
         let proposals = proposals.into_iter().map(Proposal::requires_target);
         self.apply(caller, proposals.collect()).await?;
         Ok(())
+    }
+
+    /// Requires the columns of the mappings, as far as the caller sees the schemas: a relationship
+    /// may be stored before them.
+    async fn required_columns(&self, of: &ErModelProperties) -> Result<Vec<Requirement>, Error> {
+        let mappings = of.mappings.as_deref().unwrap_or_default();
+        let source = mappings.iter().map(|it| it.source.clone()).collect();
+        let destination = mappings.iter().map(|it| it.destination.clone());
+        let ends = [
+            (&of.source, source),
+            (&of.destination, destination.collect::<Vec<String>>()),
+        ];
+        let schema = |(dataset, _): &(&Urn, _)| AspectKey::new(dataset, AspectName::SCHEMA_METADATA);
+        let keys: Vec<AspectKey> = ends.iter().map(schema).collect();
+        let are_stored = self.are_stored(&keys).await?;
+        let stored = ends.into_iter().zip(are_stored).filter(|(_, is)| *is);
+        let required = stored.map(|((dataset, field_paths), _)| Requirement::HasColumns {
+            dataset: dataset.clone(),
+            field_paths,
+        });
+        Ok(required.collect())
     }
 
     /// Deletes a relationship; the datasets stay.

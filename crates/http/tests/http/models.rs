@@ -136,6 +136,25 @@ async fn a_relationship_needs_datasets_a_name_and_whole_pairs() {
     let app = app().await;
     let mut half = relationship("half", DATASET, OTHER);
     half["properties"]["relationshipFieldmappings"] = json!([{"sourceField": "user_name"}]);
+    let of_columns = |source: &str, destination: &str, columns: [&str; 2]| {
+        let mut input = relationship("columns", source, destination);
+        let [from, to] = columns;
+        input["properties"]["relationshipFieldmappings"] =
+            json!([{"sourceField": from, "destinationField": to}]);
+        input
+    };
+    for columns in [["user_name", "none"], ["none", "user_name"]] {
+        let reply = create(&app, of_columns(DATASET, OTHER, columns)).await;
+        assert!(message(&reply).contains("Field none does not exist"), "{reply}");
+    }
+    // A schema may be stored later.
+    let bare = "urn:li:dataset:(urn:li:dataPlatform:hive,bare,PROD)";
+    app.ingest(bare, "status", &json!({"removed": false})).await;
+    let reply = create(&app, of_columns(DATASET, bare, ["user_name", "later"])).await;
+    let created = reply["data"]["createERModelRelationship"]["urn"].clone();
+    let created = created.as_str().unwrap_or_else(|| panic!("{reply}"));
+    let reply = update(&app, created, of_columns(DATASET, bare, ["none", "later"])).await;
+    assert!(message(&reply).contains("Field none does not exist"), "{reply}");
     for (input, expected) in [
         (
             json!({"editableProperties": {"description": "d"}}),
