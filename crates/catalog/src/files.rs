@@ -18,6 +18,13 @@ pub enum FileUse {
     Link,
 }
 
+/// The error of every request that needs an object store.
+pub fn no_object_store() -> Error {
+    Error::invalid(
+        "object storage is not configured on this server, so it stores no files: add a link to the file instead",
+    )
+}
+
 impl Catalog {
     /// Fails for callers that may not describe or link the asset, and for all others because there
     /// is no object store.
@@ -29,9 +36,7 @@ impl Catalog {
         purpose: FileUse,
     ) -> Result<(), Error> {
         let Some(asset) = asset else {
-            return Err(Error::invalid(
-                "the asset is missing: send the URN of the entity that the file is about",
-            ));
+            return Err(no_object_store());
         };
         for urn in [Some(asset), column].into_iter().flatten() {
             Registry::get().check_urn(urn)?;
@@ -43,8 +48,6 @@ impl Catalog {
         };
         check_writer(caller)?;
         self.authorize(caller, privileges, Some(asset)).await?;
-        Err(Error::invalid(
-            "object storage is not configured on this server, so it stores no files: add a link to the file instead",
-        ))
+        Err(no_object_store())
     }
 }

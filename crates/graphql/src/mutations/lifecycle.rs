@@ -98,8 +98,12 @@ pub(super) async fn set_lifecycle_stage(
 ) -> Result<Value, Error> {
     let entity = arguments.urn("urn")?;
     let stage: Option<String> = arguments.member("lifecycleStageUrn")?;
-    // A blank text removes the stage, as null does.
-    let stage = stage.filter(|it| !it.trim().is_empty());
+    // A text that became empty by mistake would publish a draft.
+    if stage.as_deref().is_some_and(|it| it.trim().is_empty()) {
+        return Err(Error::invalid(
+            "lifecycleStageUrn is empty: send the URN of a stage, or null to remove the stage",
+        ));
+    }
     let stage = optional_urn(stage.as_deref())?;
     context
         .catalog

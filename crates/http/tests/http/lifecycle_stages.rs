@@ -80,13 +80,17 @@ async fn a_stage_is_set_if_the_present_one_may_precede_it_and_removed() {
         &json!({"removed": true, "lifecycleStage": REVIEW}),
     )
     .await;
-    for stage in [None, Some("")] {
-        let reply = set(&app, DATASET, stage).await;
-        assert_eq!(reply["data"]["setLifecycleStage"], true, "{reply}");
-        let status = stage_of(&app).await;
-        assert_eq!(status["lifecycleStage"], Value::Null, "{status}");
-        assert_eq!(status["removed"], true, "{status}");
+    for blank in ["", " "] {
+        let reply = set(&app, DATASET, Some(blank)).await;
+        let message = reply["errors"][0]["message"].as_str().unwrap_or_default();
+        assert!(message.contains("lifecycleStageUrn is empty"), "{reply}");
+        assert_eq!(stage_of(&app).await["lifecycleStage"]["urn"], REVIEW);
     }
+    let reply = set(&app, DATASET, None).await;
+    assert_eq!(reply["data"]["setLifecycleStage"], true, "{reply}");
+    let status = stage_of(&app).await;
+    assert_eq!(status["lifecycleStage"], Value::Null, "{status}");
+    assert_eq!(status["removed"], true, "{status}");
 }
 
 #[tokio::test]

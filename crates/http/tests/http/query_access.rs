@@ -46,8 +46,6 @@ enum Denial {
     Without(&'static str),
     /// An error with the code 400, like everyone.
     Unsupported,
-    /// An error with the code 403; the others get one with the code 400.
-    ForbiddenOrUnsupported,
 }
 
 /// A field, its arguments and selection, who may send it, and what others get.
@@ -282,7 +280,7 @@ fn reads() -> Vec<(&'static str, String)> {
 }
 
 fn rows([secret, token, account]: &[String; 3]) -> Vec<Row> {
-    use Denial::{Forbidden, ForbiddenOrUnsupported, Unsupported, Without};
+    use Denial::{Forbidden, Unsupported, Without};
     let of_rita = |field: &str| {
         format!(
             r#"(input: {{ filters: [{{ field: "{field}", values: ["{RITA}"] }}] }}) {{ tokens {{ id }} }}"#
@@ -401,8 +399,8 @@ fn rows([secret, token, account]: &[String; 3]) -> Vec<Row> {
             format!(
                 r#"(input: {{ fileName: "f", scenario: ASSET_DOCUMENTATION, assetUrn: "{DATASET}" }}) {{ url }}"#
             ),
-            "EASOD",
-            ForbiddenOrUnsupported,
+            "",
+            Unsupported,
         ),
         (
             "debugAccess",
@@ -507,14 +505,12 @@ async fn every_query_is_answered_to_exactly_those_who_may_send_it() {
             let (error, data) = (&reply["errors"][0], reply["data"].to_string());
             let code = &error["extensions"]["code"];
             let is_expected = match (allowed.contains(*letter), denial) {
-                (true, Denial::ForbiddenOrUnsupported) | (false, Denial::Unsupported) => {
-                    *code == 400
-                }
+                (false, Denial::Unsupported) => *code == 400,
                 (true, _) if reply["data"][field].is_null() => false,
                 (true, Denial::Forbidden) => error.is_null(),
                 (true, Denial::Without(shown)) => error.is_null() && data.contains(shown),
                 (true, Denial::Unsupported) => false,
-                (false, Denial::Forbidden | Denial::ForbiddenOrUnsupported) => *code == 403,
+                (false, Denial::Forbidden) => *code == 403,
                 (false, Denial::Without(hidden)) => *code != 400 && !data.contains(hidden),
             };
             if !is_expected {
