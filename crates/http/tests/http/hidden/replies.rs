@@ -223,3 +223,37 @@ async fn values_of_properties_do_not_name_it() {
         assert_eq!(property["values"][1]["stringValue"], "x", "{reply}");
     }
 }
+
+/// The rows could not fail without what they name.
+#[tokio::test]
+async fn the_administrator_sees_what_is_hidden_from_others() {
+    let (app, token) = app(true).await;
+    for (query, pointer, shown) in [
+        (
+            "{ getRootMetrics(input: {}) { total } }",
+            "/data/getRootMetrics/total",
+            json!(1),
+        ),
+        (
+            "{ getSemanticModels(input: {}) { total } }",
+            "/data/getSemanticModels/total",
+            json!(1),
+        ),
+        (
+            r#"{ connection(urn: "urn:li:dataHubConnection:hush") { details { name } } }"#,
+            "/data/connection/details/name",
+            json!("hush"),
+        ),
+        (
+            r#"{ searchAcrossEntities(input: { types: [DATASET], query: "*", orFilters: [{ and: [
+                { field: "lifecycleStage", condition: EXISTS }] }] }) { total } }"#,
+            "/data/searchAcrossEntities/total",
+            json!(1),
+        ),
+    ] {
+        let reply = app.graphql(query).await;
+        assert_eq!(reply.pointer(pointer), Some(&shown), "{reply}");
+        let reply = app.graphql_as(&token, query).await;
+        assert_ne!(reply.pointer(pointer), Some(&shown), "{reply}");
+    }
+}

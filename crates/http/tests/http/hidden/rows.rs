@@ -119,6 +119,13 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         more("connection", r#"connection(urn: "urn:li:dataHubConnection:hush") { urn details { name } }"#.to_owned()),
         more("debugAccess", r#"debugAccess(userUrn: "urn:li:corpuser:vera") { policies }"#.to_owned()),
         more("listLifecycleStages", "listLifecycleStages { urn name }".to_owned()),
+        more("searchAcrossEntities", format!(
+            r#"searchAcrossEntities(input: {{ {all}, query: "*", orFilters: [{{ and: [{{ field: "lifecycleStage", values: ["{STAGE}"] }}] }}] }}) {{ {hits} }}"#
+        )),
+        more("aggregateAcrossEntities", format!(
+            r#"aggregateAcrossEntities(input: {{ {all}, query: "*", facets: ["lifecycleStage"] }}) {{ {facets} }}"#
+        )),
+        more("searchAcrossEntities", r#"searchAcrossEntities(input: { types: [METRIC, SEMANTIC_MODEL, DOCUMENT, MLMODEL, NOTEBOOK], query: "*" }) { total }"#.to_owned()),
         more("getPresignedUploadUrl", format!(
             r#"getPresignedUploadUrl(input: {{ fileName: "f", scenario: ASSET_DOCUMENTATION, assetUrn: "{TABLE}" }}) {{ url }}"#
         )),

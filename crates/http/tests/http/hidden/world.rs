@@ -4,6 +4,7 @@ use docent_catalog::Caller;
 use docent_model::Urn;
 use serde_json::{Value, json};
 
+use crate::query_access::OTHER_TYPES;
 use crate::support::{App, DATASET, role, token_of};
 
 pub(super) const FINANCE: &str = "urn:li:domain:finance";
@@ -36,6 +37,20 @@ pub(super) const ASSERTION: &str = "urn:li:assertion:hush";
 pub(super) const COLUMN: &str =
     "urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:hive,hush.table,PROD),user_name)";
 
+/// Everybody sees the stages, but not what is in them.
+pub(super) const STAGE: &str = "urn:li:lifecycleStageType:review";
+/// Those of [`OTHER_TYPES`] that everybody sees.
+const SEEN_TYPES: [&str; 8] = [
+    "businessAttribute",
+    "dataPlatformInstance",
+    "form",
+    "role",
+    "structuredProperty",
+    "test",
+    "versionSet",
+    "view",
+];
+
 /// A catalog whose caller vera sees what is in the domain of finance, and edits it.
 pub(super) async fn app(has_hidden: bool) -> (App, String) {
     let app = App::empty().await;
@@ -55,6 +70,9 @@ pub(super) async fn app(has_hidden: bool) -> (App, String) {
         .await;
     app.ingest(SEEN_PRODUCT, "domains", &json!({"domains": [FINANCE]}))
         .await;
+    let stage = json!({"name": "review", "settings": {"hideInSearch": false}, "created": audit,
+        "lastModified": audit});
+    app.ingest(STAGE, "lifecycleStageTypeInfo", &stage).await;
     let paula = token_of(&app.catalog, PAULA, None).await;
     assign(&app, PAULA, "Proposer").await;
     if has_hidden {
@@ -231,10 +249,21 @@ async fn add_hidden(app: &App, audit: &Value) {
             json!({"timestampMillis": 1, "rowCount": 7}),
         ),
         (TABLE, "browsePathsV2", json!({"path": [{"id": "hush"}]})),
+        (
+            TABLE,
+            "status",
+            json!({"removed": false, "lifecycleStage": STAGE}),
+        ),
     ];
     for (urn, aspect, value) in rows {
         app.ingest(urn, aspect, &value).await;
     }
+    let others = OTHER_TYPES.iter();
+    for (field, urn, aspect, value) in others.filter(|it| !SEEN_TYPES.contains(&it.0)) {
+        let value = serde_json::from_str(value).unwrap_or_else(|error| panic!("{field}: {error}"));
+        app.ingest(urn, aspect, &value).await;
+    }
+    app.add_connection(WORD).await;
 }
 
 /// Switches off the policies that let everyone view everything.
