@@ -3,6 +3,7 @@
 //! A form has prompts, each of which collects values of a structured property, and assignees. The
 //! `forms` aspect of an asset says which forms it has, and which of their prompts are answered.
 
+mod list_member;
 mod state;
 
 use std::collections::HashSet;
@@ -12,6 +13,7 @@ use docent_model::{AspectName, Urn};
 use docent_search::{Criterion, Filter, SearchPage, SearchRequest};
 use serde_json::{Value, json};
 
+use self::list_member::list_in;
 use crate::limits::{check_name, check_note};
 use crate::privilege::{EDIT_ENTITY_PROPERTIES, MANAGE_DOCUMENTATION_FORMS};
 use crate::proposal::{Proposal, Requirement, require_all};
@@ -149,7 +151,7 @@ impl Catalog {
                     info[member] = json!(value);
                 }
             }
-            let prompts = list_in(&mut info, "prompts");
+            let mut prompts = list_in(&mut info, "prompts");
             let is_replaced = |it: &Value| {
                 let id = it["id"].as_str().unwrap_or_default();
                 update.removed_prompts.iter().any(|removed| removed == id)
@@ -158,6 +160,7 @@ impl Catalog {
             prompts.retain(|it| !is_replaced(it));
             prompts.extend(added.iter().cloned());
             expect_few_prompts(prompts.len())?;
+            drop(prompts);
             if !info["actors"].is_object() {
                 info["actors"] = json!({"owners": true});
             }
@@ -173,7 +176,7 @@ impl Catalog {
             }
             for (member, urns) in &update.added_actors {
                 for urn in urns.iter().map(|it| json!(it)) {
-                    let list = list_in(actors, member);
+                    let mut list = list_in(actors, member);
                     if !list.contains(&urn) {
                         list.push(urn);
                     }
@@ -512,16 +515,6 @@ fn expect_few_prompts(count: usize) -> Result<(), Error> {
     Err(Error::invalid(format!(
         "a form has at most {MAX_PROMPTS} prompts, not {count}: use several forms"
     )))
-}
-
-fn list_in<'v>(value: &'v mut Value, member: &str) -> &'v mut Vec<Value> {
-    if !value[member].is_array() {
-        value[member] = json!([]);
-    }
-    match &mut value[member] {
-        Value::Array(list) => list,
-        _ => unreachable!("it was made a list"),
-    }
 }
 
 fn missing(form: &Urn) -> String {

@@ -128,14 +128,27 @@ impl Catalog {
         Ok(())
     }
 
-    /// The steps with these ids that somebody has taken.
-    pub async fn step_states(&self, ids: &[String]) -> Result<Vec<StepState>, Error> {
+    /// The steps with these ids that the caller or, if they are nobody's own, somebody has taken.
+    pub async fn step_states(
+        &self,
+        caller: &Caller,
+        ids: &[String],
+    ) -> Result<Vec<StepState>, Error> {
         check_steps(ids.len())?;
-        let keys = ids.iter().map(|id| step_key(id));
+        let keys = ids.iter().map(|id| step_key(caller, id));
+        // DataHub stores all of them by their ids.
+        let keys = keys.chain(ids.iter().map(|id| step_key_of_datahub(id)));
         let keys: Vec<AspectKey> = keys.collect::<Result<_, _>>()?;
         let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
-        let states = ids.iter().zip(rows).filter_map(|(id, row)| {
-            let properties = aspect_value::<Value>(&row)?["properties"].take();
+        let (rows, of_datahub) = rows.split_at(ids.len().min(rows.len()));
+        let rows = rows.iter().zip(of_datahub);
+        let states = ids.iter().zip(rows).filter_map(|(id, (row, of_datahub))| {
+            let of_datahub = || {
+                let stored = aspect_value::<Value>(of_datahub)?;
+                let is_mine = stored["lastModified"]["actor"] == caller.actor().as_str();
+                (is_mine || !is_personal(id)).then_some(stored)
+            };
+            let properties = aspect_value::<Value>(row).or_else(of_datahub)?["properties"].take();
             Some(StepState {
                 id: id.clone(),
                 properties: serde_json::from_value(properties).unwrap_or_default(),
@@ -165,7 +178,7 @@ impl Catalog {
             let is_allowed = is_own_step(caller, &state.id);
             results.push(is_allowed);
             if is_allowed {
-                let key = step_key(&state.id)?;
+                let key = step_key(caller, &state.id)?;
                 let properties = state.properties.clone();
                 let edit = move |_: Option<Value>, stamp: &AuditStamp| {
                     Ok(json!({"properties": properties, "lastModified": stamp}))
@@ -207,15 +220,30 @@ fn dismiss(home_page: &mut Value, announcements: &[Urn]) {
     home_page["dismissedAnnouncements"] = json!(dismissed[oldest..]);
 }
 
-fn step_key(id: &str) -> Result<AspectKey, Error> {
+/// Where a step is stored. Whose it is cannot be told from its id alone: `ada-b-tour` may be the
+/// step `b-tour` of ada, or the step `tour` of ada-b. So the length of the user's URN precedes the
+/// ids of that user's steps.
+fn step_key(caller: &Caller, id: &str) -> Result<AspectKey, Error> {
+    if is_personal(id) && is_own_step(caller, id) {
+        let length = caller.actor().as_str().len();
+        return step_key_of_datahub(&format!("{length}:{id}"));
+    }
+    step_key_of_datahub(id)
+}
+
+fn step_key_of_datahub(id: &str) -> Result<AspectKey, Error> {
     check_length("the id of a step", id, MAX_STEP_CHARACTERS)?;
     let urn = Registry::get().parse_urn(&format!("urn:li:dataHubStepState:{id}"))?;
     Ok(AspectKey::new(&urn, AspectName::STEP_STATE_PROPERTIES))
 }
 
 /// The page puts the URN of a user before the names of that user's steps.
+fn is_personal(id: &str) -> bool {
+    id.starts_with("urn:li:corpuser:")
+}
+
 fn is_own_step(caller: &Caller, id: &str) -> bool {
-    if !id.starts_with("urn:li:corpuser:") {
+    if !is_personal(id) {
         return true;
     }
     let rest = id.strip_prefix(caller.actor().as_str());

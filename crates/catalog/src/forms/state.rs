@@ -4,7 +4,7 @@ use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Urn};
 use serde_json::{Value, json};
 
-use super::list_in;
+use super::list_member::list_in;
 use crate::Error;
 use crate::proposal::Proposal;
 
@@ -92,7 +92,7 @@ pub(super) fn answered(asset: &Urn, form: &Urn, info: &Value, answer: Answer) ->
     edit(asset, move |forms, stamp| {
         let mut found = None;
         for list in [COMPLETED, INCOMPLETE] {
-            let list = list_in(forms, list);
+            let mut list = list_in(forms, list);
             if let Some(index) = list.iter().position(|it| is_about(it, &form)) {
                 found = found.or(Some(list.remove(index)));
             }
@@ -109,6 +109,7 @@ pub(super) fn answered(asset: &Urn, form: &Urn, info: &Value, answer: Answer) ->
         let is_complete = required
             .iter()
             .all(|id| done.iter().any(|it| it["id"] == *id));
+        drop(done);
         let list = if is_complete { COMPLETED } else { INCOMPLETE };
         list_in(forms, list).push(state);
         if !is_complete && is_verification {
@@ -126,7 +127,7 @@ impl Answer {
         let known = lists
             .into_iter()
             .find(|list| list_in(state, list).iter().any(is_mine));
-        let list = list_in(state, known.unwrap_or("incompletePrompts"));
+        let mut list = list_in(state, known.unwrap_or("incompletePrompts"));
         if known.is_none() {
             list.push(json!({ "id": self.prompt }));
         }
@@ -143,7 +144,7 @@ impl Answer {
         }
         let is_column = |it: &Value| it["fieldPath"].as_str() == Some(column);
         list_in(columns, "incompleteFieldPrompts").retain(|it| !is_column(it));
-        let done = list_in(columns, "completedFieldPrompts");
+        let mut done = list_in(columns, "completedFieldPrompts");
         done.retain(|it| !is_column(it));
         done.push(json!({"fieldPath": column, "lastModified": stamp}));
         let is_done = |column: &String| {
@@ -158,7 +159,7 @@ impl Answer {
         let is_mine = |it: &Value| it["id"].as_str() == Some(&self.prompt);
         let mut mine = None;
         for list in ["completedPrompts", "incompletePrompts"] {
-            let list = list_in(state, list);
+            let mut list = list_in(state, list);
             if let Some(index) = list.iter().position(is_mine) {
                 mine = mine.or(Some(list.remove(index)));
             }

@@ -24,7 +24,8 @@ async fn batch_get_step_states(context: &Context, arguments: Args<'_>) -> Result
         ids: Vec<String>,
     }
     let input: Input = arguments.input()?;
-    let states = context.catalog.step_states(&input.ids).await?;
+    let (catalog, caller) = (&context.catalog, &context.caller);
+    let states = catalog.step_states(caller, &input.ids).await?;
     let state = |state: &StepState| json!({"id": state.id, "properties": state.properties});
     Ok(json!({"results": states.iter().map(state).collect::<Vec<_>>()}))
 }

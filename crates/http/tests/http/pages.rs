@@ -243,6 +243,42 @@ async fn steps_of_introductions_are_stored_by_the_user_who_takes_them() {
 }
 
 #[tokio::test]
+async fn steps_are_those_of_one_user_although_ids_are_ambiguous() {
+    let (app, pia) = app().await;
+    let other = format!("{PIA}-b");
+    app.ingest(&other, "corpUserInfo", &json!({"active": true}))
+        .await;
+    let other = token_of(&app.catalog, &other, None).await;
+    let id = format!("{PIA}-b-tour");
+    let read =
+        format!(r#"{{ batchGetStepStates(input: {{ ids: ["{id}"] }}) {{ results {{ properties {{ value }} }} }} }}"#);
+    let taken = |value: &str| json!([{"properties": [{"value": value}]}]);
+    for (token, value) in [(&pia, "of pia"), (&other, "of the other")] {
+        let reply = app.graphql_as(token, &read).await;
+        assert_eq!(data(&reply, "batchGetStepStates")["results"], json!([]));
+        let write = format!(
+            r#"mutation {{ batchUpdateStepStates(input: {{ states: [{{ id: "{id}",
+                properties: [{{ key: "k", value: "{value}" }}] }}] }}) {{ results {{ succeeded }} }} }}"#
+        );
+        let reply = app.graphql_as(token, &write).await;
+        let results = &data(&reply, "batchUpdateStepStates")["results"];
+        assert_eq!(*results, json!([{"succeeded": true}]));
+        let reply = app.graphql_as(token, &read).await;
+        assert_eq!(data(&reply, "batchGetStepStates")["results"], taken(value));
+    }
+    let reply = app.graphql_as(&pia, &read).await;
+    assert_eq!(data(&reply, "batchGetStepStates")["results"], taken("of pia"));
+    // Those of a DataHub database stay valid, for the user who took them.
+    let id = format!("{PIA}-old");
+    let state = json!({"properties": {"k": "old"}, "lastModified": {"time": 1, "actor": PIA}});
+    let urn = format!("urn:li:dataHubStepState:{id}");
+    app.ingest(&urn, "dataHubStepStateProperties", &state).await;
+    let read = read.replace("-b-tour", "-old");
+    let reply = app.graphql_as(&pia, &read).await;
+    assert_eq!(data(&reply, "batchGetStepStates")["results"], taken("old"));
+}
+
+#[tokio::test]
 async fn features_are_turned_on_for_everybody() {
     let (app, token) = app().await;
     let query = "{ docPropagationSettings { docColumnPropagation }
