@@ -123,7 +123,8 @@ impl Catalog {
             (&of.source, source),
             (&of.destination, destination.collect::<Vec<String>>()),
         ];
-        let schema = |(dataset, _): &(&Urn, _)| AspectKey::new(dataset, AspectName::SCHEMA_METADATA);
+        let schema =
+            |(dataset, _): &(&Urn, _)| AspectKey::new(dataset, AspectName::SCHEMA_METADATA);
         let keys: Vec<AspectKey> = ends.iter().map(schema).collect();
         let are_stored = self.are_stored(&keys).await?;
         let stored = ends.into_iter().zip(are_stored).filter(|(_, is)| *is);

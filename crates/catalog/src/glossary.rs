@@ -17,6 +17,10 @@ const NODE: &str = "glossaryNode";
 const TERM: &str = "glossaryTerm";
 /// The member of an entry that names the node above it, and the field of the index.
 const PARENT: &str = "parentNode";
+/// The same as a JSON pointer.
+pub(crate) const PARENT_NODE_AT: &str = "/parentNode";
+pub(crate) const NODE_INSIDE_ITSELF: &str =
+    "Cannot move a glossary node under one of its own descendants.";
 
 /// How a term is related to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,8 +142,8 @@ impl Catalog {
                     .requires(Requirement::NotInside {
                         parent: parent.clone(),
                         aspect: AspectName::GLOSSARY_NODE_INFO,
-                        at: "/parentNode",
-                        otherwise: "Cannot move a glossary node under one of its own descendants.",
+                        at: PARENT_NODE_AT,
+                        otherwise: NODE_INSIDE_ITSELF,
                     });
         }
         self.apply(caller, vec![proposal]).await?;

@@ -16,8 +16,8 @@ use serde_json::Value;
 use crate::analysis::fold;
 use crate::field::{
     BROWSE_PATH, BROWSE_PATH_SEPARATOR, ENTITY_TYPE, ENVIRONMENT, ENVIRONMENT_ALIAS,
-    HAS_DESCRIPTION, HIDES_ENTITIES, IndexForm, NAME, OWNER_OF_TYPE, REMOVED, TextClass, class_of, class_of_name,
-    number_text, numbers_column, ordered, owner_of_type, property_field,
+    HAS_DESCRIPTION, HIDES_ENTITIES, IndexForm, NAME, OWNER_OF_TYPE, REMOVED, TextClass, class_of,
+    class_of_name, number_text, numbers_column, ordered, owner_of_type, property_field,
 };
 use crate::label;
 use crate::schema::{Fields, LAST_PART_MARK, cut, may_be_cut, write_exists, write_term};

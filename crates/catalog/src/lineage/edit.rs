@@ -312,8 +312,11 @@ fn without_input_fields(holder: &Urn, edits: &[(ListEdit, Urn)]) -> Option<Propo
         return None;
     }
     let edit = move |current: Option<Value>, _: &AuditStamp| {
-        let is_removed =
-            |field: &Value| removed.iter().any(|it| is_column_of(&field["schemaFieldUrn"], it));
+        let is_removed = |field: &Value| {
+            removed
+                .iter()
+                .any(|it| is_column_of(&field["schemaFieldUrn"], it))
+        };
         Ok(current.and_then(|mut fields| {
             remove_from(fields.get_mut("fields"), is_removed).then_some(fields)
         }))

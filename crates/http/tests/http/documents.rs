@@ -233,9 +233,15 @@ async fn the_stage_of_a_document_decides_who_finds_it_before_its_state_does() {
         assert_eq!(reply["data"]["setLifecycleStage"], true, "{reply}");
         let query = "{ searchDocuments(input: {}) { total } }";
         let mine = app.graphql(query).await;
-        assert_eq!(mine["data"]["searchDocuments"]["total"], by_owner, "{stage:?}");
+        assert_eq!(
+            mine["data"]["searchDocuments"]["total"], by_owner,
+            "{stage:?}"
+        );
         let others = app.graphql_as(&bob, query).await;
-        assert_eq!(others["data"]["searchDocuments"]["total"], by_others, "{stage:?}");
+        assert_eq!(
+            others["data"]["searchDocuments"]["total"], by_others,
+            "{stage:?}"
+        );
     }
 }
 

@@ -320,3 +320,35 @@ async fn a_term_in_a_hidden_node_is_listed_at_the_root() {
         })
     );
 }
+
+#[tokio::test]
+async fn nodes_form_no_cycle_over_any_api() {
+    let app = app().await;
+    let below = |parent: &str| json!({"definition": "", "parentNode": parent});
+    let delta = json!([{"op": "add", "path": "/parentNode", "value": ASSETS}]);
+    for (change, value) in [
+        ("UPSERT", below(ASSETS)),
+        ("UPSERT", below(MONEY)),
+        ("PATCH", delta),
+    ] {
+        let (code, reply) = app.propose(change, MONEY, "glossaryNodeInfo", &value).await;
+        assert_eq!(code, 400, "{change} {value}: {reply}");
+        assert!(reply.to_string().contains("descendants"), "{reply}");
+    }
+    let body = json!([{"urn": MONEY, "glossaryNodeInfo": {"value": below(ASSETS)}}]);
+    let path = "/openapi/v3/entity/glossarynode?async=false";
+    let (code, reply) = app.post(path, &body).await;
+    assert_eq!(code, 400, "{reply}");
+    assert_eq!(
+        parent_of(&app, MONEY, "glossaryNodeInfo").await,
+        Value::Null
+    );
+    // A parent may be stored later, but not inside its child.
+    let (upper, lower) = ("urn:li:glossaryNode:upper", "urn:li:glossaryNode:lower");
+    app.ingest(lower, "glossaryNodeInfo", &below(upper)).await;
+    let (code, reply) = app
+        .propose("UPSERT", upper, "glossaryNodeInfo", &below(lower))
+        .await;
+    assert_eq!(code, 400, "{reply}");
+    app.ingest(upper, "glossaryNodeInfo", &below(MONEY)).await;
+}

@@ -117,7 +117,8 @@ async fn the_lineage_of_columns_is_removed_with_the_edge() {
             "downstreams": downstreams, "confidenceScore": 1.0})
     };
     let stamp = json!({"time": 1, "actor": USER});
-    let upstream = |dataset: &str| json!({"dataset": dataset, "type": "TRANSFORMED", "auditStamp": stamp});
+    let upstream =
+        |dataset: &str| json!({"dataset": dataset, "type": "TRANSFORMED", "auditStamp": stamp});
     let lineage = json!({
         "upstreams": [upstream(&a), upstream(&c)],
         "fineGrainedLineages": [
@@ -159,7 +160,8 @@ async fn the_lineage_of_columns_is_removed_with_the_edge() {
     assert_eq!(stored["outputDatasetFields"], json!([]));
     assert_eq!(stored["fineGrainedLineages"], json!([]));
 
-    let fields = json!({"fields": [{"schemaFieldUrn": column(&a)}, {"schemaFieldUrn": column(&c)}]});
+    let fields =
+        json!({"fields": [{"schemaFieldUrn": column(&a)}, {"schemaFieldUrn": column(&c)}]});
     app.ingest(CHART, "inputFields", &fields).await;
     update(&app, &[edge(CHART, &a)], &[]).await;
     update(&app, &[], &[edge(CHART, &a)]).await;

@@ -145,7 +145,10 @@ async fn a_relationship_needs_datasets_a_name_and_whole_pairs() {
     };
     for columns in [["user_name", "none"], ["none", "user_name"]] {
         let reply = create(&app, of_columns(DATASET, OTHER, columns)).await;
-        assert!(message(&reply).contains("Field none does not exist"), "{reply}");
+        assert!(
+            message(&reply).contains("Field none does not exist"),
+            "{reply}"
+        );
     }
     // A schema may be stored later.
     let bare = "urn:li:dataset:(urn:li:dataPlatform:hive,bare,PROD)";
@@ -154,7 +157,10 @@ async fn a_relationship_needs_datasets_a_name_and_whole_pairs() {
     let created = reply["data"]["createERModelRelationship"]["urn"].clone();
     let created = created.as_str().unwrap_or_else(|| panic!("{reply}"));
     let reply = update(&app, created, of_columns(DATASET, bare, ["none", "later"])).await;
-    assert!(message(&reply).contains("Field none does not exist"), "{reply}");
+    assert!(
+        message(&reply).contains("Field none does not exist"),
+        "{reply}"
+    );
     for (input, expected) in [
         (
             json!({"editableProperties": {"description": "d"}}),

@@ -250,8 +250,9 @@ async fn steps_are_those_of_one_user_although_ids_are_ambiguous() {
         .await;
     let other = token_of(&app.catalog, &other, None).await;
     let id = format!("{PIA}-b-tour");
-    let read =
-        format!(r#"{{ batchGetStepStates(input: {{ ids: ["{id}"] }}) {{ results {{ properties {{ value }} }} }} }}"#);
+    let read = format!(
+        r#"{{ batchGetStepStates(input: {{ ids: ["{id}"] }}) {{ results {{ properties {{ value }} }} }} }}"#
+    );
     let taken = |value: &str| json!([{"properties": [{"value": value}]}]);
     for (token, value) in [(&pia, "of pia"), (&other, "of the other")] {
         let reply = app.graphql_as(token, &read).await;
@@ -267,7 +268,10 @@ async fn steps_are_those_of_one_user_although_ids_are_ambiguous() {
         assert_eq!(data(&reply, "batchGetStepStates")["results"], taken(value));
     }
     let reply = app.graphql_as(&pia, &read).await;
-    assert_eq!(data(&reply, "batchGetStepStates")["results"], taken("of pia"));
+    assert_eq!(
+        data(&reply, "batchGetStepStates")["results"],
+        taken("of pia")
+    );
     // Those of a DataHub database stay valid, for the user who took them.
     let id = format!("{PIA}-old");
     let state = json!({"properties": {"k": "old"}, "lastModified": {"time": 1, "actor": PIA}});

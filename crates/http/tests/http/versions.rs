@@ -165,9 +165,7 @@ async fn searches_leave_out_older_versions_unless_requested() {
         let reply = app.graphql(&query).await;
         let found = reply["data"]["searchAcrossEntities"].clone();
         let hits = found["searchResults"].as_array().unwrap().iter();
-        let mut urns: Vec<&str> = hits
-            .filter_map(|it| it["entity"]["urn"].as_str())
-            .collect();
+        let mut urns: Vec<&str> = hits.filter_map(|it| it["entity"]["urn"].as_str()).collect();
         urns.sort_unstable();
         assert_eq!(urns, *expected, "{input}");
         assert_eq!(found["total"], urns.len(), "{input}");

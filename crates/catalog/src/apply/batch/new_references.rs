@@ -1,5 +1,5 @@
-//! References whose targets decide whether an aspect may have them: lifecycle stages, and logical
-//! parents. Those that are stored already stay valid.
+//! References whose targets decide whether an aspect may have them: lifecycle stages, parents of
+//! glossary nodes, and logical parents. Those that are stored already stay valid.
 
 use docent_model::{AspectName, Urn};
 use docent_store::AspectKey;
@@ -9,8 +9,9 @@ use super::Batch;
 use super::create::platform_of;
 use crate::Error;
 use crate::access::holder_of;
-use crate::domains::MAX_DEPTH;
 use crate::apply::authorization::Authorization;
+use crate::domains::MAX_DEPTH;
+use crate::glossary::{NODE_INSIDE_ITSELF, PARENT_NODE_AT};
 use crate::lifecycle_stages::{check_stage, new_stage};
 use crate::logical_parents::{expect_logical, parent_in};
 use crate::privilege::EDIT_ENTITY;
@@ -53,8 +54,28 @@ impl Batch<'_> {
         check_stage(entity, before, &next, info.as_ref())
     }
 
-    /// Fails unless a new logical parent is on a logical platform. The rest is decided at the end of
-    /// the list.
+    /// Fails if a glossary node would be inside itself.
+    pub(super) async fn check_glossary_parent(
+        &mut self,
+        node: &Urn,
+        stored: Option<&Value>,
+        proposed: &Value,
+    ) -> Result<(), Error> {
+        let parent = |value: &Value| Urn::parse(value["parentNode"].as_str()?).ok();
+        let Some(new) = parent(proposed).filter(|it| stored.and_then(parent).as_ref() != Some(it))
+        else {
+            return Ok(());
+        };
+        let aspect = AspectName::GLOSSARY_NODE_INFO;
+        let ancestors = self.ancestors(&new, aspect, PARENT_NODE_AT).await?;
+        if ancestors.contains(node) {
+            return Err(Error::invalid(NODE_INSIDE_ITSELF));
+        }
+        Ok(())
+    }
+
+    /// Fails unless a new logical parent is on a logical platform. The rest is decided at the end
+    /// of the list.
     pub(super) async fn check_logical_parent(
         &mut self,
         child: &Urn,

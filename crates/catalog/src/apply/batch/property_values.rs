@@ -39,6 +39,10 @@ impl Batch<'_> {
                 check_prompts(urn, proposed)?;
                 Ok(None)
             }
+            AspectName::GLOSSARY_NODE_INFO => {
+                self.check_glossary_parent(urn, stored, proposed).await?;
+                Ok(None)
+            }
             AspectName::STATUS => {
                 self.check_lifecycle_stage(urn, stored, proposed).await?;
                 Ok(None)
