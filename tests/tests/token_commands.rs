@@ -121,16 +121,17 @@ fn notes_are_printed_to_standard_error_not_next_to_the_token() -> anyhow::Result
         notes
             == [
                 "note: created a new store at sqlite:docent.db",
-                "note: the user ada is new and has no password; 'docent user add ada' sets one",
+                "note: created the user ada, who has the role of the server's --default-role (Editor, unless it is \
+                 set) and has no password; 'docent user add ada' sets one, and --role another role",
             ],
         "{first:?}"
     );
     let second = create_for("ada")?;
     ensure!(second.stderr.is_empty(), "{second:?}");
-    let other = create_for("grace")?;
+    let root = create_for("datahub")?;
     ensure!(
-        other.stderr.contains("grace") && !other.stderr.contains("store"),
-        "{other:?}"
+        root.stderr.contains("datahub, who may do everything") && !root.stderr.contains("store"),
+        "{root:?}"
     );
     Ok(())
 }

@@ -33,7 +33,7 @@ pub(crate) use identity::IdentitySettings;
 use identity::{IdentityFlags, IssuerTable, ProviderTable};
 pub(crate) use store_url::StoreUrl;
 
-const DEFAULT_ROLE: &str = "Editor";
+pub(crate) const DEFAULT_ROLE: &str = "Editor";
 const DEFAULT_RETENTION_DAYS: u32 = 365;
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 const REQUEST_TIMEOUTS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_mins(10);

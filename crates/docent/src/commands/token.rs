@@ -9,9 +9,11 @@ use docent_model::{Clock as _, EpochMillis, SystemClock, parse_duration_ms};
 
 use super::{catalog, note, operator, printable, runtime, say, urn_of, user_urn};
 use crate::engine::OpenMode;
-use crate::settings::StoreFlags;
+use crate::settings::{DEFAULT_ROLE, StoreFlags};
 
 const DEFAULT_TTL: &str = "90d";
+/// The user who may do everything.
+const ROOT: &str = "datahub";
 /// A prefix of the id is enough for `revoke`.
 const ID_PREFIX: usize = 12;
 
@@ -75,8 +77,16 @@ fn create(store: &StoreFlags, user: &str, name: String, ttl: &str, scope: &[Stri
     })?;
     if created.user_is_new {
         let name = created.token.info.actor_urn.key();
+        let rights = if name == ROOT {
+            "may do everything".to_owned()
+        } else {
+            format!(
+                "has the role of the server's --default-role ({DEFAULT_ROLE}, unless it is set)"
+            )
+        };
         note(format!(
-            "the user {name} is new and has no password; 'docent user add {name}' sets one"
+            "created the user {name}, who {rights} and has no password; 'docent user add {name}' sets one, and \
+             --role another role"
         ));
     }
     // Nothing else goes to standard output, so that scripts can capture the token.
