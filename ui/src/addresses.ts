@@ -96,25 +96,26 @@ export function search(
   return text === "" ? "/search" : `/search?${text}`;
 }
 
-/** The page of an entity, or a search for related entities where it has no page. */
+/** The first segment of the addresses of each entity type, as in DataHub. */
+const SEGMENTS: Readonly<Record<string, string>> = {
+  dataset: "dataset",
+  domain: "domain",
+  tag: "tag",
+  glossaryTerm: "glossaryTerm",
+  glossaryNode: "glossaryNode",
+  corpuser: "user",
+  corpGroup: "group",
+  container: "container",
+  dashboard: "dashboard",
+  chart: "chart",
+  dataFlow: "pipelines",
+  dataJob: "tasks",
+  dataProduct: "dataProduct",
+  dataPlatform: "platform",
+};
+
+/** The page of an entity, or a search for it where it has none. */
 export function entity(urn: string): string {
-  switch (urn.split(":")[2]) {
-    case "dataset":
-      return dataset(urn);
-    case "domain":
-      return domain(urn);
-    case "tag":
-      return search("", { tags: [urn] });
-    case "glossaryTerm":
-      return search("", { glossaryTerms: [urn] });
-    case "container":
-      return search("", { container: [urn] });
-    case "dataPlatform":
-      return search("", { platform: [urn] });
-    case "corpuser":
-    case "corpGroup":
-      return search("", { owners: [urn] });
-    default:
-      return search(urn);
-  }
+  const segment = SEGMENTS[urn.split(":")[2] ?? ""];
+  return segment === undefined ? search(urn) : `/${segment}/${encodeUrn(urn)}`;
 }

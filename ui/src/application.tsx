@@ -17,6 +17,7 @@ import { Shell } from "./shell.tsx";
 
 // Loaded on demand, to keep the first load small.
 const DatasetPage = lazy(() => loadChunk(import("./pages/dataset.tsx")));
+const EntityPage = lazy(() => loadChunk(import("./pages/entity.tsx")));
 const DomainsPage = lazy(() => loadChunk(import("./pages/domains.tsx")));
 const DomainPage = lazy(() => loadChunk(import("./pages/domain.tsx")));
 const ProposalsPage = lazy(() => loadChunk(import("./pages/proposals.tsx")));
@@ -27,6 +28,22 @@ const AcceptInvitation = lazy(async () => ({ default: (await links()).AcceptInvi
 const ExplorerPage = lazy(() => loadChunk(import("./pages/explorer.tsx")));
 
 const links = () => import("./pages/links.tsx");
+
+/** Of entities with the common page. */
+const ENTITY_SEGMENTS = [
+  "tag",
+  "glossaryTerm",
+  "glossaryNode",
+  "user",
+  "group",
+  "container",
+  "dashboard",
+  "chart",
+  "pipelines",
+  "tasks",
+  "dataProduct",
+  "platform",
+];
 
 export function Application() {
   return (
@@ -92,6 +109,11 @@ function AuthenticatedPages() {
           <Route path="/dataset/*">{() => <EntityRoute page={DatasetPage} />}</Route>
           <Route path="/domains" component={DomainsPage} />
           <Route path="/domain/*">{() => <EntityRoute page={DomainPage} />}</Route>
+          {ENTITY_SEGMENTS.map((segment) => (
+            <Route key={segment} path={`/${segment}/*`}>
+              {() => <EntityRoute page={EntityPage} />}
+            </Route>
+          ))}
           <Route path="/proposals" component={ProposalsPage} />
           <Route path="/settings">
             <SettingsPage section="tokens" />
@@ -121,7 +143,7 @@ function EntityRoute({ page: Page }: { readonly page: ComponentType<{ readonly u
 function urnFromAddress(): string {
   const [, , ...segments] = currentPath().split("/");
   const whole = decodeOrRaw(segments.join("/"));
-  if (!whole.startsWith("urn:li:dataset:(")) return decodeOrRaw(segments[0] ?? "");
+  if (!/^urn:li:\w+:\(/.test(whole)) return decodeOrRaw(segments[0] ?? "");
   return whole.slice(0, whole.lastIndexOf(")") + 1) || whole;
 }
 

@@ -21,6 +21,13 @@ export interface Nameable {
   readonly containerProperties?: NameFields | null;
   readonly tagProperties?: NameFields | null;
   readonly termProperties?: NameFields | null;
+  readonly nodeProperties?: NameFields | null;
+  readonly groupProperties?: NameFields | null;
+  readonly dashboardProperties?: NameFields | null;
+  readonly chartProperties?: NameFields | null;
+  readonly flowProperties?: NameFields | null;
+  readonly jobProperties?: NameFields | null;
+  readonly productProperties?: NameFields | null;
 }
 
 const SYSTEM_USER = "urn:li:corpuser:__datahub_system";
@@ -44,6 +51,13 @@ export function nameOf(entity: Nameable | null | undefined): string {
     entity.containerProperties,
     entity.tagProperties,
     entity.termProperties,
+    entity.nodeProperties,
+    entity.groupProperties,
+    entity.dashboardProperties,
+    entity.chartProperties,
+    entity.flowProperties,
+    entity.jobProperties,
+    entity.productProperties,
   ];
   for (const fields of candidates) {
     const name = fields?.displayName ?? fields?.fullName ?? fields?.name;
@@ -70,7 +84,7 @@ export function locationOf(dataset: {
   return qualified === nameOf(dataset) ? "" : qualified;
 }
 
-interface DescriptionFields {
+interface DescriptionFields extends NameFields {
   readonly description?: string | null;
 }
 

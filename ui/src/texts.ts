@@ -6,6 +6,7 @@
 
 import { accountTexts, userTexts } from "./account_texts.ts";
 import { auditTexts } from "./audit_texts.ts";
+import { entityTexts } from "./entity_texts.ts";
 import { proposalTexts } from "./proposal_texts.ts";
 import { railTexts } from "./rail_texts.ts";
 import { stewardTexts } from "./steward_texts.ts";
@@ -49,6 +50,7 @@ const english = {
   proposals: proposalTexts,
   stewards: stewardTexts,
   rail: railTexts,
+  entity: entityTexts,
   proposedChanges: (number: number) =>
     plural(number, { one: "# proposed change", other: "# proposed changes" }),
   audit: auditTexts,
@@ -141,6 +143,13 @@ const english = {
     GLOSSARY_TERM: { one: "Glossary term", many: "Glossary terms" },
     CORP_USER: { one: "User", many: "Users" },
     CORP_GROUP: { one: "Group", many: "Groups" },
+    GLOSSARY_NODE: { one: "Term group", many: "Term groups" },
+    DASHBOARD: { one: "Dashboard", many: "Dashboards" },
+    CHART: { one: "Chart", many: "Charts" },
+    DATA_FLOW: { one: "Pipeline", many: "Pipelines" },
+    DATA_JOB: { one: "Task", many: "Tasks" },
+    DATA_PRODUCT: { one: "Data product", many: "Data products" },
+    DATA_PLATFORM: { one: "Platform", many: "Platforms" },
   } as Record<string, { one: string; many: string }>,
 
   home: {

@@ -23,7 +23,7 @@ use crate::reply_budget::SharedReply;
 use crate::{AppState, BASES};
 
 /// Routes that the page handles in the browser.
-const PAGE_ROUTES: [&str; 12] = [
+const PAGE_ROUTES: [&str; 24] = [
     "/",
     "/login",
     "/signup",
@@ -32,6 +32,18 @@ const PAGE_ROUTES: [&str; 12] = [
     "/dataset/{*urn}",
     "/domains",
     "/domain/{*urn}",
+    "/tag/{*urn}",
+    "/glossaryTerm/{*urn}",
+    "/glossaryNode/{*urn}",
+    "/user/{*urn}",
+    "/group/{*urn}",
+    "/container/{*urn}",
+    "/dashboard/{*urn}",
+    "/chart/{*urn}",
+    "/pipelines/{*urn}",
+    "/tasks/{*urn}",
+    "/dataProduct/{*urn}",
+    "/platform/{*urn}",
     "/proposals",
     "/settings",
     "/settings/{section}",

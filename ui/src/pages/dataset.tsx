@@ -84,7 +84,7 @@ function Overview({ dataset }: { readonly dataset: Dataset }) {
         importedBy={lastEditOf(history.data?.imported)}
         canEdit={canChange(dataset.privileges, "canEditDescription")}
       />
-      <Rail dataset={dataset} />
+      <Rail entity={dataset} label={texts.rail.label} />
       <Columns
         urn={dataset.urn}
         canEdit={canChange(dataset.privileges, "canEditSchemaFieldDescription")}

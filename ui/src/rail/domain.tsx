@@ -7,21 +7,25 @@ import { DomainPicker } from "../domains/picker.tsx";
 import {
   SetDomainDocument,
   UnsetDomainDocument,
-  type DatasetQuery,
+  type DomainPartFragment,
 } from "../generated/operations.ts";
-import { canChange } from "../privileges.ts";
 import { texts } from "../texts.ts";
 import { RailSection } from "./section.tsx";
 
-type Dataset = NonNullable<DatasetQuery["dataset"]>;
-
-/** The domain of a dataset with its ancestors, and how to change it. */
-export function DomainSection({ dataset }: { readonly dataset: Dataset }) {
+/** The domain of an entity with its ancestors, and how to change it. */
+export function DomainSection({
+  urn,
+  domain,
+  canEdit,
+}: {
+  readonly urn: string;
+  readonly domain: DomainPartFragment["domain"] | undefined;
+  readonly canEdit: boolean;
+}) {
   const [isPicking, setPicking] = useState(false);
   const set = useApiMutation(SetDomainDocument);
   const unset = useApiMutation(UnsetDomainDocument);
   const error = set.error ?? unset.error;
-  const domain = dataset.domain?.domain;
   const path = [...(domain?.parentDomains?.domains ?? [])].reverse();
   const closePicker = () => {
     setPicking(false);
@@ -29,13 +33,13 @@ export function DomainSection({ dataset }: { readonly dataset: Dataset }) {
     set.reset();
     unset.reset();
   };
-  const pick = (urn: string) => {
+  const pick = (picked: string) => {
     closePicker();
-    if (urn !== domain?.urn) set.mutate({ urn: dataset.urn, domain: urn });
+    if (picked !== domain?.urn) set.mutate({ urn, domain: picked });
   };
   const remove = () => {
     closePicker();
-    unset.mutate({ urn: dataset.urn });
+    unset.mutate({ urn });
   };
   return (
     <RailSection id="domain" heading={texts.dataset.domain}>
@@ -50,7 +54,7 @@ export function DomainSection({ dataset }: { readonly dataset: Dataset }) {
           ))}
         </ol>
       )}
-      {canChange(dataset.privileges, "canEditDomains") && (
+      {canEdit && (
         <button
           type="button"
           className="subtle"

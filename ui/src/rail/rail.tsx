@@ -1,42 +1,78 @@
 import { CopyButton, EntityLink } from "../components/common.tsx";
-import { Links } from "../dataset/links.tsx";
-import type { DatasetQuery, StructuredPropertyEntryFragment } from "../generated/operations.ts";
+import type {
+  DomainPartFragment,
+  LinksPartFragment,
+  OwnerEntryFragment,
+  PropertiesPartFragment,
+  RailPrivilegesFragment,
+  StructuredPropertyEntryFragment,
+  TagsPartFragment,
+  TermsPartFragment,
+} from "../generated/operations.ts";
 import { canChange } from "../privileges.ts";
 import { texts } from "../texts.ts";
 import { DomainSection } from "./domain.tsx";
 import { Tags, Terms } from "./labels.tsx";
+import { Links } from "./links.tsx";
 import { Owners } from "./owners.tsx";
 import { RailSection } from "./section.tsx";
 
-type Dataset = NonNullable<DatasetQuery["dataset"]>;
+/** What the rail shows; a part that the entity type does not have is absent. */
+export interface Governed {
+  readonly urn: string;
+  readonly ownership?: { readonly owners?: readonly OwnerEntryFragment[] | null } | null;
+  readonly domain?: DomainPartFragment | null;
+  readonly tags?: TagsPartFragment | null;
+  readonly glossaryTerms?: TermsPartFragment | null;
+  readonly institutionalMemory?: LinksPartFragment | null;
+  readonly structuredProperties?: PropertiesPartFragment | null;
+  readonly properties?: {
+    readonly customProperties?: readonly { key: string; value?: string | null }[] | null;
+  } | null;
+  readonly privileges?: RailPrivilegesFragment | null;
+}
 
-/** Who owns a dataset, where it belongs, and how it is labeled. */
-export function Rail({ dataset }: { readonly dataset: Dataset }) {
-  const { urn, privileges } = dataset;
+/** Who owns an entity, where it belongs, and how it is labeled. */
+export function Rail({ entity, label }: { readonly entity: Governed; readonly label: string }) {
+  const { urn, privileges } = entity;
   return (
-    <aside className="rail" aria-label={texts.rail.label}>
-      <Owners
-        urn={urn}
-        owners={dataset.ownership?.owners ?? []}
-        canEdit={canChange(privileges, "canEditOwners")}
-      />
-      <DomainSection dataset={dataset} />
-      <Tags
-        urn={urn}
-        tags={(dataset.tags?.tags ?? []).map(({ tag }) => tag)}
-        canEdit={canChange(privileges, "canEditTags")}
-      />
-      <Terms
-        urn={urn}
-        terms={(dataset.glossaryTerms?.terms ?? []).map(({ term }) => term)}
-        canEdit={canChange(privileges, "canEditGlossaryTerms")}
-      />
-      <Links
-        urn={urn}
-        links={dataset.institutionalMemory?.elements ?? []}
-        canEdit={canChange(privileges, "canEditLinks")}
-      />
-      <Properties dataset={dataset} />
+    <aside className="rail" aria-label={label}>
+      {entity.ownership !== undefined && (
+        <Owners
+          urn={urn}
+          owners={entity.ownership?.owners ?? []}
+          canEdit={canChange(privileges, "canEditOwners")}
+        />
+      )}
+      {entity.domain !== undefined && (
+        <DomainSection
+          urn={urn}
+          domain={entity.domain?.domain}
+          canEdit={canChange(privileges, "canEditDomains")}
+        />
+      )}
+      {entity.tags !== undefined && (
+        <Tags
+          urn={urn}
+          tags={(entity.tags?.tags ?? []).map(({ tag }) => tag)}
+          canEdit={canChange(privileges, "canEditTags")}
+        />
+      )}
+      {entity.glossaryTerms !== undefined && (
+        <Terms
+          urn={urn}
+          terms={(entity.glossaryTerms?.terms ?? []).map(({ term }) => term)}
+          canEdit={canChange(privileges, "canEditGlossaryTerms")}
+        />
+      )}
+      {entity.institutionalMemory !== undefined && (
+        <Links
+          urn={urn}
+          links={entity.institutionalMemory?.elements ?? []}
+          canEdit={canChange(privileges, "canEditLinks")}
+        />
+      )}
+      <Properties entity={entity} />
       <RailSection id="identifier" heading={texts.rail.identifier}>
         <p>
           <code className="urn">{urn}</code> <CopyButton text={urn} label={texts.dataset.copyUrn} />
@@ -47,9 +83,9 @@ export function Rail({ dataset }: { readonly dataset: Dataset }) {
 }
 
 /** Structured properties, then those that ingestion has set. */
-function Properties({ dataset }: { readonly dataset: Dataset }) {
-  const structured = dataset.structuredProperties?.properties ?? [];
-  const custom = dataset.properties?.customProperties ?? [];
+function Properties({ entity }: { readonly entity: Governed }) {
+  const structured = entity.structuredProperties?.properties ?? [];
+  const custom = entity.properties?.customProperties ?? [];
   if (structured.length === 0 && custom.length === 0) return null;
   return (
     <RailSection id="properties" heading={texts.rail.properties}>

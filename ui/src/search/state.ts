@@ -15,7 +15,21 @@ export const PAGE_SIZE = 20;
 
 const PREFIX = "filter_";
 /** The entity types that have a page. */
-const TYPES: readonly EntityType[] = ["DATASET", "DOMAIN"];
+const TYPES: readonly EntityType[] = [
+  "DATASET",
+  "DOMAIN",
+  "CONTAINER",
+  "DASHBOARD",
+  "CHART",
+  "DATA_FLOW",
+  "DATA_JOB",
+  "DATA_PRODUCT",
+  "GLOSSARY_TERM",
+  "GLOSSARY_NODE",
+  "TAG",
+  "CORP_USER",
+  "CORP_GROUP",
+];
 export const ENTITY_TYPE = "_entityType";
 /** Filters by a domain including its subdomains; not a field of the index. */
 export const DOMAIN_SUBTREE = "belowDomain";

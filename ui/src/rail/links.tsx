@@ -11,13 +11,12 @@ import {
   AddLinkDocument,
   RemoveLinkDocument,
   UpdateLinkDocument,
-  type DatasetQuery,
+  type LinksPartFragment,
 } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
 import { LinkForm, type LinkInput } from "./link_form.tsx";
 
-type Dataset = NonNullable<DatasetQuery["dataset"]>;
-type LinkElement = NonNullable<Dataset["institutionalMemory"]>["elements"][number];
+type LinkElement = LinksPartFragment["elements"][number];
 
 interface LinksProperties {
   readonly urn: string;
@@ -30,7 +29,7 @@ const isSame = (left: LinkInput, right: LinkInput) =>
   left.url === right.url && left.label === right.label;
 const keyOf = (link: LinkInput) => `${link.url} ${link.label}`;
 
-/** The links of a dataset to external pages. */
+/** The links of an entity to external pages. */
 export function Links({ urn, links, canEdit }: LinksProperties) {
   /** The link being edited, as it was at the start; "new" for a link to add. */
   const [editing, setEditing] = useState<LinkInput | "new" | null>(null);

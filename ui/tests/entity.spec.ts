@@ -1,0 +1,108 @@
+import { createDataset } from "./datasets.ts";
+import { WRITES, datasetUrn, expect, test } from "./fixtures.ts";
+
+test("a tag, a term, a person, a group, a container and a platform have pages", async ({
+  page,
+}) => {
+  const open = async (address: string, heading: string) => {
+    await page.goto(address);
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText(heading);
+    await expect(page).toHaveTitle(`${heading} · Docent`);
+  };
+  const members = page.getByRole("article").getByRole("article");
+
+  await open("/tag/urn:li:tag:pii", "PII");
+  await expect(page.getByText("Never copy it into a table that lacks this tag.")).toBeVisible();
+  await expect(members.filter({ hasText: "newsletter_subscribers" })).toBeVisible();
+  // Search within.
+  await page.getByLabel("Search within").fill("customer_addresses");
+  await expect(members.filter({ hasText: "newsletter_subscribers" })).toBeHidden();
+  await expect(members.first()).toContainText("customer_addresses");
+
+  await open("/glossaryTerm/urn:li:glossaryTerm:isbn", "ISBN");
+  await expect(page.getByText("thirteen-digit International Standard Book Number")).toBeVisible();
+  await page.locator("header .breadcrumb").getByRole("link", { name: "Commerce" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Commerce");
+  await expect(members.filter({ hasText: "ISBN" })).toBeVisible();
+
+  await open("/user/urn:li:corpuser:shop-developer", "Shop Developer");
+  await expect(members.filter({ hasText: "books" }).first()).toBeVisible();
+
+  await open("/group/urn:li:corpGroup:shop-team", "Shop Team");
+  await expect(page.getByRole("heading", { name: /members?$/ })).toBeVisible();
+
+  await open("/platform/urn:li:dataPlatform:kafka", "Kafka");
+  await expect(members.first()).toBeVisible();
+});
+
+test("links lead to the pages of owners, tags and containers", async ({ page }) => {
+  await page.goto(`/dataset/${datasetUrn("postgres", "shop.public.books")}`);
+  await page.getByRole("region", { name: "Owners" }).getByRole("link").click();
+  await expect(page).toHaveURL(/\/user\/urn:li:corpuser:/);
+  await page.goBack();
+  await page.getByRole("region", { name: "Tags" }).getByRole("link", { name: "Certified" }).click();
+  await expect(page).toHaveURL(/\/tag\/urn:li:tag:certified$/);
+  await page.goBack();
+  await page.locator("header .breadcrumb").getByRole("link", { name: "public" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("public");
+  await expect(page.getByRole("article").getByRole("article").first()).toBeVisible();
+});
+
+test(
+  "addresses of DataHub work with their tabs, also of dashboards and tasks",
+  WRITES,
+  async ({ page, docent }) => {
+    const dashboard = "urn:li:dashboard:(looker,story.sales)";
+    await docent.ingest(dashboard, "dashboardInfo", {
+      title: "Sales this week",
+      description: "What was sold.",
+      lastModified: {
+        created: { time: 0, actor: "urn:li:corpuser:datahub" },
+        lastModified: { time: 0, actor: "urn:li:corpuser:datahub" },
+      },
+      charts: [],
+      datasets: [],
+    });
+    const flow = "urn:li:dataFlow:(airflow,story_nightly,prod)";
+    const job = `urn:li:dataJob:(${flow},load)`;
+    await docent.ingest(flow, "dataFlowInfo", { name: "Nightly", customProperties: {} });
+    await docent.ingest(job, "dataJobInfo", {
+      name: "Load orders",
+      type: { string: "SQL" },
+      customProperties: {},
+    });
+    const product = "urn:li:dataProduct:story-product";
+    await docent.ingest(product, "dataProductProperties", { name: "Sales figures" });
+    const urn = await createDataset(docent, "story_addresses");
+    const encoded = (text: string) => encodeURIComponent(text);
+    for (const [address, heading] of [
+      [`/dashboard/${encoded(dashboard)}/Documentation`, "Sales this week"],
+      [`/dashboard/${dashboard}`, "Sales this week"],
+      [`/tasks/${encoded(job)}/Lineage`, "Load orders"],
+      [`/pipelines/${flow}/Tasks`, "Nightly"],
+      [`/dataProduct/${product}/Assets`, "Sales figures"],
+      [`/tag/${encoded("urn:li:tag:pii")}/Documentation`, "PII"],
+      [`/dataset/${encoded(urn)}/Columns?is_lineage_mode=false`, "story_addresses"],
+    ] as const) {
+      await page.goto(address);
+      await expect(page.getByRole("heading", { level: 1 }), address).toHaveText(heading);
+    }
+    await page.goto("/tag/urn:li:tag:story-missing");
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Page not found");
+  },
+);
+
+test("a search finds people and tags as kinds of their own", async ({ page }) => {
+  await page.goto("/search?query=privacy+officer");
+  const person = page
+    .getByRole("article")
+    .filter({ has: page.getByRole("link", { name: "Privacy Officer", exact: true }) })
+    .first();
+  await expect(person).toContainText("User");
+  await page
+    .getByRole("group", { name: "Entity type" })
+    .getByRole("checkbox", { name: /Users/ })
+    .check();
+  await person.getByRole("link", { name: "Privacy Officer" }).click();
+  await expect(page).toHaveURL(/\/user\//);
+});
