@@ -116,6 +116,7 @@ impl Token {
 pub struct TokenFilter {
     pub actor: Option<Urn>,
     pub owner: Option<Urn>,
+    pub name: Option<String>,
 }
 
 /// Secrets of tokens or of sessions that were found valid, by their hash.

@@ -45,7 +45,7 @@ pub(crate) async fn create_token(catalog: &Catalog) -> Result<String> {
     let actor = Urn::parse(USER)?;
     let filter = TokenFilter {
         actor: Some(actor.clone()),
-        owner: None,
+        ..TokenFilter::default()
     };
     let tokens = catalog
         .list_tokens(&Caller::system(), &filter, 0, MAX_LISTED)

@@ -44,6 +44,10 @@ impl Catalog {
         let is_selected = |token: &Token| {
             let owner = filter.owner.as_ref();
             owner.is_none_or(|owner| *owner == token.info.owner_urn)
+                && filter
+                    .name
+                    .as_ref()
+                    .is_none_or(|name| *name == token.info.name)
                 && (!own_only || is_own(caller, token))
         };
         let mut tokens: Vec<Token> = tokens.filter(is_selected).collect();

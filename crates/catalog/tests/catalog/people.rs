@@ -308,7 +308,7 @@ async fn tokens_of_a_user_are_found_by_the_user_and_go_with_the_user() {
     let listed = async |actor: Option<&Urn>| {
         let filter = TokenFilter {
             actor: actor.cloned(),
-            owner: None,
+            ..TokenFilter::default()
         };
         let page = fixture
             .catalog

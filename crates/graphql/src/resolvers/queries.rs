@@ -147,21 +147,22 @@ pub(super) async fn list_access_tokens(
     let (start, count) = input.window.checked()?;
     let mut filter = TokenFilter::default();
     for Filter { field, values } in input.filters.unwrap_or_default() {
-        let target = match field.as_str() {
-            "actorUrn" => &mut filter.actor,
-            "ownerUrn" => &mut filter.owner,
-            other => {
-                return Err(Error::invalid(format!(
-                    "tokens cannot be filtered by '{other}': use actorUrn or ownerUrn"
-                )));
-            }
-        };
         let [value] = values.as_deref().unwrap_or_default() else {
             return Err(Error::invalid(format!(
                 "the filter on {field} needs exactly one value"
             )));
         };
-        *target = Some(Registry::get().parse_urn(value)?);
+        let urn = || Registry::get().parse_urn(value);
+        match field.as_str() {
+            "actorUrn" => filter.actor = Some(urn()?),
+            "ownerUrn" => filter.owner = Some(urn()?),
+            "name" => filter.name = Some(value.clone()),
+            other => {
+                return Err(Error::invalid(format!(
+                    "tokens cannot be filtered by '{other}': use actorUrn, ownerUrn or name"
+                )));
+            }
+        }
     }
     let page = context
         .catalog

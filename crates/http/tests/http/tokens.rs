@@ -250,6 +250,16 @@ async fn tokens_are_created_listed_and_revoked_over_graphql() {
         listed["tokens"][1]["name"], "ci",
         "the one that lives longest is first"
     );
+    for (name, total) in [("ci", 1), ("c", 0)] {
+        let list = format!(
+            r#"{{ listAccessTokens(input: {{ start: 0, count: 10, filters: [{{ field: "name", condition: EQUAL, values: ["{name}"] }}] }}) {{ total }} }}"#
+        );
+        let listed = app.graphql(&list).await;
+        assert_eq!(
+            listed["data"]["listAccessTokens"]["total"], total,
+            "{listed}"
+        );
+    }
 
     let whole = app.graphql(&list).await.to_string();
     assert!(!whole.contains(&secret), "a listing never shows the secret");
