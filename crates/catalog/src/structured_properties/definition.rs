@@ -14,6 +14,8 @@ use crate::{ConflictReason, Error};
 const NUMBER: &str = "urn:li:dataType:datahub.number";
 const DATE: &str = "urn:li:dataType:datahub.date";
 const URN: &str = "urn:li:dataType:datahub.urn";
+/// How many of the allowed values a message has.
+const MAX_SHOWN: usize = 20;
 /// The longest text that DataHub indexes as one term.
 const MAX_TEXT_BYTES: usize = 32_766;
 /// The digits of a version, such as 20260131235959.
@@ -44,6 +46,28 @@ pub(crate) struct Definition {
 #[derive(Debug, Deserialize)]
 struct Allowed {
     value: Value,
+}
+
+/// A value as DataHub writes it in messages: `{string=a}`.
+fn shown(value: &Value) -> String {
+    let member = value.as_object().and_then(|it| it.iter().next());
+    match member {
+        Some((kind, Value::String(text))) => format!("{{{kind}={text}}}"),
+        Some((kind, number)) => format!("{{{kind}={number}}}"),
+        None => value.to_string(),
+    }
+}
+
+fn shown_list(allowed: &[Allowed]) -> String {
+    let mut texts: Vec<String> = allowed
+        .iter()
+        .take(MAX_SHOWN)
+        .map(|it| shown(&it.value))
+        .collect();
+    if allowed.len() > MAX_SHOWN {
+        texts.push("…".to_owned());
+    }
+    texts.join(", ")
 }
 
 /// The number that a text stands for.
@@ -132,7 +156,11 @@ impl Definition {
             if let Some(allowed) = &self.allowed_values
                 && !allowed.iter().any(is_allowed)
             {
-                return failed(format!("does not allow the value {stored}."));
+                return failed(format!(
+                    "does not allow this value: {} should be one of [{}].",
+                    shown(&stored),
+                    shown_list(allowed)
+                ));
             }
         }
         Ok(has_numbers_as_text)

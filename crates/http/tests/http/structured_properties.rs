@@ -100,7 +100,7 @@ async fn values_that_violate_the_definition_are_rejected() {
         ),
         (
             input(DATASET, DAYS, &json!([{"numberValue": 31}])),
-            "does not allow the value",
+            "does not allow this value",
         ),
         (
             input(
@@ -154,7 +154,7 @@ async fn values_are_checked_on_every_api() {
             DATASET,
             DAYS,
             json!([{"double": 31}]),
-            "does not allow the value",
+            "does not allow this value",
         ),
         (
             DATASET,

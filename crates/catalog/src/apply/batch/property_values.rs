@@ -75,8 +75,7 @@ impl Batch<'_> {
             })?;
             if self.is_soft_deleted(property).await? {
                 let message = format!(
-                    "Failed to update {entity}. The structured property {property} is soft-deleted: restore it to \
-                     set its values."
+                    "Failed to update {entity}. Cannot apply a soft deleted Structured Property value: restore {property} first."
                 );
                 return Err(Error::invalid_aspect(message).naming(entity));
             }
@@ -110,8 +109,9 @@ impl Batch<'_> {
         proposed: &Value,
     ) -> Result<(), Error> {
         if self.is_soft_deleted(property).await? {
-            let message =
-                format!("{property} is soft-deleted: restore it to change its definition");
+            let message = format!(
+                "Cannot mutate a soft deleted Structured Property Definition: restore {property} first"
+            );
             return Err(Error::invalid_aspect(message).naming(property));
         }
         let new = Definition::deserialize(proposed)
