@@ -145,7 +145,9 @@ impl Catalog {
         Ok(current.collect())
     }
 
-    /// A version of one aspect: the latest, or the one with that logical version.
+    /// A version of one aspect: the latest, or the one with that logical version. A time
+    /// series has no versions: there it is a time, and the newest point up to then is returned, as in
+    /// DataHub.
     pub async fn read_version(
         &self,
         key: &AspectKey,
@@ -153,6 +155,15 @@ impl Catalog {
     ) -> Result<Option<StoredAspect>, Error> {
         if Self::is_secret(key.aspect) {
             return Ok(None);
+        }
+        if version.is_history() && Registry::get().is_timeseries(key.aspect) {
+            let range = PointRange {
+                through_ms: Some(version.get()),
+                ..PointRange::default()
+            };
+            let reader = self.reader();
+            let mut points = reader.timeseries_list(key, &range, true, 0, 1).await?;
+            return Ok(points.pop().map(as_aspect));
         }
         let mut row = self.read_unredacted_version(key, version).await?;
         if let Some(row) = &mut row {

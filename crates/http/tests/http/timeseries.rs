@@ -305,12 +305,11 @@ async fn the_openapi_returns_the_latest_point_as_an_aspect() {
     assert_eq!(app.send(head).await.0, StatusCode::NO_CONTENT);
     let (status, _) = app.get(&format!("{entity}/datasetProfile")).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
-    let (status, _) = app.get(&format!("{entity}/operation?version=1")).await;
-    assert_eq!(
-        status,
-        StatusCode::NOT_FOUND,
-        "a time series has no versions"
-    );
+    // In place of a version, there is a time.
+    let (_, reply) = app.get(&format!("{entity}/operation?version=2999")).await;
+    assert_eq!(reply["value"]["timestampMillis"], 2000, "{reply}");
+    let (status, _) = app.get(&format!("{entity}/operation?version=999")).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
     let (_, reply) = app
         .get(&format!("{entity}?aspects=operation,datasetKey"))
         .await;
