@@ -145,9 +145,8 @@ impl Catalog {
         Ok(current.collect())
     }
 
-    /// A version of one aspect: the latest, or the one with that logical version. A time
-    /// series has no versions: there it is a time, and the newest point up to then is returned, as in
-    /// DataHub.
+    /// A version of one aspect: the latest, or the one with that logical version. In a time series
+    /// it is a time, as in DataHub: the newest point up to then is returned.
     pub async fn read_version(
         &self,
         key: &AspectKey,

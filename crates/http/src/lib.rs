@@ -244,14 +244,7 @@ fn routes(state: &AppState) -> Router<AppState> {
 /// DataHub's OpenAPI, with its document.
 fn openapi_routes(state: &AppState) -> Router<AppState> {
     Router::new()
-        .route(
-            "/openapi/operations/messaging/{queue}/consumer/lag",
-            get(restli::operations::lag),
-        )
-        .route(
-            "/openapi/operations/kafka/{queue}/consumer/offsets",
-            get(restli::operations::offsets),
-        )
+        .merge(operation_routes())
         .route(
             "/openapi/v1/events/audit/search",
             post(openapi::audit::search),
@@ -268,6 +261,7 @@ fn openapi_routes(state: &AppState) -> Router<AppState> {
             "/openapi/v2/timeline/v1/{*urn}",
             get(openapi::timeline::read),
         )
+        .route("/openapi/timeline/v1/{*urn}", get(openapi::timeline::read))
         .route(
             "/openapi/v2/timeseries/{entity}/{aspect}",
             get(openapi::timeseries::scroll),
@@ -328,6 +322,27 @@ fn openapi_routes(state: &AppState) -> Router<AppState> {
         .route(
             "/openapi/swagger-ui/page.css",
             get(openapi::document::style),
+        )
+}
+
+/// What operators of DataHub ask.
+fn operation_routes() -> Router<AppState> {
+    Router::new()
+        .route(
+            "/openapi/operations/messaging/{queue}/consumer/lag",
+            get(restli::operations::lag),
+        )
+        .route(
+            "/openapi/operations/kafka/{queue}/consumer/offsets",
+            get(restli::operations::offsets),
+        )
+        .route(
+            "/openapi/operations/throttle/requests",
+            get(restli::operations::throttles),
+        )
+        .route(
+            "/openapi/operations/identity/user/urn",
+            get(restli::operations::identity),
         )
 }
 

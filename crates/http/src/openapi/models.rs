@@ -33,7 +33,10 @@ pub(crate) async fn entities(
 fn specification(entity: &EntitySpec) -> Value {
     let aspect = |aspect: &AspectName| {
         let timeseries = Registry::get().is_timeseries(*aspect);
-        json!({"aspectAnnotation": {"name": aspect.as_str(), "timeseries": timeseries}})
+        // Aspects have had one schema so far.
+        let annotation =
+            json!({"name": aspect.as_str(), "timeseries": timeseries, "schemaVersion": 1});
+        json!({"aspectAnnotation": annotation})
     };
     let aspects = std::iter::once(&entity.key_aspect).chain(&entity.aspects);
     json!({

@@ -138,6 +138,9 @@ struct AspectInput {
 /// An aspect and its version.
 type AspectVersion = (AspectName, i64);
 
+/// An entity and its requested aspects; none means all.
+type EntityRequest = (Urn, Vec<AspectVersion>);
+
 /// Several entities. Missing ones are omitted, duplicates are returned once.
 pub(crate) async fn batch(
     Authenticated { state, .. }: Authenticated,
@@ -146,15 +149,64 @@ pub(crate) async fn batch(
     JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
     let kind = Kind::parse(&kind)?;
+    let is_grouped = bytes.trim_ascii_start().starts_with(b"{");
+    if is_grouped && matches!(kind, Kind::Any) {
+        return batch_by_type(&state, &parameters, &bytes).await;
+    }
     let example = "[{\"urn\": \"urn:li:…\", \"status\": {}}]";
     let Items(inputs): Items<EntityInput> = parse_like(&bytes, example).await?;
-    if inputs.len() > MAX_COUNT {
-        return Err(ErrorResponse::bad_request(format!(
-            "{} entities are requested: at most {MAX_COUNT} are allowed",
-            inputs.len()
-        )));
+    let requests = requests(kind, inputs)?;
+    let mut budget = ReplyBudget::new(state.reply_memory());
+    let found = read_batch(&state, &parameters, &requests, &mut budget).await?;
+    budget.build(|budget| budget.reply(&found)).await
+}
+
+/// The same for `{"dataset": […], "chart": […]}`, with a reply by type.
+async fn batch_by_type(
+    state: &AppState,
+    parameters: &Parameters,
+    bytes: &[u8],
+) -> Result<Response, ErrorResponse> {
+    let example = "{\"dataset\": [{\"urn\": \"urn:li:…\", \"status\": {}}]}";
+    let groups: BTreeMap<String, Items<EntityInput>> = parse_like(bytes, example).await?;
+    let mut all = Vec::new();
+    let mut names = BTreeMap::new();
+    for (name, Items(inputs)) in groups {
+        let kind = Kind::one(&name)?;
+        let of_type = requests(kind, inputs).map_err(|error| error.about(&name))?;
+        all.extend(of_type);
+        if let Kind::Of(spec) = kind {
+            names.insert(spec.name, name);
+        }
     }
-    let mut requests: Vec<(Urn, Vec<AspectVersion>)> = Vec::with_capacity(inputs.len());
+    expect_few(all.len())?;
+    let mut budget = ReplyBudget::new(state.reply_memory());
+    let found = read_batch(state, parameters, &all, &mut budget).await?;
+    let mut grouped: BTreeMap<&str, Vec<EntityReply<'_>>> = BTreeMap::new();
+    for name in names.values() {
+        grouped.insert(name, Vec::new());
+    }
+    for entity in found {
+        if let Some(name) = names.get(entity.urn.entity_type()) {
+            grouped.entry(name).or_default().push(entity);
+        }
+    }
+    budget.build(|budget| budget.reply(&grouped)).await
+}
+
+fn expect_few(count: usize) -> Result<(), ErrorResponse> {
+    if count <= MAX_COUNT {
+        return Ok(());
+    }
+    Err(ErrorResponse::bad_request(format!(
+        "{count} entities are requested: at most {MAX_COUNT} are allowed"
+    )))
+}
+
+/// The requested entities, each once.
+fn requests(kind: Kind, inputs: Vec<EntityInput>) -> Result<Vec<EntityRequest>, ErrorResponse> {
+    expect_few(inputs.len())?;
+    let mut requests: Vec<EntityRequest> = Vec::with_capacity(inputs.len());
     for (position, input) in inputs.into_iter().enumerate() {
         let at_item = |error: ErrorResponse| error.about(ErrorSubject::item(position));
         let urn = kind.urn(&input.urn).map_err(at_item)?;
@@ -166,11 +218,19 @@ pub(crate) async fn batch(
     }
     let mut seen = HashSet::with_capacity(requests.len());
     requests.retain(|request| seen.insert(request.clone()));
+    Ok(requests)
+}
+
+async fn read_batch<'r>(
+    state: &AppState,
+    parameters: &Parameters,
+    requests: &'r [EntityRequest],
+    budget: &mut ReplyBudget<'_>,
+) -> Result<Vec<EntityReply<'r>>, ErrorResponse> {
     let with_system_metadata = parameters.flag("systemMetadata")?;
-    let mut budget = ReplyBudget::new(state.reply_memory());
     let mut found = Vec::with_capacity(requests.len());
     for requests in requests.chunks(READ_CHUNK) {
-        let rows = read(&state, requests, &mut budget).await?;
+        let rows = read(state, requests, budget).await?;
         let build = |budget: &mut ReplyBudget<'_>| {
             for ((urn, _), rows) in requests.iter().zip(rows) {
                 if rows.is_empty() {
@@ -186,7 +246,7 @@ pub(crate) async fn batch(
         };
         budget.build(build).await?;
     }
-    budget.build(|budget| budget.reply(&found)).await
+    Ok(found)
 }
 
 fn aspect_version(
@@ -204,7 +264,7 @@ fn aspect_version(
 /// The stored aspects of each requested entity, in order. All latest versions are read at once.
 async fn read(
     state: &AppState,
-    requests: &[(Urn, Vec<AspectVersion>)],
+    requests: &[EntityRequest],
     budget: &mut ReplyBudget<'_>,
 ) -> Result<Vec<Vec<(AspectName, Arc<StoredAspect>)>>, ErrorResponse> {
     let catalog = state.catalog();

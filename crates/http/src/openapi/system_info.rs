@@ -110,7 +110,8 @@ pub(crate) async fn simple_properties(
     Ok(reply(&values(&state)))
 }
 
-async fn authorize(state: &AppState, caller: &Caller) -> Result<(), ErrorResponse> {
+/// Fails unless the caller may operate the system.
+pub(crate) async fn authorize(state: &AppState, caller: &Caller) -> Result<(), ErrorResponse> {
     let privileges = [MANAGE_SYSTEM_OPERATIONS];
     let authorized = state.catalog().authorize(caller, &privileges, None).await;
     authorized.map_err(|error| {

@@ -10,12 +10,17 @@ use crate::error::ErrorResponse;
 use crate::query::Parameters;
 use crate::wire::{reply, urn_in_path};
 
+/// The second is older.
+const PREFIXES: [&str; 2] = ["/openapi/v2/timeline/v1/", "/openapi/timeline/v1/"];
+
 pub(crate) async fn read(
     Authenticated { state, .. }: Authenticated,
     parameters: Parameters,
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {
-    let urn = urn_in_path(&uri, "/openapi/v2/timeline/v1/")?;
+    let path = uri.path();
+    let prefix = PREFIXES.iter().find(|it| path.starts_with(**it));
+    let urn = urn_in_path(&uri, prefix.unwrap_or(&PREFIXES[0]))?;
     let categories = parameters
         .all("categories")
         .iter()

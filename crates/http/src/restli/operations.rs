@@ -1,5 +1,6 @@
-//! `POST /operations?action=restoreIndices` and consumer lag. DataHub processes writes
-//! asynchronously; here both have nothing to do.
+//! `POST /operations?action=restoreIndices`, and what operators ask DataHub: consumer lag,
+//! throttles, and who they are. DataHub processes writes asynchronously; here there is nothing to
+//! wait for.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -10,6 +11,7 @@ use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::JsonBody;
 use crate::error::ErrorResponse;
+use crate::openapi::system_info::authorize;
 use crate::query::{Path, Query};
 use crate::wire::reply;
 
@@ -29,7 +31,7 @@ pub(crate) async fn act(
 }
 
 /// DataHub's queues, by their names in paths.
-const QUEUES: [&str; 3] = ["mcp", "mcl", "mcl-timeseries"];
+const QUEUES: [&str; 4] = ["mcp", "mcl", "mcl-timeseries", "usage-events"];
 
 /// There are no consumers, so there is no lag.
 pub(crate) async fn lag(_: Authenticated, Path(queue): Path) -> Result<Response, ErrorResponse> {
@@ -44,6 +46,19 @@ pub(crate) async fn offsets(
 ) -> Result<Response, ErrorResponse> {
     check_queue(&queue)?;
     Ok(reply(&json!({})))
+}
+
+/// DataHub slows writes down if its consumers lag behind. There is no such throttle here.
+pub(crate) async fn throttles(
+    Authenticated { caller, state }: Authenticated,
+) -> Result<Response, ErrorResponse> {
+    authorize(&state, &caller).await?;
+    Ok(reply(&json!({})))
+}
+
+/// The user of the token or session.
+pub(crate) async fn identity(Authenticated { caller, .. }: Authenticated) -> Response {
+    reply(&json!({"urn": caller.actor()}))
 }
 
 fn check_queue(queue: &str) -> Result<(), ErrorResponse> {

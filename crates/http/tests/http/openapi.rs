@@ -223,6 +223,27 @@ async fn a_batch_is_read_with_the_requested_aspects_and_versions() {
     .await;
     assert_eq!(found[0]["status"]["systemMetadata"]["version"], "2");
     assert!(found[0]["schemaMetadata"]["value"].is_object(), "{found}");
+    let domain = "urn:li:domain:d";
+    app.ingest(domain, "domainProperties", &json!({"name": "D"}))
+        .await;
+    let by_type = json!({
+        "dataset": [{"urn": DATASET, "status": {}}, {"urn": MISSING, "status": {}}],
+        "DOMAIN": [{"urn": domain, "domainProperties": {}}],
+        "tag": [],
+    });
+    let (status, found) = send(&app, Method::POST, "generic/batchGet", by_type).await;
+    assert_eq!(status, StatusCode::OK, "{found}");
+    let expected = json!({
+        "dataset": [{"urn": DATASET, "status": {"value": {"removed": true}}}],
+        "DOMAIN": [{"urn": domain, "domainProperties": {"value": {"name": "D"}}}],
+        "tag": [],
+    });
+    assert_eq!(found, expected);
+    let wrong = json!({"domain": [{"urn": DATASET}]});
+    let (status, reply) = send(&app, Method::POST, "generic/batchGet", wrong).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+    let message = reply["message"].as_str().unwrap();
+    assert!(message.starts_with("domain: item 0"), "{message}");
 }
 
 #[tokio::test]

@@ -267,7 +267,7 @@ async fn writes_have_a_trace_with_a_status() {
 #[tokio::test]
 async fn consumer_lag_is_zero_and_restore_indices_has_no_effect() {
     let app = App::empty().await;
-    for queue in ["mcp", "mcl", "mcl-timeseries"] {
+    for queue in ["mcp", "mcl", "mcl-timeseries", "usage-events"] {
         let path = format!(
             "/openapi/operations/messaging/{queue}/consumer/lag?skipCache=true&detailed=true"
         );
@@ -353,6 +353,8 @@ async fn entity_specifications_are_paged() {
                 assert_eq!(entity["keyAspectName"], "domainKey");
                 let aspects = entity["aspectSpecs"].to_string();
                 assert!(aspects.contains("domainProperties"), "{aspects}");
+                let first = &entity["aspectSpecs"][0]["aspectAnnotation"];
+                assert_eq!(first["schemaVersion"], 1);
                 assert!(!aspects.contains("schemaMetadata"), "{aspects}");
             }
         }
@@ -390,4 +392,13 @@ async fn several_entities_are_read_at_once() {
         let (status, reply) = app.get(&format!("/entitiesV2{bad}")).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
     }
+}
+
+#[tokio::test]
+async fn callers_learn_who_they_are_and_that_nothing_is_throttled() {
+    let app = App::empty().await;
+    let identity = app.get("/openapi/operations/identity/user/urn").await;
+    assert_eq!(identity, (StatusCode::OK, json!({"urn": USER})));
+    let throttles = app.get("/openapi/operations/throttle/requests").await;
+    assert_eq!(throttles, (StatusCode::OK, json!({})));
 }

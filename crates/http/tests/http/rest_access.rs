@@ -364,6 +364,11 @@ fn reads() -> Vec<Read> {
             &format!("/{dataset}?categories=DOCUMENTATION"),
         ),
         get(
+            "/openapi/timeline/v1/{*urn}",
+            &format!("/{dataset}?categories=DOCUMENTATION"),
+        ),
+        get("/openapi/operations/identity/user/urn", ""),
+        get(
             "/openapi/v2/timeseries/{entity}/{aspect}",
             "/dataset/datasetProfile?count=10",
         ),
@@ -479,6 +484,7 @@ fn reads() -> Vec<Read> {
         ADMINISTRATORS,
     ));
     for path in [
+        "/openapi/operations/throttle/requests",
         "/openapi/v1/system-info",
         "/openapi/v1/system-info/spring-components",
         "/openapi/v1/system-info/properties",

@@ -1,7 +1,7 @@
 //! The routes of the API that need authentication.
 
 /// Every route with its method. These lists and the router must agree.
-pub(crate) const PROTECTED: [(&str, &str); 45] = [
+pub(crate) const PROTECTED: [(&str, &str); 48] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
     ("POST", "/aspects"),
@@ -17,6 +17,8 @@ pub(crate) const PROTECTED: [(&str, &str); 45] = [
     ("POST", "/operations"),
     ("GET", "/openapi/operations/messaging/{queue}/consumer/lag"),
     ("GET", "/openapi/operations/kafka/{queue}/consumer/offsets"),
+    ("GET", "/openapi/operations/throttle/requests"),
+    ("GET", "/openapi/operations/identity/user/urn"),
     ("POST", "/openapi/v1/events/audit/search"),
     ("GET", "/openapi/v1/events/poll"),
     ("POST", "/openapi/v1/trace/write/{trace}"),
@@ -27,6 +29,7 @@ pub(crate) const PROTECTED: [(&str, &str); 45] = [
     ("GET", "/openapi/v1/system-info/properties/simple"),
     ("GET", "/openapi/v1/registry/models/entity/specifications"),
     ("GET", "/openapi/v2/timeline/v1/{*urn}"),
+    ("GET", "/openapi/timeline/v1/{*urn}"),
     ("GET", "/openapi/v2/timeseries/{entity}/{aspect}"),
     ("POST", "/openapi/v2/entity/batch/{type}"),
     ("GET", "/openapi/v2/entity/{type}"),

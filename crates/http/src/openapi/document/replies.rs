@@ -74,7 +74,9 @@ pub(super) fn of(operation: &Operation, entity: Option<&EntitySpec>) -> Option<R
         }
         (_, "/openapi/v1/tracking/track") => json!({"type": "object"}),
         (_, "/openapi/v2/timeseries/{entity}/{aspect}") => reference("PointPage"),
-        (_, "/openapi/v2/timeline/v1/{urn}") => list(&reference("Transaction")),
+        (_, "/openapi/v2/timeline/v1/{urn}" | "/openapi/timeline/v1/{urn}") => {
+            list(&reference("Transaction"))
+        }
         (_, "/openapi/v1/registry/models/entity/specifications") => reference("EntityTypes"),
         ("get", "/openapi/v2/entity/{type}/{urn}")
         | (_, "/openapi/v2/entity/{type}/{urn}/{aspect}") => reference("EntityV2"),

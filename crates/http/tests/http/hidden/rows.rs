@@ -285,6 +285,24 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
         ),
         (
             "GET",
+            "/openapi/timeline/v1/",
+            format!("{table}?categories=DOCUMENTATION"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/operations/throttle/requests",
+            query(""),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/operations/identity/user/urn",
+            query(""),
+            Value::Null,
+        ),
+        (
+            "GET",
             "/openapi/v2/timeseries/",
             query("dataset/datasetProfile?count=1&systemMetadata=true"),
             Value::Null,
