@@ -155,7 +155,8 @@ pub(super) async fn incidents(
             .map(|incident| &incident.urn)
             .collect();
         let page: Vec<&&Urn> = found.iter().skip(start).take(count).collect();
-        json!({"start": start, "count": page.len(), "total": found.len(), "incidents": page})
+        // As in DataHub, the size of the page, even if there are fewer.
+        json!({"start": start, "count": count, "total": found.len(), "incidents": page})
     };
     Ok(lists.into_iter().map(|list| Ok(reply(list))).collect())
 }

@@ -71,7 +71,7 @@ async fn a_raised_incident_shows_at_once_until_it_is_resolved() {
     let stamp = json!({"time": NOW_MS, "actor": USER});
     assert_eq!(
         app.graphql(&read).await["data"]["chart"]["incidents"],
-        json!({"start": 0, "count": 1, "total": 1, "incidents": [{
+        json!({"start": 0, "count": 20, "total": 1, "incidents": [{
             "urn": INCIDENT, "incidentType": "FRESHNESS", "title": "Late", "description": "No rows today",
             "priority": "HIGH", "startedAt": 7, "created": stamp, "source": {"type": "MANUAL"},
             "assignees": [{"urn": USER}],
