@@ -70,7 +70,7 @@ pub(crate) async fn read(
 ) -> Result<Response, ErrorResponse> {
     let urn = urn_in_path(&uri, "/entitiesV2/")?;
     let entity = spec(&urn)?;
-    let requested = query.aspects.as_deref().map(parse_aspects).transpose()?;
+    let requested = query.aspects.as_deref().map(parse_aspects);
     let mut budget = ReplyBudget::new(state.reply_memory());
     let urns = std::slice::from_ref(&urn);
     let mut rows = read_rows(&state, urns, requested.as_deref(), &mut budget).await?;
@@ -106,7 +106,7 @@ pub(crate) async fn read_many(
         ));
     }
     let urns = ids(&uri)?;
-    let requested = query.aspects.as_deref().map(parse_aspects).transpose()?;
+    let requested = query.aspects.as_deref().map(parse_aspects);
     let mut budget = ReplyBudget::new(state.reply_memory());
     let mut reply = EntitiesReply {
         results: BTreeMap::new(),
@@ -241,9 +241,11 @@ fn aspect_reply(
     })
 }
 
-fn parse_aspects(text: &str) -> Result<Vec<AspectName>, ErrorResponse> {
+/// The aspects in `List(a,b)`. No entity has one that is not in the registry, as in DataHub.
+fn parse_aspects(text: &str) -> Vec<AspectName> {
     let names = parse_list(text).into_iter();
-    names.map(|name| Ok(parse_aspect(name)?)).collect()
+    let registry = Registry::get();
+    names.filter_map(|name| registry.aspect(name)).collect()
 }
 
 /// Actions on entities.

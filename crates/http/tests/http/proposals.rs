@@ -473,12 +473,14 @@ async fn reads_validate_their_parameters() {
     for path in [
         format!("/aspects/{slashed}?aspect=status"),
         format!("/aspects/{}?aspect=status", encoded(slashed)),
+        // A script whose address has a line break.
+        format!("/aspects/{}%20%20?aspect=status", encoded(slashed)),
     ] {
         assert_eq!(app.get(&path).await.0, StatusCode::OK, "{path}");
     }
     let (_, some) = app
         .get(&format!(
-            "/entitiesV2/{}?aspects=List(datasetProperties,status)",
+            "/entitiesV2/{}?aspects=List(datasetProperties,status,noSuchAspect)",
             encoded(DATASET)
         ))
         .await;
