@@ -96,10 +96,12 @@ impl Catalog {
         let key = AspectKey::new(platform, aspect);
         let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
         let info: Option<Value> = aspect_value(&row);
-        if expect_logical(platform, info.as_ref()).is_ok() {
+        let is_logical = expect_logical(platform, info.as_ref()).is_ok();
+        let exists = row.is_some() || self.is_in_use(platform).await?;
+        if is_logical && exists {
             return Ok(None);
         }
-        if row.is_some() || self.is_in_use(platform).await? {
+        if exists {
             return Err(Error::invalid(not_logical(platform)));
         }
         let name = platform.key().to_owned();

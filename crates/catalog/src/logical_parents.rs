@@ -13,6 +13,8 @@ use crate::target::{Target, column_of, column_urn};
 use crate::{Caller, Catalog, Error};
 
 const DATASET: &str = "dataset";
+/// The platforms that every DataHub has for logical models.
+const BUILT_IN: [&str; 2] = ["logical", "odcs"];
 
 /// A column of a logical model and the physical one that implements it.
 #[derive(Debug, Clone)]
@@ -108,10 +110,12 @@ pub(crate) fn columns_in(schema: &Value) -> impl Iterator<Item = (&str, &Value)>
     fields.filter_map(|field| Some((field["fieldPath"].as_str()?, &field["type"])))
 }
 
-/// Fails unless the platform with this information holds logical models.
+/// Fails unless the platform with this information holds logical models. Those of DataHub do, even
+/// if nothing is stored about them.
 pub(crate) fn expect_logical(platform: &Urn, info: Option<&Value>) -> Result<(), Error> {
     match info {
         Some(info) if info["logical"] == true => Ok(()),
+        None if BUILT_IN.contains(&platform.key()) => Ok(()),
         _ => Err(Error::invalid(not_logical(platform))),
     }
 }

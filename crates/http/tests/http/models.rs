@@ -350,6 +350,17 @@ async fn changed_columns_lose_their_links_and_the_others_keep_them() {
 }
 
 #[tokio::test]
+async fn the_logical_platform_of_datahub_needs_no_information() {
+    let app = app().await;
+    let model = "urn:li:dataset:(urn:li:dataPlatform:logical,orders,PROD)";
+    let stamp = json!({"time": 1, "actor": USER});
+    let parent =
+        json!({"parent": {"destinationUrn": model, "created": stamp, "lastModified": stamp}});
+    app.ingest(DATASET, "logicalParent", &parent).await;
+    assert_eq!(parent_of(&app, DATASET).await.as_deref(), Some(model));
+}
+
+#[tokio::test]
 async fn a_link_needs_two_datasets_with_the_columns() {
     let app = app().await;
     // Ingested ones too.
