@@ -143,7 +143,9 @@ pub(crate) fn policy_value(new: &NewPolicy, roles: &Value, time_ms: EpochMillis)
     if let Some(types) = &actors.resource_owners_types {
         value["actors"]["resourceOwnersTypes"] = json!(types);
     }
-    if let Some(resources) = &new.resources {
+    if let Some(resources) = &new.resources
+        && new.kind == PolicyKind::Metadata
+    {
         value["resources"] = resources.clone();
     }
     value

@@ -210,8 +210,14 @@ async fn privileges_are_granted_by_policies_of_their_type() {
     );
     input["privileges"] = json!(["MANAGE_POLICIES"]);
     input["resources"] = json!({"allResources": true});
-    let message = create_error(&app, input).await;
+    let message = create_error(&app, input.clone()).await;
     assert!(message.contains("has no resources"), "{message}");
+    // An empty filter, as some clients send it, is none.
+    input["resources"] = json!({"filter": {"criteria": []}});
+    let policy = app.mutate("createPolicy", "PolicyUpdateInput", input).await;
+    let stored = app.aspect(policy.as_str().unwrap(), "dataHubPolicyInfo");
+    let stored = stored.await.unwrap();
+    assert_eq!(stored.get("resources"), None);
     // DataHub does not compare the type when it decides, and so grants what older policies say.
     let stored = json!({
         "displayName": "mixed", "description": "", "type": "PLATFORM", "state": "ACTIVE",
@@ -265,6 +271,12 @@ async fn what_a_policy_names_must_exist() {
         app.mutate("createPolicy", "PolicyUpdateInput", prefix)
             .await;
     }
+    // A column is part of its dataset.
+    let mut input = ritas();
+    let column = format!("urn:li:schemaField:({DATASET},user_name)");
+    input["resources"]["filter"]["criteria"] =
+        json!([{"field": "URN", "values": [column], "condition": "EQUALS"}]);
+    app.mutate("createPolicy", "PolicyUpdateInput", input).await;
     // Owners come with datasets, often without accounts.
     let mut input = ritas();
     input["resources"]["filter"]["criteria"] =

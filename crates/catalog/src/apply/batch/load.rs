@@ -10,6 +10,7 @@ use super::new_references::target_key;
 use super::siblings::sibling_keys;
 use super::{Batch, Prepared};
 use crate::Error;
+use crate::access::holder_of;
 use crate::proposal::{Change, Requirement};
 use crate::structured_properties::properties_in;
 
@@ -123,7 +124,8 @@ fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
                 keys.push(AspectKey::new(dataset, AspectName::SCHEMA_METADATA));
             }
             Requirement::ExistOrNamed { urns, by, .. } => {
-                keys.extend(urns.iter().filter_map(AspectKey::of_entity));
+                let stored = urns.iter().map(holder_of);
+                keys.extend(stored.filter_map(|urn| AspectKey::of_entity(&urn)));
                 keys.push(by.clone());
             }
             Requirement::Holds { key, .. } => keys.push(key.clone()),

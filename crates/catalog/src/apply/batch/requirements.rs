@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::current::Current;
 use super::{Batch, Prepared, already_exists, conditions};
+use crate::access::holder_of;
 use crate::domains::MAX_DEPTH;
 use crate::proposal::Requirement;
 use crate::stored::aspect_value;
@@ -46,7 +47,9 @@ impl Batch<'_> {
                 let stored = Current::new(self.get(&by.urn, by.aspect).await?);
                 let named = texts_in(stored.readable());
                 for urn in urns.iter().filter(|urn| !named.contains(urn.as_str())) {
-                    if !self.is_found(urn).await? {
+                    // The columns of a dataset need no aspects of their own.
+                    let is_found = !self.hides(urn) && self.is_stored(&holder_of(urn)).await?;
+                    if !is_found {
                         let subject = ErrorSubject::entity(urn);
                         return Err(Error::no_entity(otherwise(urn)).about(subject));
                     }
