@@ -254,6 +254,7 @@ async fn search(
     context: &Context,
     arguments: &Args<'_>,
     input: &LineageSearchInput,
+    groups_columns: bool,
 ) -> Result<LineageMatches, Error> {
     let start = input.start_urn()?;
     let alternatives = Alternatives::read(
@@ -271,7 +272,7 @@ async fn search(
             &LineageFlags::ignored_hops(input.lineage_flags.as_ref())?,
         )
         .await?;
-    let (reached, columns) = if input.groups_columns() {
+    let (reached, columns) = if groups_columns {
         group_columns(walk.reached(), &start)
     } else {
         (walk.reached().to_vec(), HashMap::new())
@@ -342,7 +343,7 @@ pub(super) async fn search_across_lineage(
         hits,
         columns,
         facets,
-    } = search(context, &arguments, &input).await?;
+    } = search(context, &arguments, &input, input.groups_columns()).await?;
     let page: Vec<&Reached> = hits.iter().skip(start).take(count).collect();
     let matched = matched(context, &arguments, &input, &page).await?;
     Ok(json!({
@@ -356,7 +357,7 @@ pub(super) async fn search_across_lineage(
 }
 
 /// Pages in URN order, so that an entity that matches throughout is returned exactly once, even if
-/// its degree changes.
+/// its degree changes. Tables stand for their columns, whatever the grouping, as in DataHub.
 pub(super) async fn scroll_across_lineage(
     context: &Context,
     arguments: Args<'_>,
@@ -379,7 +380,7 @@ pub(super) async fn scroll_across_lineage(
         mut hits,
         columns,
         facets,
-    } = search(context, &arguments, &input).await?;
+    } = search(context, &arguments, &input, true).await?;
     let total = hits.len();
     hits.retain(|hit| after.as_ref().is_none_or(|after| hit.urn > *after));
     hits.sort_by(|one, other| one.urn.cmp(&other.urn));

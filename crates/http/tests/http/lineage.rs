@@ -334,7 +334,7 @@ async fn an_entity_whose_degree_changes_during_a_scroll_is_returned_once() {
 }
 
 #[tokio::test]
-async fn column_lineage_contains_columns() {
+async fn scrolled_column_lineage_has_tables_with_the_paths_of_columns() {
     let app = App::empty().await;
     status(&app, "a", false).await;
     app.ingest(
@@ -362,7 +362,10 @@ async fn column_lineage_contains_columns() {
         reply["data"]["scrollAcrossLineage"],
         json!({"nextScrollId": null, "searchResults": [{
             "degree": 1,
-            "entity": {"urn": column("a", "id"), "type": "SCHEMA_FIELD"},
+            "entity": {
+                "urn": table("a"), "type": "DATASET",
+                "name": "a", "platform": {"name": "hive"}, "properties": null,
+            },
             "paths": [{"path": [
                 {"urn": column("b", "key"), "type": "SCHEMA_FIELD"}, {"urn": column("a", "id"), "type": "SCHEMA_FIELD"},
             ]}],
