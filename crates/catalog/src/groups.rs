@@ -101,7 +101,14 @@ impl Catalog {
         change: MemberChange,
     ) -> Result<(), Error> {
         group.expect_type("corpGroup")?;
-        self.authorize(caller, MEMBER_EDITORS, Some(group)).await?;
+        // Owners who join their group would give themselves its roles.
+        let joins = change == MemberChange::Add && users.contains(caller.actor());
+        let privileges = if joins {
+            GROUP_MANAGERS
+        } else {
+            MEMBER_EDITORS
+        };
+        self.authorize(caller, privileges, Some(group)).await?;
         if users.len() > MAX_MEMBERS {
             return Err(Error::invalid(format!(
                 "{} users are too many for one request: send at most {MAX_MEMBERS}",
@@ -125,7 +132,7 @@ impl Catalog {
                 .requirements
                 .insert(0, Requirement::exists(group, missing));
         }
-        self.apply_with_right_on(caller, MEMBER_EDITORS, [group.clone()], proposals)
+        self.apply_with_right_on(caller, privileges, [group.clone()], proposals)
             .await?;
         Ok(())
     }

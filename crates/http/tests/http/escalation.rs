@@ -66,9 +66,12 @@ async fn editors_do_not_become_owners_or_members_of_groups() {
     let reply = app.graphql_as(&editors, &join).await;
     assert_eq!(reply["errors"][0]["extensions"]["code"], 403, "{reply}");
     assert_eq!(app.aspect(GROUP, "ownership").await, None);
-    // An owner whom an administrator named chooses members.
+    // An owner whom an administrator named chooses other members: joining would give the owner the
+    // roles of the group.
     app.ingest(GROUP, "ownership", &owned_by(EDITOR)).await;
     let reply = app.graphql_as(&editors, &join).await;
+    assert_eq!(reply["errors"][0]["extensions"]["code"], 403, "{reply}");
+    let reply = app.graphql_as(&editors, &join.replace(EDITOR, USER)).await;
     assert_eq!(reply["data"]["addGroupMembers"], true, "{reply}");
 }
 
