@@ -15,6 +15,9 @@ impl Catalog {
     pub async fn update_name(&self, caller: &Caller, urn: &Urn, name: &str) -> Result<(), Error> {
         check_name("an entity", name)?;
         let proposal = rename(urn, name.to_owned())?.requires_target();
+        if urn.entity_type() == "dataProduct" {
+            return self.apply_to_product(caller, urn, proposal).await;
+        }
         self.apply(caller, vec![proposal]).await?;
         Ok(())
     }

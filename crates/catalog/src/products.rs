@@ -224,7 +224,7 @@ impl Catalog {
 
     /// Applies a change of a product for a caller who manages the products of a domain that it is
     /// in, or may change the product itself.
-    async fn apply_to_product(
+    pub(crate) async fn apply_to_product(
         &self,
         caller: &Caller,
         product: &Urn,

@@ -317,10 +317,13 @@ async fn managers_of_the_products_of_a_domain_change_those_alone() {
     let update = |product: &str| {
         format!(r#"updateDataProduct(urn: "{product}", input: {{ description: "d" }}) {{ urn }}"#)
     };
+    let rename =
+        |product: &str| format!(r#"updateName(input: {{ urn: "{product}", name: "Other" }})"#);
     assert_eq!(code(new(FINANCE)).await, Value::Null);
     assert_eq!(code(add(SALES)).await, Value::Null);
     assert_eq!(code(update(SALES)).await, Value::Null);
-    for mutation in [new(hr), add(people), update(people)] {
+    assert_eq!(code(rename(SALES)).await, Value::Null);
+    for mutation in [new(hr), add(people), update(people), rename(people)] {
         assert_eq!(code(mutation.clone()).await, 403, "{mutation}");
     }
     // The assets' side needs a right on the asset.
