@@ -10,9 +10,9 @@ use crate::proposal::{Change, Proposal};
 use crate::stored::aspect_value;
 use crate::{Caller, Catalog, ConflictReason, Error};
 
-const SET: &str = "versionSet";
-const OF_ASSET: AspectName = AspectName::VERSION_PROPERTIES;
-const OF_SET: AspectName = AspectName::VERSION_SET_PROPERTIES;
+pub(crate) const SET: &str = "versionSet";
+pub(crate) const OF_ASSET: AspectName = AspectName::VERSION_PROPERTIES;
+pub(crate) const OF_SET: AspectName = AspectName::VERSION_SET_PROPERTIES;
 const RELATIONSHIP: &[&str] = &["VersionOf"];
 const PRIVILEGES: &[Privilege] = &[EDIT_ENTITY];
 /// The scheme of the sort ids that are made here.
@@ -259,11 +259,11 @@ impl Version {
 }
 
 /// Whether `versionProperties` are those of a version of this set.
-fn is_in(properties: &Value, set: &Urn) -> bool {
+pub(crate) fn is_in(properties: &Value, set: &Urn) -> bool {
     properties["versionSet"] == set.as_str()
 }
 
-fn latest_of(properties: &Value) -> Option<Urn> {
+pub(crate) fn latest_of(properties: &Value) -> Option<Urn> {
     Urn::parse(properties["latest"].as_str()?).ok()
 }
 

@@ -29,8 +29,9 @@ mod rollback;
 mod siblings;
 mod system_properties;
 mod trail;
+mod versions;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 pub(super) use budget::too_large;
@@ -73,6 +74,8 @@ pub(super) struct Batch<'t> {
     columns: KnownColumns,
     /// The datasets and columns to which the list has given a logical parent, with it.
     logical_parents: BTreeMap<Urn, Urn>,
+    /// Other entities that the list needs a right on: logical parents and version sets.
+    other_targets: BTreeSet<Urn>,
     /// What the last used platform says about the names of its datasets.
     delimiter: Option<(Arc<StoredAspect>, Option<String>)>,
     /// Not yet handed to the store.
@@ -158,6 +161,7 @@ impl<'t> Batch<'t> {
             created: HashSet::new(),
             columns: KnownColumns::default(),
             logical_parents: BTreeMap::new(),
+            other_targets: BTreeSet::new(),
             delimiter: None,
             writes: Vec::with_capacity(prepared.len() * 2),
             budget: Budget::default(),
@@ -507,7 +511,7 @@ impl<'t> Batch<'t> {
             self.check_domain(proposal, current.readable(), &payload.value)
                 .await?;
         }
-        let checked = self.check_value(urn, aspect, current.readable(), &payload.value);
+        let checked = self.check_value(urn, aspect, direct, current.readable(), &payload.value);
         let checked = checked.await?.map(Payload::of);
         let payload = checked.as_ref().unwrap_or(payload);
         let key = AspectKey::new(urn, aspect);

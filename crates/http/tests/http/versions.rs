@@ -1,4 +1,4 @@
-//! `linkAssetVersion` and `unlinkAssetVersion`.
+//! `linkAssetVersion` and `unlinkAssetVersion`, and versions from ingestion.
 
 use serde_json::{Value, json};
 
@@ -174,4 +174,53 @@ async fn searches_leave_out_older_versions_unless_requested() {
         "searchFlags": {"filterNonLatestVersions": false}});
     let (_, reply) = app.post("/entities?action=search", &body).await;
     assert_eq!(reply["value"]["numEntities"], 3, "{reply}");
+}
+
+async fn ingest_version(app: &App, name: &str, sort_id: &str) {
+    let value = json!({
+        "versionSet": SET, "version": {"versionTag": name}, "sortId": sort_id,
+        "versioningScheme": "LEXICOGRAPHIC_STRING",
+    });
+    app.ingest(&table(name), "versionProperties", &value).await;
+}
+
+async fn is_latest(app: &App, name: &str) -> bool {
+    let properties = app.aspect(&table(name), "versionProperties").await;
+    properties.is_some_and(|properties| properties["isLatest"] == json!(true))
+}
+
+#[tokio::test]
+async fn the_ingested_version_with_the_highest_sort_id_is_the_latest() {
+    let app = app().await;
+    let set = async || app.aspect(SET, "versionSetProperties").await;
+    let latest =
+        |name| Some(json!({"versioningScheme": "LEXICOGRAPHIC_STRING", "latest": table(name)}));
+    ingest_version(&app, "one", "b").await;
+    assert_eq!(set().await, latest("one"));
+    assert!(is_latest(&app, "one").await);
+    ingest_version(&app, "two", "a").await;
+    assert_eq!(set().await, latest("one"));
+    assert!(!is_latest(&app, "two").await);
+    ingest_version(&app, "two", "c").await;
+    assert_eq!(set().await, latest("two"));
+    assert!(is_latest(&app, "two").await);
+    assert!(!is_latest(&app, "one").await);
+    // Again, it stays the latest.
+    ingest_version(&app, "two", "c").await;
+    assert!(is_latest(&app, "two").await);
+    assert_eq!(
+        versions(&app).await["latestVersion"]["urn"],
+        json!(table("two"))
+    );
+}
+
+#[tokio::test]
+async fn the_ingested_latest_version_of_a_set_is_marked() {
+    let app = app().await;
+    ingest_version(&app, "one", "b").await;
+    ingest_version(&app, "two", "a").await;
+    let value = json!({"versioningScheme": "LEXICOGRAPHIC_STRING", "latest": table("two")});
+    app.ingest(SET, "versionSetProperties", &value).await;
+    assert!(is_latest(&app, "two").await);
+    assert!(!is_latest(&app, "one").await);
 }

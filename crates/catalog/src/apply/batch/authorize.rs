@@ -192,7 +192,8 @@ impl Batch<'_> {
         Ok(granted.is_none())
     }
 
-    /// Decides about new and moved entities, and about logical parents, after the whole list.
+    /// Decides about new and moved entities, and about logical parents and
+    /// version sets, after the whole list.
     pub(super) async fn authorize_deferred(
         &mut self,
         authorization: &Authorization,
@@ -233,6 +234,6 @@ impl Batch<'_> {
                 .await
                 .map_err(|error| about_proposal(error, &item.proposal))?;
         }
-        self.authorize_logical_parents(authorization).await
+        self.authorize_other_targets(authorization).await
     }
 }

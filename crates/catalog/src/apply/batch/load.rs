@@ -8,6 +8,7 @@ use docent_store::{AspectKey, StoredAspect};
 use super::create::platform_of;
 use super::new_references::target_key;
 use super::siblings::sibling_keys;
+use super::versions::version_keys;
 use super::{Batch, Prepared};
 use crate::Error;
 use crate::access::holder_of;
@@ -47,9 +48,10 @@ impl Batch<'_> {
     ) -> Result<(), Error> {
         let touched = prepared.iter().flat_map(touched_keys);
         self.load(touched.chain(more)).await?;
-        // Which tables belong to dbt sources depends on what was read.
+        // What was read says which tables belong to dbt sources, and which versions are the latest.
         let siblings = self.stored_sibling_keys(prepared);
-        self.load(siblings.into_iter()).await
+        let versions = self.stored_version_keys(prepared);
+        self.load(siblings.into_iter().chain(versions)).await
     }
 
     /// Reads the aspects that are not known yet, in one call.
@@ -105,6 +107,7 @@ fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
     }
     if let (Some(payload), Some(aspect)) = (&item.payload, item.proposal.change.aspect()) {
         keys.extend(target_key(aspect, &payload.value));
+        keys.extend(version_keys(urn, aspect, &payload.value));
     }
     if let Change::Upsert { .. }
     | Change::Create { .. }

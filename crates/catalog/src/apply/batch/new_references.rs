@@ -96,23 +96,25 @@ impl Batch<'_> {
             .value(&platform, AspectName::DATA_PLATFORM_INFO)
             .await?;
         expect_logical(&platform, info.as_ref())?;
+        self.other_targets.insert(holder_of(&parent));
         self.logical_parents.insert(child.clone(), parent);
         Ok(())
     }
 
-    /// Fails unless the caller may edit the logical parents that the list has set, or if one of
-    /// them is inside its child. In this order, so that callers learn nothing about the parents of
-    /// what they may not edit.
-    pub(super) async fn authorize_logical_parents(
+    /// Fails unless the caller may edit the logical parents and version sets that the list has set,
+    /// or if a logical parent is inside its child. In this order, so that callers learn nothing
+    /// about the parents of what they may not edit.
+    pub(super) async fn authorize_other_targets(
         &mut self,
         authorization: &Authorization,
     ) -> Result<(), Error> {
-        let parents = std::mem::take(&mut self.logical_parents);
-        if parents.is_empty() {
+        let targets = std::mem::take(&mut self.other_targets);
+        if targets.is_empty() {
             return Ok(());
         }
-        let demands = Demands::on(parents.values().map(holder_of), &[EDIT_ENTITY]);
+        let demands = Demands::on(targets, &[EDIT_ENTITY]);
         self.authorize_on_others(authorization, &demands).await?;
+        let parents = std::mem::take(&mut self.logical_parents);
         for (child, parent) in &parents {
             if self.is_inside(parent, child).await? {
                 let message = format!(
@@ -142,7 +144,11 @@ impl Batch<'_> {
         )))
     }
 
-    async fn value(&mut self, urn: &Urn, aspect: AspectName) -> Result<Option<Value>, Error> {
+    pub(super) async fn value(
+        &mut self,
+        urn: &Urn,
+        aspect: AspectName,
+    ) -> Result<Option<Value>, Error> {
         let row = self.get(urn, aspect).await?;
         self.budget.parse(row.as_ref())?;
         Ok(aspect_value(&row))

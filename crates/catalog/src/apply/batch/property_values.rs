@@ -20,6 +20,7 @@ impl Batch<'_> {
         &mut self,
         urn: &Urn,
         aspect: AspectName,
+        direct: bool,
         stored: Option<&Value>,
         proposed: &Value,
     ) -> Result<Option<Value>, Error> {
@@ -49,6 +50,11 @@ impl Batch<'_> {
             }
             AspectName::LOGICAL_PARENT => {
                 self.check_logical_parent(urn, stored, proposed).await?;
+                Ok(None)
+            }
+            AspectName::VERSION_PROPERTIES if direct => self.follow_version(urn, proposed).await,
+            AspectName::VERSION_SET_PROPERTIES if direct => {
+                self.follow_version_set(urn, stored, proposed).await?;
                 Ok(None)
             }
             _ => Ok(None),
