@@ -148,8 +148,7 @@ pub(crate) fn urn_in_path(uri: &Uri, prefix: &str) -> Result<Urn, ErrorResponse>
     let text = percent_decode_str(raw)
         .decode_utf8()
         .map_err(|_| ErrorResponse::bad_request("the URN in the path is not UTF-8"))?;
-    // Scripts that break the address into lines leave blanks behind the URN.
-    Ok(parse_urn(text.trim())?)
+    Ok(parse_urn(&text)?)
 }
 
 pub(crate) fn parse_urn(text: &str) -> Result<Urn, Error> {

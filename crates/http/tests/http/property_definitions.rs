@@ -284,7 +284,7 @@ async fn values_of_immutable_and_soft_deleted_properties_stay() {
     let value = json!({"properties": [{"propertyUrn": RETENTION, "values": [{"double": 30}]}]});
     let (status, body) = app.propose("UPSERT", other, aspect, &value).await;
     assert!(status.is_client_error(), "{body}");
-    assert!(body["message"].as_str().unwrap().contains("soft-deleted"));
+    assert!(body["message"].as_str().unwrap().contains("soft deleted"));
     let (code, message) =
         error_of(&update(&app, json!({"urn": RETENTION, "displayName": "x"})).await);
     assert_eq!(code, 400, "{message}");

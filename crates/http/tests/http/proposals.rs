@@ -473,8 +473,6 @@ async fn reads_validate_their_parameters() {
     for path in [
         format!("/aspects/{slashed}?aspect=status"),
         format!("/aspects/{}?aspect=status", encoded(slashed)),
-        // A script whose address has a line break.
-        format!("/aspects/{}%20%20?aspect=status", encoded(slashed)),
     ] {
         assert_eq!(app.get(&path).await.0, StatusCode::OK, "{path}");
     }
