@@ -148,7 +148,8 @@ impl Catalog {
                 let is_mine = stored["lastModified"]["actor"] == caller.actor().as_str();
                 (is_mine || !is_personal(id)).then_some(stored)
             };
-            let properties = aspect_value::<Value>(row).or_else(of_datahub)?["properties"].take();
+            let own = aspect_value::<Value>(row).filter(|_| is_own_step(caller, id));
+            let properties = own.or_else(of_datahub)?["properties"].take();
             Some(StepState {
                 id: id.clone(),
                 properties: serde_json::from_value(properties).unwrap_or_default(),
@@ -237,8 +238,12 @@ fn step_key_of_datahub(id: &str) -> Result<AspectKey, Error> {
     Ok(AspectKey::new(&urn, AspectName::STEP_STATE_PROPERTIES))
 }
 
-/// The page puts the URN of a user before the names of that user's steps.
+/// The page puts the URN of a user before the names of that user's steps. Ids as [`step_key`]
+/// stores them are personal, too, and nobody's own: otherwise they would name the steps of others.
 fn is_personal(id: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    let stored = id.split_once(':').filter(|(length, _)| is_number(length));
+    let id = stored.map_or(id, |(_, id)| id);
     id.starts_with("urn:li:corpuser:")
 }
 

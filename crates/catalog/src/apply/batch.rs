@@ -262,6 +262,7 @@ impl<'t> Batch<'t> {
         if let Some(authorization) = authorization {
             self.authorize_deferred(authorization, deferred).await?;
         }
+        self.check_parent_cycles().await?;
         denial.map_or(Ok(()), Err)
     }
 

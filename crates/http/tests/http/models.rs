@@ -1,7 +1,7 @@
 //! Relationships of ER models, and logical models.
 
-use docent_catalog::Caller;
-use docent_model::Urn;
+use docent_catalog::{Caller, Proposal};
+use docent_model::{AspectName, Urn};
 use serde_json::{Value, json};
 
 use crate::support::{App, DATASET, MISSING, NOW_MS, USER, proposal, role, token_of};
@@ -547,6 +547,13 @@ async fn logical_parents_form_no_cycle_over_any_api() {
             let (code, reply) = proposed.await;
             assert_eq!(code, 400, "{to}: {reply}");
         }
+        // Rights are not decided for the server itself, nor without authentication.
+        let aspect =
+            json!({"parent": {"destinationUrn": child, "created": stamp, "lastModified": stamp}});
+        let urn = Urn::parse(parent).unwrap();
+        let proposal = Proposal::upsert(urn, AspectName::LOGICAL_PARENT, aspect.to_string());
+        let written = app.catalog.ingest(&Caller::system(), vec![proposal]).await;
+        assert!(written.is_err(), "{parent}");
         assert_eq!(parent_of(&app, parent).await, None);
         assert_eq!(parent_of(&app, child).await.as_deref(), Some(parent));
     }

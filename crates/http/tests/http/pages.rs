@@ -272,6 +272,22 @@ async fn steps_are_those_of_one_user_although_ids_are_ambiguous() {
         data(&reply, "batchGetStepStates")["results"],
         taken("of pia")
     );
+    // The id under which a step is stored leads nobody to it.
+    let stored = format!("{}:{PIA}-b-tour", PIA.len());
+    let read_stored = read.replace(&id, &stored);
+    let reply = app.graphql_as(&other, &read_stored).await;
+    assert!(!reply.to_string().contains("of pia"), "{reply}");
+    let write = format!(
+        r#"mutation {{ batchUpdateStepStates(input: {{ states: [{{ id: "{stored}",
+            properties: [{{ key: "k", value: "forged" }}] }}] }}) {{ results {{ succeeded }} }} }}"#
+    );
+    let reply = app.graphql_as(&other, &write).await;
+    assert!(!reply.to_string().contains("true"), "{reply}");
+    let reply = app.graphql_as(&pia, &read).await;
+    assert_eq!(
+        data(&reply, "batchGetStepStates")["results"],
+        taken("of pia")
+    );
     // Those of a DataHub database stay valid, for the user who took them.
     let id = format!("{PIA}-old");
     let state = json!({"properties": {"k": "old"}, "lastModified": {"time": 1, "actor": PIA}});

@@ -101,9 +101,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Fails unless the caller may edit the logical parents and version sets that the list has set,
-    /// or if a logical parent is inside its child. In this order, so that callers learn nothing
-    /// about the parents of what they may not edit.
+    /// Fails unless the caller may edit the logical parents and version sets that the list has set.
     pub(super) async fn authorize_other_targets(
         &mut self,
         authorization: &Authorization,
@@ -113,7 +111,12 @@ impl Batch<'_> {
             return Ok(());
         }
         let demands = Demands::on(targets, &[EDIT_ENTITY]);
-        self.authorize_on_others(authorization, &demands).await?;
+        self.authorize_on_others(authorization, &demands).await
+    }
+
+    /// Fails if a logical parent that the list has set is inside its child. Called after the rights
+    /// are decided, so that callers learn nothing about the parents of what they may not edit.
+    pub(super) async fn check_parent_cycles(&mut self) -> Result<(), Error> {
         let parents = std::mem::take(&mut self.logical_parents);
         for (child, parent) in &parents {
             if self.is_inside(parent, child).await? {

@@ -52,7 +52,9 @@ impl Batch<'_> {
                 self.check_logical_parent(urn, stored, proposed).await?;
                 Ok(None)
             }
-            AspectName::VERSION_PROPERTIES if direct => self.follow_version(urn, proposed).await,
+            AspectName::VERSION_PROPERTIES if direct => {
+                self.follow_version(urn, stored, proposed).await
+            }
             AspectName::VERSION_SET_PROPERTIES if direct => {
                 self.follow_version_set(urn, stored, proposed).await?;
                 Ok(None)

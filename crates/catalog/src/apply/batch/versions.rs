@@ -20,11 +20,16 @@ impl Batch<'_> {
     pub(super) async fn follow_version(
         &mut self,
         asset: &Urn,
+        stored: Option<&Value>,
         proposed: &Value,
     ) -> Result<Option<Value>, Error> {
         let Some(set) = set_of(asset, proposed) else {
             return Ok(None);
         };
+        let is_new = stored.and_then(|stored| set_of(asset, stored)).as_ref() != Some(&set);
+        if is_new {
+            self.other_targets.insert(set.clone());
+        }
         let properties = self.value(&set, OF_SET).await?;
         let latest = properties.as_ref().and_then(latest_of);
         let is_latest = match latest.as_ref() {
