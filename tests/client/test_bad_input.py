@@ -40,10 +40,6 @@ BAD = {
     "an aspect that nobody knows": (lambda urn: _raw(urn, "noSuchAspect", {}), "noSuchAspect"),
     "an aspect of another type of entity": (lambda urn: _raw(urn, "domainProperties", {"name": "x"}), "domainProperties"),
     "an aspect that is no object": (lambda urn: _raw(urn, "status", [1, 2]), "status"),
-    "two domains": (
-        lambda urn: _raw(urn, "domains", {"domains": ["urn:li:domain:a", "urn:li:domain:b"]}),
-        "domains",
-    ),
 }
 
 

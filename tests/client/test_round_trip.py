@@ -11,9 +11,13 @@ from datahub.metadata.schema_classes import (
     ASPECT_NAME_MAP,
     DomainAssociationClass,
     DomainsClass,
+    OwnershipClass,
     StructuredPropertiesClass,
     StructuredPropertyDefinitionClass,
     StructuredPropertySettingsClass,
+    VersionPropertiesClass,
+    VersionSetPropertiesClass,
+    VersionTagClass,
 )
 from datahub.metadata.urns import Urn
 
@@ -48,11 +52,13 @@ PROPERTY = "urn:li:structuredProperty:made.up"
 
 
 def _keep_the_rules(aspect):
-    """Adjusts a generated aspect so that it is stored unchanged: domains are in it twice, at most one each, and
-    structured properties exist. Their definitions have no spaces, and are shown. Stages and logical parents would have
-    to exist, too."""
+    """Adjusts a generated aspect so that it is stored unchanged: domains and owners are in it twice, and structured
+    properties exist. Their definitions have no spaces, and are shown. Stages and logical parents would have to exist,
+    too, and stages are for types of entities."""
+    if isinstance(aspect, OwnershipClass):
+        aspect.ownerTypes = _owners_by_type(aspect)
     if isinstance(aspect, DomainsClass):
-        aspect.domains = aspect.domains[:1]
+        aspect.domains = list(dict.fromkeys(aspect.domains))
         aspect.domainAssociations = [DomainAssociationClass(domain=urn) for urn in aspect.domains]
     if isinstance(aspect, StructuredPropertiesClass):
         aspect.properties = aspect.properties[:1]
@@ -65,11 +71,32 @@ def _keep_the_rules(aspect):
         aspect.typeQualifier = None
     if aspect.ASPECT_NAME == "status":
         aspect.lifecycleStage = None
+    if aspect.ASPECT_NAME == "lifecycleStageTypeInfo":
+        aspect.entityTypes = ["dataset"]
+        aspect.transitionPolicy = None
     if aspect.ASPECT_NAME == "logicalParent":
         aspect.parent = None
     if isinstance(aspect, StructuredPropertySettingsClass):
         aspect.isHidden = False
     return aspect
+
+
+def _owners_by_type(ownership):
+    """Returns the owners by the URN of their type, as the server computes them."""
+    by_type = {}
+    for owner in ownership.owners:
+        kind = owner.typeUrn or f"urn:li:ownershipType:__system__{owner.type.lower()}"
+        by_type.setdefault(kind, []).append(owner.owner)
+    return by_type
+
+
+def _version(version_set, scheme):
+    """Returns a proposal for the latest version of a set."""
+    version = VersionPropertiesClass(
+        versionSet=version_set, version=VersionTagClass("v"), sortId="AAAAAAAA", versioningScheme=scheme, isLatest=True
+    )
+    dataset = f"urn:li:dataset:(urn:li:dataPlatform:hive,{Urn.from_string(version_set).entity_ids[0]},PROD)"
+    return MetadataChangeProposalWrapper(entityUrn=dataset, aspect=version)
 
 
 def _definition(entities):
@@ -93,6 +120,12 @@ def made_up(name: str, flavour: str):
             urn = urn.replace(" ", "_")
         is_key = name == Urn.from_string(urn).to_key_aspect().ASPECT_NAME
         value = Urn.from_string(urn).to_key_aspect() if is_key else _keep_the_rules(generator.aspect(name))
+        if isinstance(value, VersionSetPropertiesClass):
+            # Its latest version is one of the set.
+            urn = f"urn:li:versionSet:({flavour} {number},dataset)"
+            version = _version(urn, value.versioningScheme)
+            value.latest = version.entityUrn
+            yield version
         yield MetadataChangeProposalWrapper(entityUrn=urn, aspect=value)
 
 

@@ -236,7 +236,10 @@ fn fill(server: &Server) -> anyhow::Result<BTreeSet<String>> {
         let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
         serde_json::from_str(&text).with_context(|| path.display().to_string())
     };
-    let demo = entities(&root.join("crates/docent/demo/catalog.json"))?;
+    let mut demo = Vec::new();
+    for file in fs::read_dir(root.join("crates/docent/demo"))? {
+        demo.extend(entities(&file?.path())?);
+    }
     let additions = entities(&root.join("tests/reference/additions.json"))?;
     for entity in &additions {
         let urn = entity["urn"].as_str().context("an addition has no URN")?;

@@ -75,8 +75,8 @@ impl Catalog {
     }
 
     /// The number of changes in each of the last weeks, this one included, oldest first, without
-    /// sessions. Empty for callers who do not see everything: the log cannot tell which changes
-    /// they see.
+    /// those of the server's own state. Empty for callers who do not see everything: the log cannot
+    /// tell which changes they see.
     pub async fn changes_by_week(&self, weeks: i64) -> Result<Vec<Week>, Error> {
         bounded("weeks", weeks, MAX_WEEKS)?;
         if self.view.is_some() {
@@ -92,10 +92,10 @@ impl Catalog {
             let begins_ms = this_week - back * WEEK_MS;
             let before = self.position_before(begins_ms, end).await?;
             let ends_ms = begins_ms.saturating_add(WEEK_MS);
-            let sessions = self.store().log_count_sessions(begins_ms, ends_ms).await?;
+            let internal = self.store().log_count_internal(begins_ms, ends_ms).await?;
             counted.push(Week {
                 begins_ms,
-                changes: end.since(before).saturating_sub(sessions),
+                changes: end.since(before).saturating_sub(internal),
             });
             end = before;
         }

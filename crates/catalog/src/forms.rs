@@ -29,6 +29,8 @@ pub(crate) use state::{assignment, removal};
 const ENTITY: &str = "form";
 const VERIFICATION: &str = "VERIFICATION";
 const OF_COLUMNS: &str = "FIELDS_STRUCTURED_PROPERTY";
+/// How many missing assets an error names.
+const MAX_NAMED: usize = 20;
 /// How many prompts a form has.
 const MAX_PROMPTS: usize = 200;
 
@@ -239,6 +241,7 @@ impl Catalog {
         if assets.is_empty() {
             return self.expect_existing(form, missing(form)).await;
         }
+        self.expect_assets(form, assets).await?;
         let mut proposals = Vec::with_capacity(assets.len());
         for (asset, edit) in assets.iter().zip(edits) {
             asset.expect_aspect(AspectName::FORMS, "forms")?;
@@ -249,6 +252,25 @@ impl Catalog {
         require_all(&mut proposals, [Requirement::exists(form, missing(form))]);
         self.apply(caller, proposals).await?;
         Ok(())
+    }
+
+    /// Fails if several assets are missing, and names them. The transaction finds a single one.
+    async fn expect_assets(&self, form: &Urn, assets: &[Target]) -> Result<(), Error> {
+        let urns: Vec<Urn> = assets.iter().map(|asset| asset.urn.clone()).collect();
+        let exist = self.exists(&urns).await?;
+        let missing = urns.iter().zip(exist).filter(|(_, exists)| !exists);
+        let missing: Vec<&str> = missing.map(|(urn, _)| urn.as_str()).collect();
+        if missing.len() < 2 {
+            return Ok(());
+        }
+        let listed = missing[..missing.len().min(MAX_NAMED)].join(", ");
+        let more = match missing.len().saturating_sub(MAX_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Err(Error::no_entity(format!(
+            "Failed to assign {form}: {listed}{more} do not exist"
+        )))
     }
 
     /// Stores which assets a form is for, and assigns it to those that match now.

@@ -5,18 +5,19 @@
 
 use std::collections::{HashMap, HashSet};
 
-use docent_model::aspects::{AuditStamp, DomainAssociation, Domains, InstitutionalMemory, Link};
+use docent_model::aspects::{
+    AuditStamp, DomainAssociation, Domains, InstitutionalMemory, Link, Ownership,
+};
 use docent_model::{AspectName, Urn};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{Error, redaction};
+use crate::{Error, owners, redaction};
 
 /// Normalises a proposed value; `None` if nothing changes. `direct` distinguishes a whole aspect
 /// sent by a client from an edit of ours, which has its own rules.
 pub(crate) fn normalise<'s>(
-    urn: &Urn,
     aspect: AspectName,
     direct: bool,
     stored: impl FnOnce() -> Option<&'s Value>,
@@ -37,14 +38,13 @@ pub(crate) fn normalise<'s>(
             let domains = parse::<Domains>(proposed)?;
             let stored = stored().and_then(|value| Deserialize::deserialize(value).ok());
             let in_step = keep_domains_in_step(domains.clone(), stored.unwrap_or_default())?;
-            if urn.entity_type() == "dataset" && in_step.domains.len() > 1 {
-                let message = format!(
-                    "{urn} can be in one domain at most, but {} are given: send only one",
-                    in_step.domains.len()
-                );
-                return Err(Error::invalid_aspect(message).naming(urn));
-            }
             changed(&domains, &in_step)
+        }
+        AspectName::OWNERSHIP => {
+            let ownership = parse::<Ownership>(proposed)?;
+            let mut by_type = ownership.clone();
+            owners::update_types(&mut by_type);
+            changed(&ownership, &by_type)
         }
         _ => Ok(redaction::with_stored_secrets(aspect, stored, proposed)),
     }
@@ -218,10 +218,9 @@ mod tests {
     use serde_json::json;
 
     fn in_step(proposed: &Value, stored: Option<&str>) -> Result<Value, Error> {
-        let container = Urn::parse("urn:li:container:c").unwrap();
         let stored: Option<Value> = stored.map(|text| serde_json::from_str(text).unwrap());
         let stored = || stored.as_ref();
-        normalise(&container, AspectName::DOMAINS, true, stored, proposed)
+        normalise(AspectName::DOMAINS, true, stored, proposed)
             .map(|changed| changed.unwrap_or_else(|| proposed.clone()))
     }
 
@@ -291,14 +290,6 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_dataset_has_one_domain_at_most() {
-        let dataset = Urn::parse("urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)").unwrap();
-        let two = json!({"domains": ["urn:li:domain:a", "urn:li:domain:b"]});
-        let error = normalise(&dataset, AspectName::DOMAINS, true, || None, &two).unwrap_err();
-        assert!(error.to_string().contains("one domain at most"), "{error}");
-    }
-
     fn links_of(pairs: &[(&str, &str)]) -> Value {
         let stamp = json!({"time": 1, "actor": "urn:li:corpuser:a"});
         let link = |(url, text): &(&str, &str)| json!({"url": url, "description": text, "createStamp": stamp});
@@ -306,9 +297,8 @@ mod tests {
     }
 
     fn stored_links(stored: Option<&Value>, proposed: &Value) -> Value {
-        let dataset = Urn::parse("urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)").unwrap();
         let memory = AspectName::INSTITUTIONAL_MEMORY;
-        normalise(&dataset, memory, true, || stored, proposed)
+        normalise(memory, true, || stored, proposed)
             .unwrap()
             .unwrap_or_else(|| proposed.clone())
     }
@@ -320,14 +310,7 @@ mod tests {
             stored_links(None, &proposed),
             links_of(&[("u", "first"), ("v", "other")])
         );
-        let dataset = Urn::parse("urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)").unwrap();
-        let edited = normalise(
-            &dataset,
-            AspectName::INSTITUTIONAL_MEMORY,
-            false,
-            || None,
-            &proposed,
-        );
+        let edited = normalise(AspectName::INSTITUTIONAL_MEMORY, false, || None, &proposed);
         assert_eq!(edited.unwrap(), None);
     }
 

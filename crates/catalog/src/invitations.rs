@@ -33,10 +33,29 @@ const MAX_PER_ROLE: usize = 20;
 const MAX_LISTED: usize = 1_000;
 
 /// A stored invitation.
-struct Invitation {
-    urn: Urn,
-    role: Option<Urn>,
-    created_at: EpochMillis,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invitation {
+    /// Has the hash of the secret, which nobody can sign up with.
+    pub urn: Urn,
+    pub role: Option<Urn>,
+    pub created_at: EpochMillis,
+    pub created_by: String,
+}
+
+impl Invitation {
+    pub fn expires_at(&self) -> EpochMillis {
+        self.created_at.saturating_add(INVITE_TTL_MS)
+    }
+}
+
+/// The privileges of which one is needed for an invite link. A link with a role assigns it.
+fn inviters(role: Option<&Urn>) -> Vec<Privilege> {
+    let creators = if role.is_none() { USER_CREATORS } else { &[] };
+    [p::MANAGE_POLICIES]
+        .iter()
+        .chain(creators)
+        .copied()
+        .collect()
 }
 
 /// A person who signs up.
@@ -57,16 +76,7 @@ impl Catalog {
         role: Option<&Urn>,
         replace: bool,
     ) -> Result<String, Error> {
-        // A link with a role assigns it.
-        let privileges: Vec<Privilege> = match role {
-            Some(_) => vec![p::MANAGE_POLICIES],
-            None => [p::MANAGE_POLICIES]
-                .iter()
-                .chain(USER_CREATORS)
-                .copied()
-                .collect(),
-        };
-        self.authorize(caller, &privileges, None).await?;
+        self.authorize(caller, &inviters(role), None).await?;
         self.check_authentication(
             caller,
             "invite links, which would stay valid when it is on again: have an operator run 'docent user add' on the server",
@@ -100,6 +110,37 @@ impl Catalog {
         proposals.extend(ended.map(|it| Proposal::new(it.urn, Change::DeleteEntity)));
         self.apply_authorized(caller, proposals).await?;
         Ok(secret)
+    }
+
+    /// The invite links that work, the newest first. Their secrets are not stored.
+    pub async fn list_invitations(&self, caller: &Caller) -> Result<Vec<Invitation>, Error> {
+        self.authorize(caller, &inviters(None), None).await?;
+        let mut open = self.invitations().await?;
+        open.retain(|invitation| !self.has_expired(invitation));
+        open.sort_by(|a, b| (b.created_at, &a.urn).cmp(&(a.created_at, &b.urn)));
+        Ok(open)
+    }
+
+    /// Ends an invite link. Accounts that it created stay.
+    pub async fn revoke_invitation(&self, caller: &Caller, urn: &Urn) -> Result<(), Error> {
+        self.authorize(caller, &inviters(None), None).await?;
+        urn.expect_type(ENTITY)?;
+        let found = self.read_invitations(vec![urn.clone()]).await?.pop();
+        let role = found.and_then(|invitation| invitation.role);
+        self.authorize(caller, &inviters(role.as_ref()), None)
+            .await?;
+        let missing =
+            format!("there is no invite link {urn}: it was revoked, was replaced, or has expired");
+        let end = Proposal::new(urn.clone(), Change::DeleteEntity).requires_value(
+            urn,
+            AspectName::INVITE_TOKEN,
+            move |stored: Option<Value>| {
+                let stored = stored.map(|_| ());
+                stored.ok_or_else(|| Error::not_found(missing.clone()))
+            },
+        );
+        self.apply_authorized(caller, vec![end]).await?;
+        Ok(())
     }
 
     /// Gives the caller the role of an invite link. A link without a role changes nothing.
@@ -217,17 +258,19 @@ impl Catalog {
         Ok(invitations
             .filter_map(|(urn, row)| {
                 let token: Option<InviteToken> = aspect_value(&row);
+                let row = row.as_ref()?;
                 Some(Invitation {
                     urn,
                     role: token?.role,
-                    created_at: row.as_ref()?.created_on_ms,
+                    created_at: row.created_on_ms,
+                    created_by: row.created_by.clone(),
                 })
             })
             .collect())
     }
 
     fn has_expired(&self, invitation: &Invitation) -> bool {
-        self.now_ms() >= invitation.created_at.saturating_add(INVITE_TTL_MS)
+        self.now_ms() >= invitation.expires_at()
     }
 }
 

@@ -33,6 +33,7 @@ pub mod asset_updates;
 pub mod audit;
 pub mod business_attributes;
 mod caller;
+pub mod changes;
 mod conditions;
 pub mod connections;
 mod consequences;
@@ -95,6 +96,7 @@ pub mod runs;
 pub mod saved_queries;
 pub mod search;
 mod secret;
+pub mod server_status;
 pub mod service_accounts;
 pub mod sessions;
 pub mod settings;
@@ -127,8 +129,8 @@ pub use conditions::Conditions;
 pub use docent_model::aspects::SYSTEM_ACTOR;
 pub use docent_store::{
     AspectKey, AspectRow, AuditEvent, AuditItem, AuditKey, AuditOutcome, AuditRecord,
-    EntityAspects, ListPage, LogPosition, LogicalVersion, PointRange, ReadReply, ReadRequest,
-    RelatedEntity, RowVersion, StoredAspect,
+    EntityAspects, ListPage, LogKey, LogPosition, LogicalVersion, PointRange, ReadReply,
+    ReadRequest, RelatedEntity, RowVersion, StoredAspect,
 };
 pub use error::{ConflictReason, Error, ErrorKind, ErrorSubject, Warning};
 pub use ids::{Ids, RandomIds};
@@ -162,6 +164,7 @@ struct Options {
 struct Inner {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
+    started_at_ms: EpochMillis,
     known_tokens: tokens::KnownSecrets,
     known_sessions: tokens::KnownSecrets,
     /// Bearer tokens of trusted issuers.
@@ -185,6 +188,7 @@ impl Catalog {
         Self {
             inner: Arc::new(Inner {
                 store,
+                started_at_ms: clock.now_ms(),
                 clock,
                 known_tokens: tokens::KnownSecrets::default(),
                 known_sessions: tokens::KnownSecrets::default(),

@@ -1,7 +1,7 @@
 //! Lifecycle stages, such as drafts, that an organization defines, and the stages of entities.
 
 use docent_model::aspects::AuditStamp;
-use docent_model::{AspectName, Urn};
+use docent_model::{AspectName, Registry, Urn};
 use docent_store::AspectKey;
 use serde_json::{Map, Value, json};
 
@@ -15,6 +15,8 @@ const ENTITY: &str = "lifecycleStageType";
 const NO_STAGE: &str = "urn:li:lifecycleStageType:__NONE__";
 /// The stage in the status of an entity.
 const MEMBER: &str = "lifecycleStage";
+/// Who set it, and when.
+const STAMP: &str = "lifecycleLastUpdated";
 /// The most stages of a list.
 const MAX_STAGES: usize = 1_000;
 
@@ -49,13 +51,33 @@ impl Catalog {
                 Some(next) => status.insert(MEMBER.to_owned(), next),
                 None => status.remove(MEMBER),
             };
-            status.insert("lifecycleLastUpdated".to_owned(), json!(stamp));
+            status.insert(STAMP.to_owned(), json!(stamp));
             Ok(Some(status))
         };
         let proposal = Proposal::edit_if(entity.clone(), AspectName::STATUS, edit);
         self.apply(caller, vec![proposal.requires_target()]).await?;
         Ok(())
     }
+}
+
+/// A status that a client sends, with the stored stage if it names none: connectors write `removed`
+/// alone, and would publish drafts. `null` names none explicitly, which removes the stage.
+pub(crate) fn with_stage(
+    aspect: AspectName,
+    stored: Option<&Value>,
+    proposed: &Value,
+) -> Option<Value> {
+    if aspect != AspectName::STATUS || proposed.get(MEMBER).is_some() {
+        return None;
+    }
+    let stored = stored.filter(|stored| stored[MEMBER].is_string())?;
+    let mut kept = proposed.clone();
+    for member in [MEMBER, STAMP] {
+        if let Some(value) = stored.get(member) {
+            kept[member] = value.clone();
+        }
+    }
+    Some(kept)
 }
 
 /// The stage that a status newly has, with the one before it.
@@ -71,6 +93,38 @@ pub(crate) fn new_stage<'s>(
     let next = Urn::parse(next)?;
     next.expect_type(ENTITY)?;
     Ok(Some((before, next)))
+}
+
+/// Fails if the definition of a stage cannot mean anything: without a name, or for entity types or
+/// after stages that cannot exist.
+pub(crate) fn check_definition(stage: &Urn, info: &Value) -> Result<(), Error> {
+    let invalid = |message: String| Err(Error::invalid_aspect(message).naming(stage));
+    if info["name"]
+        .as_str()
+        .is_none_or(|name| name.trim().is_empty())
+    {
+        return invalid(format!("the lifecycle stage {stage} needs a name"));
+    }
+    let types = info["entityTypes"].as_array().into_iter().flatten();
+    for name in types.filter_map(Value::as_str) {
+        let spec = Registry::get().entity(name);
+        if !spec.is_some_and(|spec| spec.has_aspect(AspectName::STATUS)) {
+            return invalid(format!(
+                "the lifecycle stage {stage} cannot be for '{name}': entityTypes are types of entities with a status, \
+                 such as dataset"
+            ));
+        }
+    }
+    let previous = info["transitionPolicy"]["allowedPreviousStages"].as_array();
+    for name in previous.into_iter().flatten().filter_map(Value::as_str) {
+        if !Urn::parse(name).is_ok_and(|it| it.entity_type() == ENTITY) {
+            return invalid(format!(
+                "'{name}' cannot come before the lifecycle stage {stage}: allowedPreviousStages are stages, or \
+                 {NO_STAGE}"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Fails if there is no such stage, or it is for other entity types, or may not follow the one
@@ -90,11 +144,19 @@ pub(crate) fn check_stage(
     expect_transition(entity, before, next, info)
 }
 
-/// Fails if the stage is for other entity types; one without types is for all.
+/// Fails if the stage is for other entity types. One that names no list is for all; an empty list
+/// disables it.
 fn expect_type_of(entity: &Urn, stage: &Urn, info: &Value) -> Result<(), Error> {
-    let types = info["entityTypes"].as_array().into_iter().flatten();
-    let types: Vec<&str> = types.filter_map(Value::as_str).collect();
-    if types.is_empty() || types.contains(&entity.entity_type()) {
+    let Some(types) = info["entityTypes"].as_array() else {
+        return Ok(());
+    };
+    let types: Vec<&str> = types.iter().filter_map(Value::as_str).collect();
+    if types.is_empty() {
+        return Err(Error::invalid(format!(
+            "{entity} cannot have the lifecycle stage {stage}: it is disabled, because its entityTypes are empty"
+        )));
+    }
+    if types.contains(&entity.entity_type()) {
         return Ok(());
     }
     Err(Error::invalid(format!(

@@ -1,4 +1,5 @@
-//! Limits of the texts that users type into forms: names, descriptions and notes.
+//! Limits of the texts that users type into forms: names, descriptions and notes; and of the
+//! number of items that they request.
 //!
 //! Descriptions of datasets and other documentation have no limit of their own, only that of a
 //! request.
@@ -9,6 +10,16 @@ use crate::Error;
 pub const MAX_NAME_CHARACTERS: usize = 200;
 /// Long enough for a page of text.
 pub const MAX_NOTE_CHARACTERS: usize = 5_000;
+
+/// Rejects a number of items, named as in the request, that is zero or too large.
+pub(crate) fn check_count(name: &str, count: usize, max: usize) -> Result<(), Error> {
+    if (1..=max).contains(&count) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "{name} is {count}: it must be from 1 to {max}"
+    )))
+}
 
 /// Rejects a name that is empty, too long or not on one line. `owner` is what has the name, such as
 /// "a group".

@@ -14,6 +14,8 @@
 mod columns;
 mod edit;
 mod existence;
+mod facts;
+mod queries;
 mod step;
 mod walk;
 
@@ -26,6 +28,8 @@ use crate::view::stand_in;
 use crate::{Catalog, Error};
 
 pub use edit::LineageEdge;
+pub use facts::{EdgeFacts, TimeWindow};
+pub use queries::Queries;
 pub use walk::{IgnoredHops, Reached, Walk, WalkLimits, platform_of};
 
 /// The most entities that one walk finds.
@@ -47,12 +51,16 @@ pub struct NeighborQuery {
     pub separate_siblings: bool,
     /// Includes missing and soft-deleted neighbors.
     pub include_ghosts: bool,
+    /// Leaves out edges that did not exist in this period.
+    pub window: Option<TimeWindow>,
+    /// Reads what is known about each edge.
+    pub with_facts: bool,
     pub start: usize,
     pub count: usize,
 }
 
 /// A page of the neighbors of one entity, by URN.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Neighbors {
     pub total: usize,
     /// How many were left out as missing or soft-deleted.
@@ -60,11 +68,13 @@ pub struct Neighbors {
     pub items: Vec<Neighbor>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Neighbor {
     pub urn: Urn,
     /// The relationship of the edge, such as `DownstreamOf`; of several the first by name.
     pub relationship: String,
+    /// Nothing unless requested, and of hidden neighbors.
+    pub facts: EdgeFacts,
 }
 
 impl Catalog {
@@ -95,7 +105,9 @@ impl Catalog {
         let mut members: Vec<Urn> = groups.iter().flatten().cloned().collect();
         members.sort_unstable();
         members.dedup();
-        let adjacent = self.lineage_step(&members, query.direction).await?;
+        let adjacent = self
+            .lineage_step(&members, query.direction, query.window)
+            .await?;
         let lists: Vec<Vec<RelatedEntity>> = groups
             .iter()
             .map(|group| {
@@ -116,26 +128,55 @@ impl Catalog {
         let is_shown =
             |urn: &Urn| query.include_ghosts || hidden.contains(urn) || existence.is_live(urn);
         let mut pages = Vec::with_capacity(urns.len());
-        for (urn, list) in urns.iter().zip(lists) {
+        let mut edges = Vec::new();
+        for ((urn, group), list) in urns.iter().zip(&groups).zip(lists) {
             let mut page = Neighbors::default();
             if !hidden.contains(urn) {
                 let all = list.len();
-                let mut shown = Vec::new();
-                for related in list.into_iter().filter(|it| is_shown(&it.urn)) {
-                    shown.push(Neighbor {
-                        urn: shown_as(related.urn, &hidden)?,
-                        relationship: related.relationship,
-                    });
-                }
-                shown.sort_by(|one, other| one.urn.cmp(&other.urn));
+                let shown = list.into_iter().filter(|it| is_shown(&it.urn));
+                let mut shown: Vec<(Urn, RelatedEntity)> = shown
+                    .map(|related| Ok((shown_as(related.urn.clone(), &hidden)?, related)))
+                    .collect::<Result<_, Error>>()?;
+                shown.sort_by(|(one, _), (other, _)| one.cmp(other));
                 page.total = shown.len();
                 page.filtered = all - shown.len();
-                let items = shown.into_iter().skip(query.start).take(query.count);
-                page.items = items.collect();
+                for (urn, related) in shown.into_iter().skip(query.start).take(query.count) {
+                    page.items.push(Neighbor {
+                        urn,
+                        relationship: related.relationship.clone(),
+                        facts: EdgeFacts::default(),
+                    });
+                    if query.with_facts && !hidden.contains(&related.urn) {
+                        let at = (pages.len(), page.items.len() - 1);
+                        edges.push((at, group.as_slice(), related));
+                    }
+                }
             }
             pages.push(page);
         }
+        self.add_facts(&mut pages, &edges).await?;
         Ok(pages)
+    }
+
+    /// Adds what is known about edges, each given by the index of its page and the one in the page,
+    /// the entity with its siblings, and the neighbor.
+    async fn add_facts(
+        &self,
+        pages: &mut [Neighbors],
+        edges: &[((usize, usize), &[Urn], RelatedEntity)],
+    ) -> Result<(), Error> {
+        let pairs: Vec<(&Urn, &RelatedEntity)> = edges
+            .iter()
+            .flat_map(|(_, group, related)| group.iter().map(move |member| (member, related)))
+            .collect();
+        let mut facts = self.edge_facts(&pairs).await?.into_iter();
+        for ((page, item), group, _) in edges {
+            // Usually there is one member; of several, the first with such an edge counts.
+            let known: Vec<EdgeFacts> = facts.by_ref().take(group.len()).collect();
+            let known = known.into_iter().find(|it| *it != EdgeFacts::default());
+            pages[*page].items[*item].facts = known.unwrap_or_default();
+        }
+        Ok(())
     }
 
     /// Each entity, followed by its siblings.

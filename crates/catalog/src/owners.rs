@@ -205,7 +205,6 @@ where
             if ownership.owners != before || ownership.last_modified.is_none() {
                 ownership.last_modified = Some(stamp.clone());
             }
-            update_types(&mut ownership);
             Ok(Some(ownership))
         },
     );
@@ -215,7 +214,6 @@ where
 /// The aspect without an owner, whatever the ownership type.
 pub(crate) fn without(mut ownership: Ownership, owner: &Urn) -> Ownership {
     ownership.owners.retain(|it| it.owner != *owner);
-    update_types(&mut ownership);
     ownership
 }
 
@@ -224,13 +222,12 @@ pub(crate) fn without_type(mut ownership: Ownership, kind: &Urn) -> Ownership {
     for owner in &mut ownership.owners {
         owner.type_urn = owner.type_urn.take().filter(|it| it != kind);
     }
-    update_types(&mut ownership);
     ownership
 }
 
-/// Makes the owners by type, if there are any, those of the list.
-fn update_types(ownership: &mut Ownership) {
-    if ownership.owner_types.is_some() {
+/// Makes the owners by type those of the list, whatever a client sends.
+pub(crate) fn update_types(ownership: &mut Ownership) {
+    if ownership.owner_types.is_some() || !ownership.owners.is_empty() {
         ownership.owner_types = Some(by_kind(&ownership.owners));
     }
 }

@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 
 use crate::view::stand_in;
 use crate::{Catalog, Error, ReadRequest, long_work};
+use rules::added::ADDED_RULES;
 use rules::{RULES, Rule};
 
 pub use documents::{DocumentChange, DocumentChangeKind};
@@ -47,10 +48,16 @@ pub enum Category {
     RelatedEntities,
     /// The state of a document. Not in DataHub's GraphQL schema.
     Lifecycle,
+    /// The name of an entity. Like the next two, DataHub's timeline does not have it, so it is
+    /// returned only if it is asked for.
+    Name,
+    Deprecation,
+    /// Soft deletion.
+    Deletion,
 }
 
 impl Category {
-    const ALL: [(Self, &'static str); 13] = [
+    const ALL: [(Self, &'static str); 16] = [
         (Self::Documentation, "DOCUMENTATION"),
         (Self::Tag, "TAG"),
         (Self::GlossaryTerm, "GLOSSARY_TERM"),
@@ -64,11 +71,17 @@ impl Category {
         (Self::Parent, "PARENT"),
         (Self::RelatedEntities, "RELATED_ENTITIES"),
         (Self::Lifecycle, "LIFECYCLE"),
+        (Self::Name, "NAME"),
+        (Self::Deprecation, "DEPRECATION"),
+        (Self::Deletion, "DELETION"),
     ];
+    const ADDED: [Self; 3] = [Self::Name, Self::Deprecation, Self::Deletion];
 
-    /// All categories.
+    /// All categories of DataHub.
     pub fn all() -> Vec<Self> {
-        Self::ALL.iter().map(|(category, _)| *category).collect()
+        let all = Self::ALL.iter().map(|(category, _)| *category);
+        all.filter(|category| !Self::ADDED.contains(category))
+            .collect()
     }
 
     pub fn parse(name: &str) -> Result<Self, Error> {
@@ -139,6 +152,8 @@ impl Operation {
 pub struct Event {
     /// The entity, or its column if the change is about the description or a label of one.
     pub entity: String,
+    /// The changed aspect.
+    pub aspect: &'static str,
     pub category: Category,
     pub operation: Operation,
     pub weight: Weight,
@@ -241,6 +256,7 @@ impl Catalog {
         let entity = Registry::get().check_urn(urn)?;
         let rules: Vec<(usize, &Rule, AspectName)> = RULES
             .iter()
+            .chain(&ADDED_RULES)
             .enumerate()
             .filter(|(_, rule)| categories.contains(&rule.category))
             .filter_map(|(index, rule)| Some((index, rule, Registry::get().aspect(rule.aspect)?)))

@@ -12,6 +12,21 @@ pub(crate) fn iso(time_ms: EpochMillis) -> String {
         .map_or_else(|_| format!("{time_ms} ms"), |time| time.to_string())
 }
 
+/// Rejects a period that ends before it starts.
+pub(crate) fn check_period(
+    since_ms: Option<EpochMillis>,
+    until_ms: Option<EpochMillis>,
+) -> Result<(), Error> {
+    match (since_ms, until_ms) {
+        (Some(since_ms), Some(until_ms)) if since_ms > until_ms => Err(Error::invalid(format!(
+            "the period starts at {} and ends before that, at {}: swap the times",
+            iso(since_ms),
+            iso(until_ms)
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// The time zone with a name such as Europe/Berlin; UTC without one.
 pub fn time_zone(name: Option<&str>) -> Result<TimeZone, Error> {
     let Some(name) = name else {

@@ -13,6 +13,7 @@ use docent_model::{AspectName, EpochMillis, Registry, SystemMetadata, Urn};
 use docent_store::{AspectKey, PointRange, PointSize};
 use serde_json::Value;
 
+use crate::limits::check_count;
 use crate::long_work::{self, LONG_TEXT_BYTES};
 use crate::search::{Criterion, Filter, Operator, Sort};
 use crate::{Catalog, Error, LoadedBytes};
@@ -173,11 +174,7 @@ impl Catalog {
     ) -> Result<PointPage, Error> {
         let PointScroll { aspect, count, .. } = *scroll;
         check_series(aspect)?;
-        if !(1..=MAX_POINTS).contains(&count) {
-            return Err(Error::invalid(format!(
-                "count is {count}: it must be from 1 to {MAX_POINTS}"
-            )));
-        }
+        check_count("count", count, MAX_POINTS)?;
         let (after, range) = (scroll.after.as_ref(), &scroll.range);
         let mut found = self
             .reader()

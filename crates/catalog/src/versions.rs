@@ -19,7 +19,7 @@ const PRIVILEGES: &[Privilege] = &[EDIT_ENTITY];
 const SCHEME: &str = "ALPHANUMERIC_GENERATED_BY_DATAHUB";
 const FIRST_SORT_ID: &str = "AAAAAAAA";
 /// The most versions of a set that are compared to find the next latest one.
-const MAX_COMPARED: usize = 10_000;
+pub(crate) const MAX_COMPARED: usize = 10_000;
 /// How many of them are read at once.
 const COMPARED_AT_ONCE: usize = 500;
 
@@ -205,9 +205,7 @@ impl Catalog {
         let mut keys = Vec::new();
         for page in pages {
             if page.total > MAX_COMPARED {
-                return Err(Error::too_large(format!(
-                    "{set} has more than {MAX_COMPARED} versions: unlink older ones first"
-                )));
+                return Err(too_many_versions(set));
             }
             let others = page.items.into_iter().filter(|member| member.urn != *asset);
             keys.extend(others.map(|member| AspectKey::new(&member.urn, OF_ASSET)));
@@ -265,6 +263,11 @@ pub(crate) fn is_in(properties: &Value, set: &Urn) -> bool {
 
 pub(crate) fn latest_of(properties: &Value) -> Option<Urn> {
     Urn::parse(properties["latest"].as_str()?).ok()
+}
+
+pub(crate) fn too_many_versions(set: &Urn) -> Error {
+    let message = format!("{set} has more than {MAX_COMPARED} versions: unlink older ones first");
+    Error::too_large(message)
 }
 
 fn changed_meanwhile(set: &Urn) -> Error {

@@ -155,6 +155,7 @@ fn register_accounts(resolvers: Resolvers) -> Resolvers {
         .mutation("updateUserStatus", groups::update_user_status)
         .mutation("removeUser", groups::remove_user)
         .mutation("createInviteToken", accounts::create_invite_token)
+        .mutation("revokeInviteToken", accounts::revoke_invite_token)
         .mutation("acceptRole", accounts::accept_role)
         .mutation(
             "createNativeUserResetToken",

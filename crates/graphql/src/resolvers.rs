@@ -7,6 +7,7 @@
 mod accounts;
 mod assignments;
 mod audit;
+mod changes;
 mod config;
 mod connections;
 mod entities;
@@ -29,6 +30,7 @@ mod relationships;
 mod reports;
 mod search;
 mod secrets;
+mod server_status;
 mod timeline;
 mod timeseries;
 mod tokens;
@@ -62,6 +64,8 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query("me", queries::me)
         .query("listAccessTokens", queries::list_access_tokens)
         .query("getInviteToken", accounts::get_invite_token)
+        .query("listInviteTokens", accounts::list_invite_tokens)
+        .query("serverStatus", server_status::server_status)
         .query("listServiceAccounts", accounts::list_service_accounts)
         .query("getServiceAccount", accounts::get_service_account)
         .query("getAccessTokenMetadata", queries::get_access_token_metadata)
@@ -72,6 +76,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query("getSecretValues", secrets::get_secret_values)
         .query("history", history::history)
         .query("recentChanges", history::recent_changes)
+        .query("changes", changes::changes)
         .query("changesByWeek", history::changes_by_week)
         .computed("browsePaths", entities::browse_paths)
         .entity_field("entityPrivileges", privileges::of_entities)

@@ -23,6 +23,7 @@ pub(crate) mod lineage;
 pub(crate) mod models;
 pub(crate) mod read;
 pub(crate) mod relationships;
+mod slice;
 pub(crate) mod system_info;
 pub(crate) mod timeline;
 pub(crate) mod timeseries;
@@ -35,7 +36,7 @@ use docent_catalog::{Error, ErrorKind};
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
 
-/// Rejects sliced scrolls, which are for distributed indexes: each reader would get every result.
+/// Rejects slices where a scroll has none: each reader would get every result.
 fn reject_slices(parameters: &Parameters) -> Result<(), ErrorResponse> {
     if parameters.number("sliceMax")?.unwrap_or(0) > 1 {
         return Err(ErrorResponse::bad_request(

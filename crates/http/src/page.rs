@@ -23,7 +23,7 @@ use crate::reply_budget::SharedReply;
 use crate::{AppState, BASES};
 
 /// Routes that the page handles in the browser.
-const PAGE_ROUTES: [&str; 24] = [
+const PAGE_ROUTES: &[&str] = &[
     "/",
     "/login",
     "/signup",
@@ -32,6 +32,14 @@ const PAGE_ROUTES: [&str; 24] = [
     "/dataset/{*urn}",
     "/domains",
     "/domain/{*urn}",
+    "/glossary",
+    "/tags",
+    "/people",
+    "/groups",
+    "/platforms",
+    "/browse",
+    "/browse/{*path}",
+    "/dataProducts",
     "/tag/{*urn}",
     "/glossaryTerm/{*urn}",
     "/glossaryNode/{*urn}",
@@ -44,6 +52,9 @@ const PAGE_ROUTES: [&str; 24] = [
     "/tasks/{*urn}",
     "/dataProduct/{*urn}",
     "/platform/{*urn}",
+    "/changes",
+    "/bulk/columns",
+    "/bulk/csv",
     "/proposals",
     "/settings",
     "/settings/{section}",
@@ -89,7 +100,7 @@ const CACHE_FOREVER: &str = "public, max-age=31536000, immutable";
 const REVALIDATE: &str = "no-cache";
 
 pub(crate) fn routes() -> Router<AppState> {
-    let pages = PAGE_ROUTES.into_iter();
+    let pages = PAGE_ROUTES.iter().copied();
     let router = pages.fold(Router::new(), |router, path| {
         router.route(path, get(document))
     });

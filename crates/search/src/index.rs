@@ -109,6 +109,19 @@ impl IndexLocation {
         }
     }
 
+    /// How many bytes the index takes on the disk; `None` in memory.
+    pub(crate) fn size_bytes(&self) -> Option<u64> {
+        let Self::Directory(directory) = self else {
+            return None;
+        };
+        let Ok(files) = std::fs::read_dir(Self::current(directory)) else {
+            return Some(0);
+        };
+        // Merges remove files while they are counted.
+        let sizes = files.filter_map(|file| Some(file.ok()?.metadata().ok()?.len()));
+        Some(sizes.sum())
+    }
+
     /// Reads the last indexed change without opening the index.
     pub(crate) fn indexed(&self) -> Option<IndexedPosition> {
         let Self::Directory(directory) = self else {

@@ -62,7 +62,7 @@ pub use field::{
     BROWSE_PATH, BROWSE_PATH_SEPARATOR, ENTITY_TYPE, IS_LATEST, LIFECYCLE_STAGE, OWNER_OF_TYPE,
     REMOVED, owner_of_type,
 };
-pub use live::IndexMaintainer;
+pub use live::{IndexMaintainer, IndexStatus};
 pub use request::{
     Criterion, Facets, Filter, MAX_COUNT, MAX_FACET_VALUES, MAX_QUERY_BYTES, MAX_RESULT_WINDOW,
     MAX_SCROLL_COUNT, Operator, PAIR_SEPARATOR, SearchPage, SearchRequest, Sort,

@@ -34,6 +34,17 @@ const FEED_TIMEOUT: Duration = Duration::from_secs(10);
 /// Checking for damage reads all files, so it is not repeated within this time.
 const RECHECK_INTERVAL: Duration = Duration::from_mins(1);
 
+/// How far an index is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexStatus {
+    /// How many changes are not indexed yet.
+    pub pending_changes: u64,
+    /// How many entities are indexed so far, while the index is being built.
+    pub built: Option<u64>,
+    /// How many bytes it takes on the disk; `None` in memory.
+    pub size_bytes: Option<u64>,
+}
+
 /// Clones share the index.
 #[derive(Debug, Clone)]
 pub(crate) struct LiveIndex(Arc<Inner>);
@@ -191,6 +202,18 @@ impl LiveIndex {
             Some(indexed_up_to) => indexed_up_to,
         };
         Ok(newest.since(indexed_up_to))
+    }
+
+    /// How far the index is, and its size.
+    pub(crate) async fn status(&self) -> Result<IndexStatus, SearchError> {
+        let inner = &*self.0;
+        let is_building = inner.building.load(Ordering::Relaxed);
+        let location = inner.location.clone();
+        Ok(IndexStatus {
+            pending_changes: self.pending_changes().await?,
+            built: is_building.then(|| inner.built.load(Ordering::Relaxed)),
+            size_bytes: blocking(move || Ok(location.size_bytes())).await?,
+        })
     }
 
     /// Opens or builds the index if necessary, and indexes what was committed before `arrived`

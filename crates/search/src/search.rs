@@ -27,7 +27,7 @@ use crate::field::{ENTITY_TYPE, HAS_DESCRIPTION, canonical};
 use crate::filter::Filters;
 use crate::index::IndexLocation;
 use crate::language;
-use crate::live::{IndexMaintainer, IndexSnapshot, LiveIndex};
+use crate::live::{IndexMaintainer, IndexSnapshot, IndexStatus, LiveIndex};
 use crate::matching::{DocumentSet, QueryNode};
 use crate::query::{QueryTranslator, parse_known_fields};
 use crate::read_size::fitting;
@@ -108,6 +108,11 @@ impl Search {
     /// How many changes are not indexed yet. The next search indexes them.
     pub async fn pending_changes(&self) -> Result<u64, SearchError> {
         self.live.pending_changes().await
+    }
+
+    /// How far the index is, and its size.
+    pub async fn status(&self) -> Result<IndexStatus, SearchError> {
+        self.live.status().await
     }
 
     /// Builds the index if there is none, so that the first search does not wait for it. An

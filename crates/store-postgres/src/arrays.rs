@@ -226,6 +226,7 @@ pub(crate) struct Entries<A = &'static str> {
     versions: Vec<i64>,
     times_ms: Vec<EpochMillis>,
     actors: Vec<String>,
+    runs: Vec<Option<String>>,
 }
 
 impl<A> Default for Entries<A> {
@@ -236,6 +237,7 @@ impl<A> Default for Entries<A> {
             versions: Vec::new(),
             times_ms: Vec::new(),
             actors: Vec::new(),
+            runs: Vec::new(),
         }
     }
 }
@@ -247,13 +249,14 @@ impl<A: Aspect> Entries<A> {
         kind: &'static str,
         version: Option<LogicalVersion>,
         time_ms: EpochMillis,
-        actor: String,
+        (actor, run): (String, Option<String>),
     ) {
         self.keys.add(key);
         self.kinds.push(kind);
         self.versions.push(stored_version(version));
         self.times_ms.push(time_ms);
         self.actors.push(actor);
+        self.runs.push(run);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -274,6 +277,7 @@ impl<A: Aspect> Entries<A> {
                     Box::new(self.versions),
                     Box::new(self.times_ms),
                     Box::new(self.actors),
+                    Box::new(self.runs),
                 ],
             ),
         ]

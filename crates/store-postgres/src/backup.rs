@@ -26,7 +26,13 @@ use crate::serving;
 use crate::settings::Settings;
 use crate::values::count_at;
 
-const HEADER: &str = "docent backup of a PostgreSQL store, format 2";
+const HEADER: &str = "docent backup of a PostgreSQL store, format 3";
+/// Without the runs of changes.
+const HEADER_2: &str = "docent backup of a PostgreSQL store, format 2";
+const CHANGE_LOG_2: (&str, &str) = (
+    "change_log",
+    "transaction,item,urn,aspect,kind,logical_version,time_ms,actor",
+);
 /// Without the tables of the audit log.
 const HEADER_1: &str = "docent backup of a PostgreSQL store, format 1";
 const TABLES_1: usize = 8;
@@ -43,7 +49,7 @@ const TABLES: [(&str, &str); 10] = [
     ("placement", "urn,aspect,kind,parent,name,created_ms"),
     (
         "change_log",
-        "transaction,item,urn,aspect,kind,logical_version,time_ms,actor",
+        "transaction,item,urn,aspect,kind,logical_version,time_ms,actor,run",
     ),
     ("change_pending", "transaction,changes"),
     ("change_commit", "first_position,transaction,changes"),
@@ -60,10 +66,15 @@ const TABLES: [(&str, &str); 10] = [
 ];
 
 /// The tables in a file with this first line; `None` if it is not a backup.
-fn tables(header: &str) -> Option<&'static [(&'static str, &'static str)]> {
+fn tables(header: &str) -> Option<Vec<(&'static str, &'static str)>> {
+    let older = |(name, columns)| match name {
+        "change_log" => CHANGE_LOG_2,
+        _ => (name, columns),
+    };
     match header.trim_end_matches('\n') {
-        HEADER => Some(&TABLES),
-        HEADER_1 => TABLES.get(..TABLES_1),
+        HEADER => Some(TABLES.to_vec()),
+        HEADER_2 => Some(TABLES.map(older).to_vec()),
+        HEADER_1 => Some(TABLES.map(older)[..TABLES_1].to_vec()),
         _ => None,
     }
 }

@@ -13,6 +13,7 @@
 mod arrays;
 mod audit_log;
 mod backup;
+mod browse;
 mod check;
 mod connect;
 mod derived;
@@ -46,11 +47,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{
-    AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, AuditRecord, CommitStamp, EntityTexts,
-    ListPage, LogEntry, LogPosition, PointKey, PointRange, PointSize, RawAspect, RawPoint,
-    RawRetiredVersion, ReadReply, ReadRequest, RebuildReport, RelatedEntity, RowVersion, RunAspect,
-    RunSummary, SHORT_READ_BYTES, StoreError, StoreMaintenance, StoreReader, StoreWriter,
-    StoredAspect, TimeseriesRow, TransactionBody,
+    AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, AuditRecord, BrowsedEntry, CommitStamp,
+    EntityTexts, ListPage, LogEntry, LogKey, LogPosition, PointKey, PointRange, PointSize,
+    RawAspect, RawPoint, RawRetiredVersion, ReadReply, ReadRequest, RebuildReport, RelatedEntity,
+    RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES, StoreError, StoreMaintenance, StoreReader,
+    StoreWriter, StoredAspect, TimeseriesRow, TransactionBody,
 };
 
 use crate::connect::Connector;
@@ -370,12 +371,21 @@ impl StoreReader for PostgresStore {
         Ok(log::newest(&self.connections).await?)
     }
 
-    async fn log_count_sessions(
+    async fn log_browse(
+        &self,
+        before: LogKey,
+        edits_only: bool,
+        limit: usize,
+    ) -> Result<Vec<BrowsedEntry>, StoreError> {
+        Ok(browse::entries(&self.connections, before, edits_only, limit).await?)
+    }
+
+    async fn log_count_internal(
         &self,
         from_ms: EpochMillis,
         until_ms: EpochMillis,
     ) -> Result<u64, StoreError> {
-        Ok(log::count_sessions(&self.connections, from_ms, until_ms).await?)
+        Ok(browse::count_internal(&self.connections, from_ms, until_ms).await?)
     }
 
     async fn audit_events(
@@ -431,6 +441,14 @@ impl StoreWriter for PostgresStore {
 
 #[async_trait]
 impl StoreMaintenance for PostgresStore {
+    fn engine(&self) -> &'static str {
+        "PostgreSQL"
+    }
+
+    async fn size_bytes(&self) -> Result<u64, StoreError> {
+        Ok(transfer::size_bytes(&self.connections).await?)
+    }
+
     async fn export_count(&self) -> Result<u64, StoreError> {
         Ok(transfer::count(&self.connections).await?)
     }

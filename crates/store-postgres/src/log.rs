@@ -18,14 +18,13 @@
 //! transaction at the time nothing was pending ([`STATE`]) and ignores everything older. The value
 //! lives in the session, so it never outlives a failover.
 
-use docent_model::EpochMillis;
 use docent_store::{AspectKey, LogEntry, LogEntryKind, LogPosition, LogicalVersion, StoreError};
 use tokio_postgres::Row;
 
 use crate::error::EngineError;
 use crate::pool::{Connections, Lease, Step};
 use crate::serving::of_schema;
-use crate::values::{as_limit, aspect_name, count_at, urn_at};
+use crate::values::{as_limit, aspect_name, urn_at};
 
 const TABLE: &str = "change_log";
 
@@ -89,20 +88,6 @@ pub(crate) const TRANSACTIONS: &str = "SELECT first_position + changes - 1, tran
 /// The third part of a URN is its entity type.
 pub(crate) const TYPES: &str = "SELECT DISTINCT split_part(l.urn, ':', 3) FROM unnest($1::bigint[]) AS k (transaction) \
      CROSS JOIN LATERAL (SELECT l.urn FROM change_log l WHERE l.transaction = k.transaction OFFSET 0) AS l";
-
-/// The condition on the URN is that of the index.
-pub(crate) const SESSIONS: &str = "SELECT count(*) FROM change_log WHERE urn >= 'urn:li:docentSession:' \
-     AND urn < 'urn:li:docentSession;' AND time_ms >= $1 AND time_ms < $2";
-
-/// Counts the entries about sessions in a period.
-pub(crate) async fn count_sessions(
-    connections: &Connections,
-    from_ms: EpochMillis,
-    until_ms: EpochMillis,
-) -> Result<u64, EngineError> {
-    let rows = connections.query(SESSIONS, &[&from_ms, &until_ms]).await?;
-    rows.first().map_or(Ok(0), |row| count_at(row, 0))
-}
 
 /// Assigns positions to all committed transactions and returns the newest.
 pub(crate) async fn bring_up(connections: &Connections) -> Result<LogPosition, EngineError> {
@@ -210,7 +195,7 @@ pub(crate) async fn newest(connections: &Connections) -> Result<Option<LogEntry>
 }
 
 /// `None` if the aspect is not in the registry.
-fn change_at(row: &Row) -> Result<Option<LogEntry>, EngineError> {
+pub(crate) fn change_at(row: &Row) -> Result<Option<LogEntry>, EngineError> {
     let position: i64 = row.try_get(1)?;
     let Some(aspect) = aspect_name(row, 0)? else {
         return Ok(None);

@@ -75,6 +75,13 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../migrations/0006_points_by_time.sql"),
         additive: true,
     },
+    Migration {
+        number: 7,
+        name: "runs_of_changes",
+        sql: include_str!("../migrations/0007_runs_of_changes.sql"),
+        // Older servers write changes without runs.
+        additive: true,
+    },
 ];
 
 /// Serializes migrations.

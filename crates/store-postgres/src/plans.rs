@@ -12,14 +12,14 @@ use docent_test_store::postgres_database;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 use crate::settings::Settings;
-use crate::{audit_log, log, points, read, runs, segment, transaction, trees};
+use crate::{audit_log, browse, log, points, read, runs, segment, transaction, trees};
 
 /// The version that the file was written with.
 const VERSION: &str = "15";
 
 /// Every statement of a request, which must be as fast in a large catalog as in a small one.
 /// Statements of maintenance commands ([`COMMANDS`]) scan everything anyway.
-const HOT: [(&str, &str); 76] = [
+const HOT: [(&str, &str); 78] = [
     ("an aspect", read::LATEST),
     ("aspects", read::LATEST_OF),
     (
@@ -93,7 +93,9 @@ const HOT: [(&str, &str); 76] = [
     ("putting points", segment::PUT_POINTS),
     ("the number of a transaction", segment::NUMBER),
     ("logging", segment::LOG),
-    ("sessions in the log", log::SESSIONS),
+    ("internal entries of the log", browse::INTERNAL),
+    ("entries of the log", browse::ALL),
+    ("edits in the log", browse::EDITS),
     ("adding audit events", audit_log::INSERT_EVENTS),
     ("adding audit items", audit_log::INSERT_ITEMS),
     ("audit events", audit_log::EVENTS),

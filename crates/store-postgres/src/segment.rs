@@ -7,6 +7,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use docent_model::{Derived, EpochMillis};
+use docent_store::version::run_of;
 use docent_store::{
     AspectKey, AspectWrite, Effect, LogicalVersion, PointRange, RowVersion, TimeseriesRow,
 };
@@ -137,10 +138,11 @@ pub(crate) const PUT_POINTS: &str = "INSERT INTO timeseries (urn, aspect, time_m
      DO UPDATE SET metadata = excluded.metadata, systemmetadata = excluded.systemmetadata";
 
 pub(crate) const LOG: &str = "INSERT INTO change_log \
-     (transaction, item, urn, aspect, kind, logical_version, time_ms, actor) \
-     SELECT currval('change_transaction'), r.ordinal - 1, r.urn, r.aspect, r.kind, r.version, r.time_ms, r.actor \
-     FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) \
-     WITH ORDINALITY AS r (urn, aspect, kind, version, time_ms, actor, ordinal)";
+     (transaction, item, urn, aspect, kind, logical_version, time_ms, actor, run) \
+     SELECT currval('change_transaction'), r.ordinal - 1, r.urn, r.aspect, r.kind, r.version, r.time_ms, r.actor, \
+     r.run \
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[]) \
+     WITH ORDINALITY AS r (urn, aspect, kind, version, time_ms, actor, run, ordinal)";
 
 /// Assigns the transaction number: after the locks, so that a transaction that depends on another
 /// has a higher one.
@@ -449,13 +451,17 @@ impl LogEntries {
             Effect::Delete { time_ms, actor, .. } => ("delete", None, *time_ms, actor),
             Effect::Touch { .. } | Effect::Timeseries(_) | Effect::DeletePoints(_) => return,
         };
+        let run = match &write.effect {
+            Effect::Put { row, .. } => run_of(row),
+            _ => None,
+        };
         let entity_type = write.key.urn.entity_type();
         if !self.types.contains(entity_type) {
             self.types.insert(entity_type.to_owned());
         }
         let (urn, aspect) = (write.key.urn.to_string(), write.key.aspect.as_str());
         self.entries
-            .add((urn, aspect), kind, version, time_ms, actor.clone());
+            .add((urn, aspect), kind, version, time_ms, (actor.clone(), run));
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Export and import of a whole catalog, unchanged.
 
-use docent_store::version::logical_version_of;
+use docent_store::version::{logical_version_of, run_of};
 use docent_store::{
     EXPORT_PAGE_BYTES, LogicalVersion, RawAspect, RawPoint, RawRetiredVersion, TimeseriesRow,
 };
@@ -27,6 +27,8 @@ const POINTS: &str = "SELECT urn, aspect, time_ms, id, metadata, systemmetadata 
 const COUNT: &str = "SELECT (SELECT count(*) FROM metadata_aspect_v2) + (SELECT count(*) FROM timeseries) \
      + (SELECT count(*) FROM retired_version) + (SELECT count(*) FROM audit_event)";
 
+const SIZE: &str = "SELECT pg_database_size(current_database())";
+
 const RETIRED: &str = "SELECT urn, aspect, version FROM retired_version \
      WHERE (urn, aspect) > ($1, $2) ORDER BY urn, aspect LIMIT $3";
 
@@ -35,6 +37,11 @@ pub(crate) async fn count(connections: &Connections) -> Result<u64, EngineError>
     lease.begin_long("READ ONLY").await?;
     let rows = lease.query(COUNT, &[]).await?;
     lease.commit().await?;
+    rows.first().map_or(Ok(0), |row| count_at(row, 0))
+}
+
+pub(crate) async fn size_bytes(connections: &Connections) -> Result<u64, EngineError> {
+    let rows = connections.query(SIZE, &[]).await?;
     rows.first().map_or(Ok(0), |row| count_at(row, 0))
 }
 
@@ -159,9 +166,10 @@ pub(crate) async fn import(
     for RawAspect { urn, aspect, row } in aspects {
         // Only latest versions are logged.
         if row.version.is_latest() {
-            let (key, actor) = ((urn.clone(), aspect.clone()), row.created_by.clone());
+            let key = (urn.clone(), aspect.clone());
+            let writer = (row.created_by.clone(), run_of(&row));
             let version = Some(logical_version_of(&row));
-            logged.add(key, "put", version, row.created_on_ms, actor);
+            logged.add(key, "put", version, row.created_on_ms, writer);
         }
         rows.add((urn, aspect), row.version, row);
     }

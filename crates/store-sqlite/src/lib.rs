@@ -12,6 +12,7 @@
 
 mod audit_log;
 mod backup;
+mod browse;
 mod byte_limit;
 mod check;
 mod connection;

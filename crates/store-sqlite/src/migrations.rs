@@ -56,6 +56,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "points_by_time",
         sql: include_str!("../migrations/0007_points_by_time.sql"),
     },
+    Migration {
+        number: 8,
+        name: "runs_of_changes",
+        sql: include_str!("../migrations/0008_runs_of_changes.sql"),
+    },
 ];
 
 const TABLE: &str = "

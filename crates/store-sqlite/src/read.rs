@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use docent_model::{AspectName, EpochMillis, Registry, Urn};
+use docent_model::{AspectName, Registry, Urn};
 use docent_store::fields::urn_range;
 use docent_store::version::logical_version_in;
 use docent_store::{
@@ -397,7 +397,7 @@ pub(crate) fn newest_entry(connection: &Connection) -> Result<Option<LogEntry>, 
 }
 
 /// Returns `None` if the registry does not know the aspect.
-fn entry_at(row: &Row<'_>) -> Result<Option<LogEntry>, EngineError> {
+pub(crate) fn entry_at(row: &Row<'_>) -> Result<Option<LogEntry>, EngineError> {
     let position: i64 = row.get(1)?;
     let key = position.to_string();
     let Some(aspect) = aspect_name(row, 0, "change_log", &key)? else {
@@ -532,19 +532,6 @@ pub(crate) fn latest_versions(
         }
     }
     Ok(versions)
-}
-
-/// The entries of the change log about sessions in a period. The condition on the URN is that of
-/// the index.
-pub(crate) fn count_sessions(
-    connection: &Connection,
-    from_ms: EpochMillis,
-    until_ms: EpochMillis,
-) -> Result<u64, EngineError> {
-    let sql = "SELECT count(*) FROM change_log WHERE urn>='urn:li:docentSession:' \
-               AND urn<'urn:li:docentSession;' AND time_ms>=?1 AND time_ms<?2";
-    let mut statement = connection.prepare_cached(sql)?;
-    Ok(statement.query_row([from_ms, until_ms], count_at)?)
 }
 
 /// A number that is never negative.

@@ -14,8 +14,22 @@ use crate::connection::SMALL_CACHE_KIB;
 use crate::readers::ReadLength;
 use crate::{SqliteStore, audit_log, backup, blocking, check, connection, rebuild, transfer};
 
+const SIZE: &str = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()";
+
 #[async_trait]
 impl StoreMaintenance for SqliteStore {
+    fn engine(&self) -> &'static str {
+        "SQLite"
+    }
+
+    async fn size_bytes(&self) -> Result<u64, StoreError> {
+        self.read_snapshot(ReadLength::Short, |connection| {
+            let bytes: i64 = connection.query_row(SIZE, (), |row| row.get(0))?;
+            Ok(bytes.cast_unsigned())
+        })
+        .await
+    }
+
     async fn export_count(&self) -> Result<u64, StoreError> {
         self.read_snapshot(ReadLength::Scan, transfer::count).await
     }

@@ -3,17 +3,17 @@
 use async_trait::async_trait;
 use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{
-    AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, CommitStamp, EntityTexts, ListPage,
-    LogEntry, LogPosition, PointKey, PointRange, PointSize, ReadReply, ReadRequest, RelatedEntity,
-    RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES, StoreError, StoreReader, StoredAspect,
-    TimeseriesRow,
+    AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, BrowsedEntry, CommitStamp, EntityTexts,
+    ListPage, LogEntry, LogKey, LogPosition, PointKey, PointRange, PointSize, ReadReply,
+    ReadRequest, RelatedEntity, RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES, StoreError,
+    StoreReader, StoredAspect, TimeseriesRow,
 };
 use rusqlite::Connection;
 
 use crate::byte_limit::ByteLimit;
 use crate::error::EngineError;
 use crate::readers::ReadLength;
-use crate::{SqliteStore, audit_log, edges, placements, points, read, runs};
+use crate::{SqliteStore, audit_log, browse, edges, placements, points, read, runs};
 
 /// Reads of more rows than this leave the caller's thread.
 const IN_PLACE_ROWS: usize = 64;
@@ -417,13 +417,26 @@ impl StoreReader for SqliteStore {
             .await
     }
 
-    async fn log_count_sessions(
+    async fn log_browse(
+        &self,
+        before: LogKey,
+        edits_only: bool,
+        limit: usize,
+    ) -> Result<Vec<BrowsedEntry>, StoreError> {
+        self.read_snapshot(
+            ReadLength::long_if(limit > IN_PLACE_ROWS),
+            move |connection| browse::entries(connection, before, edits_only, limit),
+        )
+        .await
+    }
+
+    async fn log_count_internal(
         &self,
         from_ms: EpochMillis,
         until_ms: EpochMillis,
     ) -> Result<u64, StoreError> {
         self.read_snapshot(ReadLength::Scan, move |connection| {
-            read::count_sessions(connection, from_ms, until_ms)
+            browse::count_internal(connection, from_ms, until_ms)
         })
         .await
     }

@@ -5,7 +5,7 @@ use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::fields::urn_range;
 use docent_store::{
     AspectKey, AspectWrite, AuditRecord, Effect, LogicalVersion, PointRange, RelatedEntity,
-    RowVersion, StoreError, StoredAspect, TimeseriesRow, Transaction,
+    RowVersion, StoreError, StoredAspect, TimeseriesRow, Transaction, version,
 };
 use rusqlite::{Connection, params};
 
@@ -207,13 +207,11 @@ fn execute(connection: &Connection, write: &AspectWrite) -> Result<(), EngineErr
             } else {
                 derived::replace(connection, urn, aspect, derived)?;
             }
+            let run = version::run_of(row);
             log(
                 connection,
                 key,
-                "put",
-                Some(*logical_version),
-                row.created_on_ms,
-                &row.created_by,
+                NewLogEntry::put(row, *logical_version, run),
             )
         }
         Effect::Touch { system_metadata } => {
@@ -239,9 +237,11 @@ fn execute(connection: &Connection, write: &AspectWrite) -> Result<(), EngineErr
                 )?
                 .execute(params![urn, aspect, keep_through.get()])?;
             derived::replace(connection, urn, aspect, derived)?;
-            let (time_ms, actor) = (row.created_on_ms, &row.created_by);
-            let version = Some(*logical_version);
-            log(connection, key, "put", version, time_ms, actor)
+            log(
+                connection,
+                key,
+                NewLogEntry::put(row, *logical_version, None),
+            )
         }
         Effect::Delete {
             retired_version,
@@ -261,7 +261,14 @@ fn execute(connection: &Connection, write: &AspectWrite) -> Result<(), EngineErr
             if let Some(version) = retired_version {
                 retire(connection, key, *version)?;
             }
-            log(connection, key, "delete", None, *time_ms, actor)
+            let entry = NewLogEntry {
+                kind: "delete",
+                logical_version: None,
+                time_ms: *time_ms,
+                actor,
+                run: None,
+            };
+            log(connection, key, entry)
         }
         Effect::Timeseries(point) => put_point(connection, key, point),
         Effect::DeletePoints(range) => points::delete(connection, key, range),
@@ -372,18 +379,43 @@ fn put_point(
     Ok(())
 }
 
+/// An entry of the change log without its key.
+struct NewLogEntry<'e> {
+    kind: &'static str,
+    logical_version: Option<LogicalVersion>,
+    time_ms: EpochMillis,
+    actor: &'e str,
+    run: Option<String>,
+}
+
+impl<'e> NewLogEntry<'e> {
+    fn put(row: &'e StoredAspect, version: LogicalVersion, run: Option<String>) -> Self {
+        Self {
+            kind: "put",
+            logical_version: Some(version),
+            time_ms: row.created_on_ms,
+            actor: &row.created_by,
+            run,
+        }
+    }
+}
+
 fn log(
     connection: &Connection,
     key: &AspectKey,
-    kind: &str,
-    logical_version: Option<LogicalVersion>,
-    time_ms: EpochMillis,
-    actor: &str,
+    entry: NewLogEntry<'_>,
 ) -> Result<(), EngineError> {
+    let NewLogEntry {
+        kind,
+        logical_version,
+        time_ms,
+        actor,
+        run,
+    } = entry;
     connection
         .prepare_cached(
-            "INSERT INTO change_log (urn,aspect,kind,logical_version,time_ms,actor) \
-             VALUES (?1,?2,?3,?4,?5,?6)",
+            "INSERT INTO change_log (urn,aspect,kind,logical_version,time_ms,actor,run) \
+             VALUES (?1,?2,?3,?4,?5,?6,?7)",
         )?
         .execute(params![
             key.urn.as_str(),
@@ -391,7 +423,8 @@ fn log(
             kind,
             logical_version.map_or(0, LogicalVersion::get),
             time_ms,
-            actor
+            actor,
+            run
         ])?;
     Ok(())
 }

@@ -157,15 +157,16 @@ pub(crate) fn import(
         if row.version.is_latest() {
             transaction
                 .prepare_cached(
-                    "INSERT INTO change_log (urn,aspect,kind,logical_version,time_ms,actor) \
-                     VALUES (?1,?2,'put',?3,?4,?5)",
+                    "INSERT INTO change_log (urn,aspect,kind,logical_version,time_ms,actor,run) \
+                     VALUES (?1,?2,'put',?3,?4,?5,?6)",
                 )?
                 .execute(params![
                     urn,
                     aspect,
                     docent_store::version::logical_version_of(row).get(),
                     row.created_on_ms,
-                    row.created_by
+                    row.created_by,
+                    docent_store::version::run_of(row)
                 ])?;
         }
     }

@@ -20,6 +20,7 @@
 
 pub mod audit;
 pub mod audit_log;
+pub mod change_log;
 mod error;
 pub mod fields;
 mod maintenance;
@@ -37,6 +38,7 @@ use std::fmt::Debug;
 pub use audit_log::{
     AspectChange, AuditEvent, AuditItem, AuditKey, AuditOutcome, AuditRange, AuditRecord,
 };
+pub use change_log::{BrowsedEntry, LogKey};
 pub use docent_model::LogicalVersion;
 pub use error::StoreError;
 pub use maintenance::{

@@ -17,6 +17,12 @@ pub const PRUNED_ITEMS: u64 = 20_000;
 
 #[async_trait]
 pub trait StoreMaintenance: Send + Sync {
+    /// The name of the engine, for administrators.
+    fn engine(&self) -> &'static str;
+
+    /// How many bytes the database takes on the disk, including free pages.
+    async fn size_bytes(&self) -> Result<u64, StoreError>;
+
     /// Counts the rows of the exports. Takes time linear in the number of rows.
     async fn export_count(&self) -> Result<u64, StoreError>;
 

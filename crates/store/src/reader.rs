@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use docent_model::{AspectName, EpochMillis, Urn};
 
 use crate::{
-    AspectKey, AspectRow, AuditEvent, AuditItem, AuditKey, AuditRange, CommitStamp, EntityTexts,
-    ListPage, LogEntry, LogPosition, PointKey, PointRange, PointSize, RelatedEntity, RowVersion,
-    RunAspect, RunSummary, StoreError, StoredAspect, TimeseriesRow,
+    AspectKey, AspectRow, AuditEvent, AuditItem, AuditKey, AuditRange, BrowsedEntry, CommitStamp,
+    EntityTexts, ListPage, LogEntry, LogKey, LogPosition, PointKey, PointRange, PointSize,
+    RelatedEntity, RowVersion, RunAspect, RunSummary, StoreError, StoredAspect, TimeseriesRow,
 };
 
 /// How much a short read returns.
@@ -256,8 +256,19 @@ pub trait StoreReader: Send + Sync {
     /// Returns the newest entry of the change log.
     async fn log_newest(&self) -> Result<Option<LogEntry>, StoreError>;
 
-    /// Counts the entries of the change log about sessions, from one time until before another.
-    async fn log_count_sessions(
+    /// Lists entries of the change log before one, newest first. With `edits_only`, leaves out
+    /// those of ingestion runs, of the server, and about its own state
+    /// ([`crate::change_log::is_internal`]).
+    async fn log_browse(
+        &self,
+        before: LogKey,
+        edits_only: bool,
+        limit: usize,
+    ) -> Result<Vec<BrowsedEntry>, StoreError>;
+
+    /// Counts the entries of the change log about the server's own state
+    /// ([`crate::change_log::is_internal`]), from one time until before another.
+    async fn log_count_internal(
         &self,
         from_ms: EpochMillis,
         until_ms: EpochMillis,

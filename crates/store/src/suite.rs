@@ -134,6 +134,8 @@ cases! { $
         the_log_is_read_after_a_position,
         touches_and_aborted_transactions_are_not_logged,
         positions_grow_under_concurrent_writers,
+        the_log_is_browsed_newest_first_with_ingestion_runs,
+        internal_entries_are_told_apart_as_documented,
         the_commit_stamp_changes_with_every_commit,
     }
     audit_log {
@@ -178,6 +180,7 @@ cases! { $
     maintenance {
         an_empty_store_is_healthy,
         a_store_with_history_is_healthy,
+        the_size_grows_with_the_data,
         a_rebuild_repairs_nothing_after_regular_writes,
         a_rebuild_repairs_wrong_derived_rows,
         a_check_finds_wrong_derived_rows,

@@ -221,6 +221,13 @@ pub fn was_written_by(system_metadata: &SystemMetadata, run: &str) -> bool {
     system_metadata.run_id == run && run != NO_RUN_ID && !is_confirmed
 }
 
+/// The ingestion run that a row names; `None` if it belongs to none.
+pub fn run_of(row: &StoredAspect) -> Option<String> {
+    let run = system_metadata_of(row).run_id;
+    // Clients send any text, and not every database stores this character.
+    (!run.is_empty() && run != NO_RUN_ID).then(|| run.replace('\0', ""))
+}
+
 /// Returns the write that rolls back a run: the previous content, or a deletion if there was none.
 /// `None` if the run did not write the latest version. `history` is newest first.
 pub fn revert(

@@ -10,11 +10,11 @@ use std::path::Path;
 use async_trait::async_trait;
 use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{
-    AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, AuditRecord, CommitStamp, EntityTexts,
-    ListPage, LogEntry, LogPosition, PointKey, PointRange, PointSize, RawAspect, RawPoint,
-    RawRetiredVersion, ReadReply, ReadRequest, RebuildReport, RelatedEntity, RowVersion, RunAspect,
-    RunSummary, SHORT_READ_BYTES, Store, StoreError, StoreMaintenance, StoreReader, StoreWriter,
-    StoredAspect, TimeseriesRow, TransactionBody,
+    AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, AuditRecord, BrowsedEntry, CommitStamp,
+    EntityTexts, ListPage, LogEntry, LogKey, LogPosition, PointKey, PointRange, PointSize,
+    RawAspect, RawPoint, RawRetiredVersion, ReadReply, ReadRequest, RebuildReport, RelatedEntity,
+    RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES, Store, StoreError, StoreMaintenance,
+    StoreReader, StoreWriter, StoredAspect, TimeseriesRow, TransactionBody,
 };
 
 /// The calls that a test may intercept; the default is to forward them.
@@ -295,13 +295,22 @@ impl<I: Intercept> StoreReader for InterceptedStore<I> {
         self.0.log_newest().await
     }
 
-    async fn log_count_sessions(
+    async fn log_browse(
+        &self,
+        before: LogKey,
+        edits_only: bool,
+        limit: usize,
+    ) -> Result<Vec<BrowsedEntry>, StoreError> {
+        self.0.inner().log_browse(before, edits_only, limit).await
+    }
+
+    async fn log_count_internal(
         &self,
         from_ms: EpochMillis,
         until_ms: EpochMillis,
     ) -> Result<u64, StoreError> {
         let inner = self.0.inner();
-        inner.log_count_sessions(from_ms, until_ms).await
+        inner.log_count_internal(from_ms, until_ms).await
     }
 
     async fn audit_events(
@@ -347,6 +356,14 @@ impl<I: Intercept> StoreWriter for InterceptedStore<I> {
 
 #[async_trait]
 impl<I: Intercept> StoreMaintenance for InterceptedStore<I> {
+    fn engine(&self) -> &'static str {
+        self.0.inner().engine()
+    }
+
+    async fn size_bytes(&self) -> Result<u64, StoreError> {
+        self.0.inner().size_bytes().await
+    }
+
     async fn export_count(&self) -> Result<u64, StoreError> {
         self.0.inner().export_count().await
     }

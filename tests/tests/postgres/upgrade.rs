@@ -11,6 +11,9 @@ use docent_test_postgres::Database;
 use crate::caller::Caller;
 use crate::{TIMEOUT, dataset, expect_sound, start_servers};
 
+/// The number after that of the last migration.
+const NEXT_STEP: u32 = 8;
+
 /// Migrates the database as the first server of a newer version would.
 fn migrate(database: &Database, number: u32, additive: bool) -> anyhow::Result<()> {
     database.sql(&format!(
@@ -64,7 +67,7 @@ fn old_servers_keep_serving_while_a_newer_one_migrates() -> anyhow::Result<()> {
         };
         let upgraded = (|| {
             wait_for_writes()?;
-            migrate(&database, 7, true)?;
+            migrate(&database, NEXT_STEP, true)?;
             wait_for_writes()?;
             // An old server starts on the new schema, as after a downgrade.
             let servers = start_servers(database.url(), 1)?;
@@ -76,7 +79,7 @@ fn old_servers_keep_serving_while_a_newer_one_migrates() -> anyhow::Result<()> {
             {
                 ensure!(started.elapsed() < TIMEOUT, "nothing is found");
             }
-            migrate(&database, 8, true)?;
+            migrate(&database, NEXT_STEP + 1, true)?;
             wait_for_writes()
         })();
         stop.store(true, Ordering::Relaxed);
@@ -100,7 +103,7 @@ fn old_servers_keep_serving_while_a_newer_one_migrates() -> anyhow::Result<()> {
 fn old_servers_do_not_start_after_an_incompatible_migration() -> anyhow::Result<()> {
     let database = Database::empty()?;
     drop(start_servers(database.url(), 1)?);
-    migrate(&database, 7, false)?;
+    migrate(&database, NEXT_STEP, false)?;
     let directory = temporary_directory()?;
     for command in [
         ["serve", "--listen", "127.0.0.1:0"].as_slice(),
@@ -111,7 +114,9 @@ fn old_servers_do_not_start_after_an_incompatible_migration() -> anyhow::Result<
         docent.args(command).args(["--store", database.url()]);
         let rejection = CommandOutput::run(&mut docent)?.failed()?;
         ensure!(
-            rejection.contains("written by a newer docent (step 7, later): use that version"),
+            rejection.contains(&format!(
+                "written by a newer docent (step {NEXT_STEP}, later): use that version"
+            )),
             "{rejection}"
         );
     }

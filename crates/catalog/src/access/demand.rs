@@ -51,7 +51,7 @@ pub(crate) fn may_move(aspect: AspectName) -> bool {
 pub fn is_managed(entity_type: &str, aspect: Option<AspectName>) -> bool {
     match entity_type {
         "dataHubConnection" | "dataHubPolicy" | "dataHubRole" | "dataHubSecret"
-        | "globalSettings" => true,
+        | "globalSettings" | "lifecycleStageType" => true,
         // Owners of a group choose its members, and a removed group is not listed.
         "corpGroup" => matches!(
             aspect.map(AspectName::as_str),
@@ -175,7 +175,8 @@ pub fn managers(entity_type: &str) -> &'static [Privilege] {
         "dataHubConnection" => &[p::MANAGE_CONNECTIONS, p::MANAGE_INGESTION],
         "dataHubView" => &[p::MANAGE_GLOBAL_VIEWS],
         "dataHubPageModule" | "dataHubPageTemplate" => &[p::MANAGE_HOME_PAGE_TEMPLATES],
-        "globalSettings" => &[p::MANAGE_GLOBAL_SETTINGS],
+        // What searches leave out is a setting of the whole catalog.
+        "globalSettings" | "lifecycleStageType" => &[p::MANAGE_GLOBAL_SETTINGS],
         "corpuser" => &[
             p::MANAGE_USERS_AND_GROUPS,
             p::UPDATE_USERS_AND_GROUPS,

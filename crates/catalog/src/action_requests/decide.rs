@@ -226,7 +226,7 @@ fn accepted(change: ProposedChange) -> Result<Proposal, Error> {
         Some(after) => Proposal::edit_if(urn.clone(), aspect, move |current: Option<Value>, _| {
             let (before, current) = (before.as_ref(), current.as_ref());
             let is_changed = current != before && current != Some(&after);
-            // An entity has one domain, so two of them do not merge.
+            // Users give an entity one domain, so two of them do not merge.
             if aspect == AspectName::DOMAINS && is_changed {
                 return Err(conflict());
             }

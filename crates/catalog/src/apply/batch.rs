@@ -14,13 +14,16 @@ mod create;
 mod current;
 mod delete;
 mod domains;
+mod follow_up;
 mod grants;
 mod groups;
+mod incident_summaries;
 mod labels;
 mod load;
 mod long_values;
 mod new_references;
 mod places;
+mod points;
 mod property_values;
 mod release;
 mod requirements;
@@ -42,14 +45,14 @@ use budget::Budget;
 use columns::KnownColumns;
 use docent_model::aspects::AuditStamp;
 use docent_model::patch::Patch;
-use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, point_id};
+use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn};
 use docent_store::version::{self, NewAspect};
 use docent_store::{
     AspectKey, AspectWrite, AuditEvent, Effect, LogicalVersion, RowVersion, StoredAspect,
-    TimeseriesRow, Transaction,
+    Transaction,
 };
-use serde_json::Value;
 
+use points::timeseries_row;
 use release::is_resumable;
 use trail::Trail;
 
@@ -58,6 +61,7 @@ use super::ahead::Ahead;
 use super::authorization::{Authorization, Visibility};
 use super::prepare::{Payload, Prepared, about_proposal};
 use crate::access::DeletedGrantees;
+use crate::lifecycle_stages::with_stage;
 use crate::proposal::{Change, Edit, Proposal};
 use crate::{ConflictReason, Error, Warning, hooks, long_work};
 
@@ -76,6 +80,8 @@ pub(super) struct Batch<'t> {
     logical_parents: BTreeMap<Urn, Urn>,
     /// Other entities that the list needs a right on: logical parents and version sets.
     other_targets: BTreeSet<Urn>,
+    /// Version sets whose latest version may be another one after the list.
+    unsettled_sets: BTreeSet<Urn>,
     /// What the last used platform says about the names of its datasets.
     delimiter: Option<(Arc<StoredAspect>, Option<String>)>,
     /// Not yet handed to the store.
@@ -162,6 +168,7 @@ impl<'t> Batch<'t> {
             columns: KnownColumns::default(),
             logical_parents: BTreeMap::new(),
             other_targets: BTreeSet::new(),
+            unsettled_sets: BTreeSet::new(),
             delimiter: None,
             writes: Vec::with_capacity(prepared.len() * 2),
             budget: Budget::default(),
@@ -259,6 +266,7 @@ impl<'t> Batch<'t> {
                 long_work::pause().await;
             }
         }
+        self.settle_version_sets().await?;
         if let Some(authorization) = authorization {
             self.authorize_deferred(authorization, deferred).await?;
         }
@@ -435,6 +443,8 @@ impl<'t> Batch<'t> {
         {
             self.budget.compare(row)?;
         }
+        let kept = with_stage(aspect, current.readable(), &payload.value).map(Payload::of);
+        let payload = kept.as_ref().unwrap_or(payload);
         self.store(&item.proposal, aspect, payload, true, &current)
             .await
     }
@@ -496,7 +506,7 @@ impl<'t> Batch<'t> {
     ) -> Result<(), Error> {
         let urn = &proposal.urn;
         let stored = || current.readable();
-        let normalised = hooks::normalise(urn, aspect, direct, stored, &payload.value)?;
+        let normalised = hooks::normalise(aspect, direct, stored, &payload.value)?;
         let normalised = normalised.map(Payload::of);
         let payload = normalised.as_ref().unwrap_or(payload);
         let names_authors = direct || proposal.names_authors;
@@ -573,22 +583,6 @@ fn row_after(current: Option<&StoredAspect>, effect: &Effect) -> Option<StoredAs
             ..current?.clone()
         }),
         Effect::Delete { .. } | Effect::Timeseries(_) | Effect::DeletePoints(_) => None,
-    }
-}
-
-fn timeseries_row(
-    payload: &Payload,
-    system_metadata: Option<&SystemMetadata>,
-    stamp: &AuditStamp,
-) -> TimeseriesRow {
-    let system_metadata =
-        system_metadata.map(|metadata| version::with_observation_time(metadata.clone(), stamp));
-    let time = payload.value.get("timestampMillis");
-    TimeseriesRow {
-        time_ms: time.and_then(Value::as_i64).unwrap_or_default(),
-        id: point_id(&payload.value),
-        metadata: payload.text().to_owned(),
-        system_metadata: system_metadata.and_then(|metadata| serde_json::to_string(&metadata).ok()),
     }
 }
 

@@ -206,7 +206,7 @@ mod tests {
 
     use super::*;
     use crate::action_requests::{ActionRequestFilter, Verdict};
-    use crate::privilege::{EDIT_DATASET_COL_DESCRIPTION, EDIT_DATASET_COL_TAGS};
+    use crate::privilege::{EDIT_DATASET_COL_DESCRIPTION, EDIT_DATASET_COL_TAGS, EDIT_ENTITY};
 
     fn urn(text: &str) -> Urn {
         Urn::parse(text).unwrap()
@@ -242,7 +242,7 @@ mod tests {
             status,
             policy("propose", &proposer, PROPOSE_CHANGES),
             policy("describe", &describer, EDIT_DATASET_COL_DESCRIPTION),
-            policy("edit", &editor, crate::privilege::EDIT_ENTITY),
+            policy("edit", &editor, EDIT_ENTITY),
         ];
         catalog.apply(&Caller::system(), setup).await.unwrap();
         let column = |path: &'static str| {
@@ -276,5 +276,62 @@ mod tests {
         let denied = accept(describer).await.unwrap_err();
         assert_eq!(denied.kind(), ErrorKind::Forbidden, "{denied}");
         accept(editor).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_accepted_version_becomes_the_latest_of_its_set() {
+        let test_store = TestStore::open().await.unwrap();
+        let clock = Arc::new(FixedClock::at(1_700_000_000_000));
+        let catalog = Catalog::new(test_store.store(), clock);
+        catalog.enforce_policies(None);
+        let [proposer, editor] =
+            ["paula", "eddie"].map(|name| urn(&format!("urn:li:corpuser:{name}")));
+        let set = urn("urn:li:versionSet:(s,dataset)");
+        let version = |name: &str| {
+            let dataset = urn(&format!(
+                "urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
+            ));
+            let value = json!({
+                "versionSet": set, "version": {"versionTag": name}, "sortId": name,
+                "versioningScheme": "LEXICOGRAPHIC_STRING",
+            });
+            Proposal::upsert(dataset, AspectName::VERSION_PROPERTIES, value.to_string())
+        };
+        let setup = vec![
+            version("a"),
+            Proposal::upsert(version("b").urn, AspectName::STATUS, "{}".to_owned()),
+            policy("propose", &proposer, PROPOSE_CHANGES),
+            policy("edit", &editor, EDIT_ENTITY),
+        ];
+        catalog.apply(&Caller::system(), setup).await.unwrap();
+        let value = async |urn: &Urn, aspect| {
+            let key = AspectKey::new(urn, aspect);
+            let read = test_store.store();
+            let row = read.read(ReadRequest::row(&key)).await.unwrap().into_row();
+            crate::stored::aspect_value::<Value>(&row).unwrap()
+        };
+        let caller = Caller::new(proposer);
+        catalog.ingest(&caller, vec![version("b")]).await.unwrap();
+        let latest = value(&set, AspectName::VERSION_SET_PROPERTIES).await;
+        assert_eq!(latest["latest"], json!(version("a").urn));
+
+        let all = ActionRequestFilter::default();
+        let (requests, _) = catalog
+            .list_action_requests(&caller, &all, 0, 10)
+            .await
+            .unwrap();
+        catalog
+            .decide_action_requests(
+                &Caller::new(editor),
+                std::slice::from_ref(&requests[0].urn),
+                Verdict::Accept,
+                None,
+            )
+            .await
+            .unwrap();
+        let latest = value(&set, AspectName::VERSION_SET_PROPERTIES).await;
+        assert_eq!(latest["latest"], json!(version("b").urn));
+        let before = value(&version("a").urn, AspectName::VERSION_PROPERTIES).await;
+        assert_eq!(before["isLatest"], false);
     }
 }

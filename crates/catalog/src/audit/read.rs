@@ -3,8 +3,9 @@
 use docent_model::{EpochMillis, Urn};
 use docent_store::{AuditEvent, AuditKey, AuditOutcome, AuditRange, AuditRecord};
 
+use crate::limits::check_count;
 use crate::privilege::{GET_ANALYTICS_PRIVILEGE, MANAGE_SYSTEM_OPERATIONS, Privilege};
-use crate::times::iso;
+use crate::times::check_period;
 use crate::{Caller, Catalog, Error};
 
 /// One of these allows to read the log. DataHub's audit API accepts them too.
@@ -50,26 +51,10 @@ impl AuditQuery {
     /// Rejects a query that can find nothing by mistake. What it names need not exist: the log has
     /// deleted users and entities. Returns how many items each event has at most.
     fn check(&self, count: usize) -> Result<usize, Error> {
-        if !(1..=MAX_COUNT).contains(&count) {
-            return Err(Error::invalid(format!(
-                "count is {count}: it must be from 1 to {MAX_COUNT}"
-            )));
-        }
+        check_count("count", count, MAX_COUNT)?;
         let max_items = self.max_items.unwrap_or(MAX_ITEMS);
-        if !(1..=MAX_ITEMS).contains(&max_items) {
-            return Err(Error::invalid(format!(
-                "maxEntities is {max_items}: it must be from 1 to {MAX_ITEMS}"
-            )));
-        }
-        if let (Some(since_ms), Some(until_ms)) = (self.since_ms, self.until_ms)
-            && since_ms > until_ms
-        {
-            return Err(Error::invalid(format!(
-                "the period starts at {} and ends before that, at {}: swap the times",
-                iso(since_ms),
-                iso(until_ms)
-            )));
-        }
+        check_count("maxEntities", max_items, MAX_ITEMS)?;
+        check_period(self.since_ms, self.until_ms)?;
         for actor in &self.actors {
             Urn::parse(actor)?.expect_type("corpuser")?;
         }

@@ -31,6 +31,14 @@ pub(super) fn parent(urn: &Urn) -> Option<Urn> {
     Urn::parse(urn.key_parts().first()?).ok()
 }
 
+/// The neighbors of a column.
+#[derive(Debug, Default)]
+pub(super) struct ColumnStep {
+    pub(super) neighbors: Vec<RelatedEntity>,
+    /// Those that a job writes or reads, with the job.
+    pub(super) jobs: Vec<(Urn, Urn)>,
+}
+
 /// The relevant part of both aspects.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -62,12 +70,12 @@ impl Catalog {
         &self,
         columns: &[Urn],
         direction: LineageDirection,
-    ) -> Result<Vec<Vec<RelatedEntity>>, Error> {
+    ) -> Result<Vec<ColumnStep>, Error> {
         let registry = Registry::get();
         let (Some(table_aspect), Some(job_aspect)) =
             (registry.aspect(TABLE_ASPECT), registry.aspect(JOB_ASPECT))
         else {
-            return Ok(columns.iter().map(|_| Vec::new()).collect());
+            return Ok(columns.iter().map(|_| ColumnStep::default()).collect());
         };
         let sources = self
             .column_sources(columns, direction, table_aspect, job_aspect)
@@ -77,7 +85,7 @@ impl Catalog {
             .enumerate()
             .map(|(at, urn)| (urn.as_str(), at))
             .collect();
-        let mut found: Vec<Vec<RelatedEntity>> = columns.iter().map(|_| Vec::new()).collect();
+        let mut found: Vec<ColumnStep> = columns.iter().map(|_| ColumnStep::default()).collect();
         // Lineage leads through hidden entities, too.
         let rows = self.store().read(ReadRequest::rows(&sources)).await?.rows;
         for (key, row) in sources.iter().zip(rows) {
@@ -97,7 +105,10 @@ impl Catalog {
                 }
                 for urn in to.iter().filter_map(|urn| Urn::parse(urn).ok()) {
                     for &at in &from {
-                        found[at].push(RelatedEntity {
+                        if key.aspect == job_aspect {
+                            found[at].jobs.push((urn.clone(), key.urn.clone()));
+                        }
+                        found[at].neighbors.push(RelatedEntity {
                             relationship: RELATIONSHIP.to_owned(),
                             urn: urn.clone(),
                             aspect: key.aspect,

@@ -54,7 +54,12 @@ const fn place(
     }
 }
 
+/// The source of edges that DataHub's page shows as edited by hand.
+pub(super) const MANUAL_SOURCE: &str = "UI";
+
 const JOB: &str = "dataJobInputOutput";
+/// Between a task and a dataset that it writes; one that it reads has another relationship.
+const PRODUCES: &str = "Produces";
 
 const PLACES: [Place; 8] = [
     place("dataset", "dataset", "upstreamLineage", "upstreams", ""),
@@ -324,8 +329,30 @@ fn without_input_fields(holder: &Urn, edits: &[(ListEdit, Urn)]) -> Option<Propo
     Some(Proposal::edit_if(holder.clone(), aspect, edit))
 }
 
+/// The list in an aspect of the holder that may name the other end; `None` for types whose edges
+/// users cannot change.
+pub(super) fn list_of_edges(
+    holder: &Urn,
+    other: &Urn,
+    aspect: AspectName,
+    relationship: &str,
+) -> Option<&'static str> {
+    let is_between = |place: &&Place| {
+        let (down, up) = if place.by_upstream {
+            (other, holder)
+        } else {
+            (holder, other)
+        };
+        place.downstream == down.entity_type()
+            && place.upstream == up.entity_type()
+            && place.aspect == aspect.as_str()
+            && place.by_upstream == (relationship == PRODUCES)
+    };
+    Some(PLACES.iter().find(is_between)?.edges)
+}
+
 /// Whether an item of a list is an edge to this entity.
-fn names(item: &Value, urn: &Urn) -> bool {
+pub(super) fn names(item: &Value, urn: &Urn) -> bool {
     let texts = [
         Some(item),
         item.get("destinationUrn"),
@@ -338,8 +365,7 @@ fn names(item: &Value, urn: &Urn) -> bool {
 
 /// An edge that a user has added.
 fn new_edge(holder: &Urn, aspect: AspectName, other: &Urn, stamp: &AuditStamp) -> Value {
-    // The value that DataHub's page shows as edited by hand.
-    let properties = json!({"source": "UI"});
+    let properties = json!({"source": MANUAL_SOURCE});
     if aspect.as_str() == "upstreamLineage" {
         return json!({
             "dataset": other,

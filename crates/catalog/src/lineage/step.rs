@@ -3,7 +3,7 @@
 use docent_model::{LineageDirection, Registry, Urn};
 use docent_store::{ListPage, RelatedEntity};
 
-use super::{ENTITIES_AT_ONCE, MAX_NEIGHBOURS, columns};
+use super::{ENTITIES_AT_ONCE, MAX_NEIGHBOURS, TimeWindow, columns};
 use crate::{Catalog, Error};
 
 /// The neighbors of one entity, each once, by URN.
@@ -12,6 +12,8 @@ pub(super) struct Adjacent {
     pub(super) neighbors: Vec<RelatedEntity>,
     /// There are more than the limit.
     pub(super) is_cut: bool,
+    /// The columns among them that a job leads to, with the job.
+    pub(super) jobs: Vec<(Urn, Urn)>,
 }
 
 impl Catalog {
@@ -21,6 +23,7 @@ impl Catalog {
         &self,
         urns: &[Urn],
         direction: LineageDirection,
+        window: Option<TimeWindow>,
     ) -> Result<Vec<Adjacent>, Error> {
         let mut steps = Vec::with_capacity(urns.len());
         for urns in urns.chunks(ENTITIES_AT_ONCE) {
@@ -35,8 +38,12 @@ impl Catalog {
             let urns: Vec<Urn> = columns.iter().map(|(_, urn)| (*urn).clone()).collect();
             let found = self.column_step(&urns, direction).await?;
             for ((at, _), found) in columns.iter().zip(found) {
-                steps[*at].neighbors.extend(found);
+                steps[*at].neighbors.extend(found.neighbors);
+                steps[*at].jobs.extend(found.jobs);
             }
+        }
+        if let Some(window) = window {
+            self.retain_in_window(urns, &mut steps, window).await?;
         }
         for (urn, step) in urns.iter().zip(&mut steps) {
             // An entity that flows into itself is not its own neighbor.
@@ -80,6 +87,7 @@ impl Catalog {
                 Adjacent {
                     neighbors: here.items,
                     is_cut,
+                    jobs: Vec::new(),
                 }
             })
             .collect())

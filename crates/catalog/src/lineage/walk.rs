@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use docent_model::{LineageDirection, Registry, Urn};
 
 use super::existence::Existence;
-use super::{ENTITIES_AT_ONCE, MAX_ENTITIES, MAX_HOPS, MAX_NEIGHBOURS, columns, shown_as};
+use super::{
+    ENTITIES_AT_ONCE, MAX_ENTITIES, MAX_HOPS, MAX_NEIGHBOURS, TimeWindow, columns, shown_as,
+};
 use crate::{Catalog, Error};
 
 /// The most edges that one walk reads: in a dense graph there are too many.
@@ -25,6 +27,8 @@ pub struct WalkLimits {
     pub include_removed: bool,
     /// Includes entities that do not exist.
     pub include_missing: bool,
+    /// Follows only edges that existed in this period.
+    pub window: Option<TimeWindow>,
 }
 
 /// Entities that do not count as a hop: what is behind them has their degree.
@@ -63,6 +67,7 @@ impl Default for WalkLimits {
             explored_per_hop: MAX_ENTITIES,
             include_removed: false,
             include_missing: false,
+            window: None,
         }
     }
 }
@@ -92,11 +97,15 @@ impl Reached {
     }
 }
 
+/// The jobs between columns, by the nodes before and behind them.
+type Jobs = HashMap<(usize, usize), usize>;
+
 /// The result of a walk.
 #[derive(Debug)]
 pub struct Walk {
     /// The start comes first.
     nodes: Vec<Node>,
+    jobs: Jobs,
     reached: Vec<Reached>,
     is_partial: bool,
 }
@@ -110,6 +119,20 @@ struct Node {
     is_explored: bool,
     is_cut: bool,
     is_ignored: bool,
+}
+
+impl Node {
+    /// A new node behind another one.
+    fn behind(before: usize, urn: Urn, degree: usize) -> Self {
+        Self {
+            urn,
+            degree,
+            before: vec![before],
+            is_explored: false,
+            is_cut: false,
+            is_ignored: false,
+        }
+    }
 }
 
 impl Walk {
@@ -153,8 +176,15 @@ impl Walk {
         open.truncate(max);
         open.into_iter()
             .map(|path: Vec<usize>| {
-                let nodes = path.iter().rev();
-                nodes.map(|&node| self.nodes[node].urn.clone()).collect()
+                let mut urns = Vec::with_capacity(path.len());
+                let mut before = None;
+                for &node in path.iter().rev() {
+                    let job = before.and_then(|before| self.jobs.get(&(before, node)));
+                    urns.extend(job.map(|&job| self.nodes[job].urn.clone()));
+                    urns.push(self.nodes[node].urn.clone());
+                    before = Some(node);
+                }
+                urns
             })
             .collect()
     }
@@ -196,7 +226,10 @@ impl Catalog {
             is_partial = self.leads_on(&walking, &frontier, direction).await?;
         }
         let Walking {
-            mut nodes, edges, ..
+            mut nodes,
+            jobs,
+            edges,
+            ..
         } = walking;
         let existence = self
             .existence_of(nodes.iter().skip(1).map(|node| &node.urn))
@@ -238,6 +271,7 @@ impl Catalog {
         reached.sort_by(|one, other| (one.degree, &one.urn).cmp(&(other.degree, &other.urn)));
         Ok(Walk {
             nodes,
+            jobs,
             reached,
             is_partial,
         })
@@ -305,10 +339,13 @@ impl Catalog {
         // In portions, so that a full walk reads no further.
         for some in frontier.chunks(ENTITIES_AT_ONCE) {
             let urns = walking.urns(some);
-            let steps = self.lineage_step(&urns, direction).await?;
+            let steps = self.lineage_step(&urns, direction, walking.window).await?;
             for (&node, step) in some.iter().zip(steps) {
                 let neighbors = step.neighbors.into_iter().map(|related| related.urn);
                 walking.take(node, neighbors, step.is_cut, &mut found);
+                for (column, job) in step.jobs {
+                    walking.pass_job(node, &column, job);
+                }
             }
             if walking.is_full {
                 break;
@@ -330,7 +367,7 @@ impl Catalog {
     ) -> Result<bool, Error> {
         for some in frontier.chunks(ENTITIES_AT_ONCE) {
             let urns = walking.urns(some);
-            let steps = self.lineage_step(&urns, direction).await?;
+            let steps = self.lineage_step(&urns, direction, walking.window).await?;
             let mut behind = steps.iter().flat_map(|step| &step.neighbors);
             if behind.any(|related| !walking.known.contains_key(&related.urn)) {
                 return Ok(true);
@@ -344,9 +381,11 @@ impl Catalog {
 struct Walking {
     nodes: Vec<Node>,
     known: HashMap<Urn, usize>,
+    jobs: Jobs,
     entities: usize,
     edges: usize,
     is_full: bool,
+    window: Option<TimeWindow>,
 }
 
 impl Walking {
@@ -367,10 +406,38 @@ impl Walking {
         Self {
             nodes: vec![node],
             known: HashMap::from([(start.clone(), 0)]),
+            jobs: Jobs::new(),
             entities: limits.entities.min(MAX_ENTITIES),
             edges: 0,
             is_full: false,
+            window: limits.window,
         }
+    }
+
+    /// Adds the job between a column and one of its neighbors. It is found, but the walk does not
+    /// continue there: the job has other columns, too.
+    fn pass_job(&mut self, from: usize, column: &Urn, job: Urn) {
+        let Some(&to) = self.known.get(column) else {
+            return;
+        };
+        let degree = self.nodes[from].degree + usize::from(!self.nodes[from].is_ignored);
+        let node = match self.known.get(&job) {
+            Some(&node) => node,
+            None if self.nodes.len() > self.entities => {
+                self.is_full = true;
+                return;
+            }
+            None => {
+                self.known.insert(job.clone(), self.nodes.len());
+                self.nodes.push(Node::behind(from, job, degree));
+                self.nodes.len() - 1
+            }
+        };
+        let passed = &mut self.nodes[node];
+        if passed.degree == degree && from < node && !passed.before.contains(&from) {
+            passed.before.push(from);
+        }
+        self.jobs.insert((from, to), node);
     }
 
     /// Adds the neighbors of a node; new ones also to `next`.
@@ -407,14 +474,7 @@ impl Walking {
             }
             let node = self.nodes.len();
             self.known.insert(urn.clone(), node);
-            self.nodes.push(Node {
-                urn,
-                degree,
-                before: vec![from],
-                is_explored: false,
-                is_cut: false,
-                is_ignored: false,
-            });
+            self.nodes.push(Node::behind(from, urn, degree));
             next.push(node);
         }
     }

@@ -173,6 +173,7 @@ fn event(
     parameters.insert("modificationCategory".to_owned(), kind.into());
     Event {
         entity: urn.as_str().to_owned(),
+        aspect: "schemaMetadata",
         category: Category::TechnicalSchema,
         operation,
         weight,

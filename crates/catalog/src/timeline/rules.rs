@@ -3,7 +3,10 @@
 //! Each rule names a list or a single text whose entries have a key. Comparing two versions by key
 //! shows which entries were added, removed or modified.
 //!
-//! To report another kind of change: a line in [`RULES`].
+//! To report another kind of change: a line in [`RULES`], or in [`added`] if DataHub's timeline
+//! does not report it.
+
+pub(super) mod added;
 
 use std::collections::BTreeMap;
 
@@ -26,6 +29,8 @@ pub(super) struct Rule {
     column: Option<&'static str>,
     /// The members whose change makes an entry modified.
     content: &'static [&'static str],
+    /// The member that must be true; otherwise there is no entry.
+    flag: Option<&'static str>,
     /// The name of an entry.
     noun: &'static str,
     /// The weight of an added or removed entry, and of a modified one.
@@ -45,6 +50,8 @@ enum Parameters {
     Relationship(&'static str, &'static str),
     /// The version and its set.
     Version,
+    /// These members, new and old.
+    Members(&'static [(&'static str, &'static str)]),
 }
 
 const DOCUMENT: &str = "documentInfo";
@@ -60,6 +67,7 @@ const fn rule(category: Category, aspect: &'static str, noun: &'static str) -> R
         also: &[],
         column: None,
         content: &[],
+        flag: None,
         noun,
         weights: (Weight::Minor, Weight::Minor),
         parameters: Parameters::None,
@@ -341,6 +349,7 @@ impl Rule {
     fn creation(&self, urn: &Urn) -> Option<Event> {
         let event = || Event {
             entity: urn.as_str().to_owned(),
+            aspect: self.aspect,
             category: self.category,
             operation: Operation::Create,
             weight: Weight::None,
@@ -395,6 +404,10 @@ impl Rule {
         let Some(key) = key else {
             return;
         };
+        let is_set = |member: &str| entry.get(member) == Some(&Value::Bool(true));
+        if !self.flag.is_none_or(is_set) {
+            return;
+        }
         let column = if self.key == COLUMN {
             Some(key)
         } else {
@@ -457,6 +470,7 @@ impl Rule {
         let (changed, modified) = self.weights;
         Event {
             entity,
+            aspect: self.aspect,
             category: self.category,
             operation,
             weight: match operation {
@@ -517,6 +531,12 @@ impl Rule {
                 insert(name, Some(&key.into()));
                 insert("relationshipType", Some(&relationship.into()));
             }
+            Parameters::Members(names) => {
+                for (name, previous) in names {
+                    insert(name, new.and_then(|entry| entry.get(name)));
+                    insert(previous, old.and_then(|entry| entry.get(name)));
+                }
+            }
             Parameters::Version => {
                 let tag = |entry: &'_ Value| entry.pointer("/version/versionTag").cloned();
                 insert("versionTag", tag(entry).as_ref());
@@ -544,7 +564,7 @@ mod tests {
 
     #[test]
     fn every_rule_is_about_an_aspect_of_the_registry() {
-        for rule in &RULES {
+        for rule in RULES.iter().chain(&added::ADDED_RULES) {
             assert!(
                 Registry::get().aspect(rule.aspect).is_some(),
                 "{}",

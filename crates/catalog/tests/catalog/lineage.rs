@@ -123,6 +123,8 @@ fn query(direction: LineageDirection) -> NeighborQuery {
         direction,
         separate_siblings: false,
         include_ghosts: false,
+        window: None,
+        with_facts: false,
         start: 0,
         count: 10,
     }
@@ -398,11 +400,11 @@ async fn columns_are_followed_through_tables_and_jobs() {
         .await;
     assert_eq!(
         fixture.walk(&column("d", "key"), Upstream).await,
-        found(&[("b.key", 1), ("a.day", 2), ("a.id", 2)])
+        found(&[("load", 1), ("b.key", 1), ("a.day", 2), ("a.id", 2)])
     );
     assert_eq!(
         fixture.walk(&column("a", "id"), Downstream).await,
-        found(&[("b.key", 1), ("d.key", 2)])
+        found(&[("b.key", 1), ("load", 2), ("d.key", 2)])
     );
     assert_eq!(
         fixture.walk(&column("e", "key"), Upstream).await,

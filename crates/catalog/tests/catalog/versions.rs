@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use docent_catalog::versions::NewVersion;
 use docent_catalog::{Caller, Catalog, Change, Error, ErrorKind, Proposal};
-use docent_model::{FixedClock, Registry, Urn};
+use docent_model::{FixedClock, Registry, SystemMetadata, Urn};
 use docent_store::{AspectKey, ReadRequest, Store};
 use docent_test_store::{InterceptedStore, TestStore};
 use serde_json::{Value, json};
@@ -68,6 +68,12 @@ impl World {
             }
         };
         self.store.before_next(step).await;
+    }
+
+    async fn roll_back(&self, run: &str) {
+        let system = Caller::system();
+        let done = self.other.roll_back(&system, run, false, false).await;
+        done.unwrap();
     }
 
     async fn delete(&self, name: &str) {
@@ -138,25 +144,88 @@ async fn a_version_that_moved_to_another_set_meanwhile_stays_there() {
 }
 
 #[tokio::test]
-async fn versions_are_sorted_behind_the_others_after_the_latest_was_deleted() {
+async fn the_version_before_a_deleted_one_is_the_latest() {
     let world = World::with_versions(&["one", "two", "three"]).await;
     world.delete("three").await;
-    assert_eq!(world.latest().await, Some(json!(dataset("three"))));
+    assert_eq!(world.latest().await, Some(json!(dataset("two"))));
+    assert_eq!(world.version("two").await.unwrap()["isLatest"], true);
+    world.delete("one").await;
+    assert_eq!(world.latest().await, Some(json!(dataset("two"))));
     link(&world.catalog, &set("s"), "four").await.unwrap();
     assert_eq!(world.latest().await, Some(json!(dataset("four"))));
     let two = world.version("two").await.unwrap();
-    let four = world.version("four").await.unwrap();
-    assert!(
-        four["sortId"].as_str().unwrap() > two["sortId"].as_str().unwrap(),
-        "{four}"
-    );
-    assert_eq!(four["isLatest"], true);
+    assert_eq!(two["isLatest"], false);
 
-    // Unlinking another one replaces the deleted one.
-    world.delete("four").await;
-    assert!(unlink(&world.catalog, "one").await.unwrap());
-    assert_eq!(world.latest().await, Some(json!(dataset("two"))));
+    let unlinked = Change::DeleteAspect {
+        aspect: Registry::get().aspect("versionProperties").unwrap(),
+    };
+    write_as_operator(&world.other, vec![Proposal::new(dataset("four"), unlinked)]).await;
     assert_eq!(world.version("two").await.unwrap()["isLatest"], true);
+    world.delete("two").await;
+    assert_eq!(world.aspect(&set("s"), "versionSetKey").await, None);
+}
+
+#[tokio::test]
+async fn a_version_that_moves_to_another_set_leaves_a_latest_one_behind() {
+    let world = World::with_versions(&["one", "two"]).await;
+    let mut moved = world.version("two").await.unwrap();
+    moved["versionSet"] = json!(set("other"));
+    let moved = upsert(&dataset("two"), "versionProperties", &moved);
+    write_as_operator(&world.other, vec![moved]).await;
+    assert_eq!(world.latest().await, Some(json!(dataset("one"))));
+    assert_eq!(world.version("one").await.unwrap()["isLatest"], true);
+    let other = world.aspect(&set("other"), "versionSetProperties").await;
+    assert_eq!(other.unwrap()["latest"], json!(dataset("two")));
+}
+
+#[tokio::test]
+async fn rolling_back_a_run_makes_the_version_before_it_the_latest() {
+    let world = World::with_versions(&[]).await;
+    let ingest = async |name: &str, set: &Urn, sort_id: &str, run: &str| {
+        let value = json!({
+            "versionSet": set, "version": {"versionTag": name}, "sortId": sort_id,
+            "versioningScheme": "LEXICOGRAPHIC_STRING",
+        });
+        let run = SystemMetadata {
+            run_id: run.to_owned(),
+            ..SystemMetadata::default()
+        };
+        let proposal = upsert(&dataset(name), "versionProperties", &value);
+        write_as_operator(&world.other, vec![proposal.with_system_metadata(Some(run))]).await;
+    };
+    let is_latest = async |name| world.version(name).await.unwrap()["isLatest"] == true;
+    ingest("one", &set("s"), "b", "first").await;
+    ingest("two", &set("s"), "c", "second").await;
+    assert!(!is_latest("one").await);
+    world.roll_back("second").await;
+    assert_eq!(world.version("two").await, None);
+    assert_eq!(world.latest().await, Some(json!(dataset("one"))));
+    assert!(is_latest("one").await);
+
+    // A run moves the latest version to another set, and back.
+    ingest("zero", &set("s"), "a", "first").await;
+    ingest("one", &set("other"), "b", "third").await;
+    assert!(is_latest("zero").await);
+    world.roll_back("third").await;
+    assert_eq!(world.latest().await, Some(json!(dataset("one"))));
+    assert!(is_latest("one").await);
+    assert!(!is_latest("zero").await);
+    assert_eq!(world.aspect(&set("other"), "versionSetKey").await, None);
+}
+
+#[tokio::test]
+async fn the_latest_version_may_be_named_before_it_is_written() {
+    let world = World::with_versions(&["one"]).await;
+    let value = json!({
+        "latest": dataset("two"), "versioningScheme": "ALPHANUMERIC_GENERATED_BY_DATAHUB",
+    });
+    let proposal = upsert(&set("s"), "versionSetProperties", &value);
+    let operator = Caller::system();
+    world.other.ingest(&operator, vec![proposal]).await.unwrap();
+    assert_eq!(world.latest().await, Some(json!(dataset("two"))));
+    link(&world.other, &set("s"), "two").await.unwrap();
+    assert_eq!(world.latest().await, Some(json!(dataset("two"))));
+    assert_eq!(world.version("one").await.unwrap()["isLatest"], false);
 }
 
 #[tokio::test]

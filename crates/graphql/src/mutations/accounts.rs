@@ -27,6 +27,18 @@ pub(super) async fn create_invite_token(
     Ok(json!({"inviteToken": token}))
 }
 
+pub(super) async fn revoke_invite_token(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    let invitation = arguments.urn("urn")?;
+    context
+        .catalog
+        .revoke_invitation(&context.caller, &invitation)
+        .await?;
+    Ok(json!(true))
+}
+
 pub(super) async fn accept_role(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

@@ -31,6 +31,20 @@ pub(super) async fn get_invite_token(
     Ok(json!({"inviteToken": token}))
 }
 
+pub(super) async fn list_invite_tokens(context: &Context, _: Args<'_>) -> Result<Value, Error> {
+    let open = context.catalog.list_invitations(&context.caller).await?;
+    let invitations = open.iter().map(|invitation| {
+        json!({
+            "urn": invitation.urn,
+            "role": invitation.role,
+            "createdAt": invitation.created_at,
+            "expiresAt": invitation.expires_at(),
+            "createdBy": invitation.created_by,
+        })
+    });
+    Ok(invitations.collect())
+}
+
 pub(super) async fn list_service_accounts(
     context: &Context,
     arguments: Args<'_>,

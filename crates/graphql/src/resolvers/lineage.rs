@@ -9,6 +9,7 @@ mod conditions;
 mod counts;
 mod facets;
 mod narrow;
+mod paths;
 
 pub(super) use counts::search_across_lineage_counts;
 
@@ -16,7 +17,8 @@ use std::collections::{HashMap, HashSet};
 
 use docent_catalog::Error;
 use docent_catalog::lineage::{
-    IgnoredHops, MAX_ENTITIES, NeighborQuery, Neighbors, Reached, Walk, WalkLimits,
+    EdgeFacts, IgnoredHops, MAX_ENTITIES, NeighborQuery, Neighbors, Reached, TimeWindow, Walk,
+    WalkLimits,
 };
 use docent_catalog::search::MAX_FACET_VALUES;
 use docent_model::{LineageDirection, Registry, Urn};
@@ -38,13 +40,26 @@ const MAX_FOUND: usize = 10_000;
 const MAX_IGNORED: usize = 100;
 /// Limit on the neighbors in the pages of all entities of a level.
 const MAX_TOTAL: usize = 200_000;
-/// Limit on the paths to one entity.
-const MAX_PATHS: usize = 10;
-/// Limit on the paths in a page; each result has at least one.
-const PATHS_PER_PAGE: usize = 2000;
 /// Entity types in the lineage graph that the schema has no type for. They are traversed but not
 /// returned.
 const WITHOUT_TYPE: [&str; 5] = ["aiAgent", "api", "dataProcess", "repository", "service"];
+
+/// Fields of a relationship that need reads of their own.
+const EDGE_FACTS: [&str; 5] = [
+    "createdOn",
+    "createdActor",
+    "updatedOn",
+    "updatedActor",
+    "isManual",
+];
+
+/// The period of a request; one that names neither end has none.
+fn window(start: Option<i64>, end: Option<i64>) -> Option<TimeWindow> {
+    (start.is_some() || end.is_some()).then(|| TimeWindow {
+        start: start.unwrap_or(0),
+        end: end.unwrap_or(i64::MAX),
+    })
+}
 
 pub(super) async fn neighbors(
     context: &Context,
@@ -59,12 +74,18 @@ pub(super) async fn neighbors(
         count: Option<i64>,
         separate_siblings: Option<bool>,
         include_ghost_entities: Option<bool>,
+        start_time_millis: Option<i64>,
+        end_time_millis: Option<i64>,
     }
     let input: Input = arguments.input()?;
     let query = NeighborQuery {
         direction: direction(&input.direction),
         separate_siblings: input.separate_siblings == Some(true),
         include_ghosts: input.include_ghost_entities == Some(true),
+        window: window(input.start_time_millis, input.end_time_millis),
+        with_facts: EDGE_FACTS
+            .iter()
+            .any(|field| arguments.selects(&["relationships", field])),
         start: number("start", input.start, 0)?,
         count: at_most(
             MAX_NEIGHBOURS,
@@ -85,7 +106,24 @@ pub(super) async fn neighbors(
         let relationships: Vec<Value> = page
             .items
             .iter()
-            .map(|item| json!({"type": item.relationship, "entity": item.urn, "degree": 1}))
+            .map(|item| {
+                let EdgeFacts {
+                    created,
+                    updated,
+                    is_manual,
+                } = &item.facts;
+                let (created, updated) = (created.as_ref(), updated.as_ref());
+                json!({
+                    "type": item.relationship,
+                    "entity": item.urn,
+                    "degree": 1,
+                    "createdOn": created.map(|stamp| stamp.time),
+                    "createdActor": created.map(|stamp| &stamp.actor),
+                    "updatedOn": updated.map(|stamp| stamp.time),
+                    "updatedActor": updated.map(|stamp| &stamp.actor),
+                    "isManual": query.with_facts.then_some(is_manual),
+                })
+            })
             .collect();
         json!({
             "start": query.start,
@@ -113,6 +151,8 @@ struct LineageSearchInput {
     or_filters: Option<Vec<AndFilter>>,
     search_flags: Option<SearchFlags>,
     lineage_flags: Option<LineageFlags>,
+    start_time_millis: Option<i64>,
+    end_time_millis: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -151,6 +191,8 @@ impl GroupingCriterion {
 struct LineageFlags {
     entities_explored_per_hop_limit: Option<i64>,
     ignore_as_hops: Option<Vec<IgnoredInput>>,
+    start_time_millis: Option<i64>,
+    end_time_millis: Option<i64>,
 }
 
 /// `EntityTypeToPlatforms`.
@@ -162,6 +204,10 @@ struct IgnoredInput {
 }
 
 impl LineageFlags {
+    fn window(&self) -> Option<TimeWindow> {
+        window(self.start_time_millis, self.end_time_millis)
+    }
+
     fn ignored_hops(flags: Option<&Self>) -> Result<Vec<IgnoredHops>, Error> {
         let ignored = flags.and_then(|flags| flags.ignore_as_hops.as_deref());
         let ignored = ignored.unwrap_or_default();
@@ -199,6 +245,10 @@ impl LineageSearchInput {
             explored_per_hop: number("entitiesExploredPerHopLimit", explored, MAX_ENTITIES)?,
             // Filtered later: the alternatives may differ in it.
             include_removed: true,
+            // As in DataHub, the flags win.
+            window: flags
+                .and_then(LineageFlags::window)
+                .or_else(|| window(self.start_time_millis, self.end_time_millis)),
             ..WalkLimits::default()
         })
     }
@@ -230,6 +280,21 @@ impl LineageSearchInput {
         }
         let types = self.types.as_deref().unwrap_or_default();
         !types.iter().any(|name| name == "SCHEMA_FIELD")
+    }
+
+    /// The paths to each entity of a page, if they are selected.
+    async fn paths(
+        &self,
+        context: &Context,
+        arguments: &Args<'_>,
+        walk: &Walk,
+        page: &[&Reached],
+        columns: &HashMap<Urn, Vec<Reached>>,
+    ) -> Result<Vec<Vec<Value>>, Error> {
+        if !arguments.selects(&["searchResults", "paths"]) {
+            return Ok(vec![Vec::new(); page.len()]);
+        }
+        paths::of_page(context, walk, direction(&self.direction), page, columns).await
     }
 
     fn includes_type(&self, entity_type: &str) -> bool {
@@ -346,11 +411,14 @@ pub(super) async fn search_across_lineage(
     } = search(context, &arguments, &input, input.groups_columns()).await?;
     let page: Vec<&Reached> = hits.iter().skip(start).take(count).collect();
     let matched = matched(context, &arguments, &input, &page).await?;
+    let paths = input
+        .paths(context, &arguments, &walk, &page, &columns)
+        .await?;
     Ok(json!({
         "start": start,
         "count": count,
         "total": hits.len(),
-        "searchResults": results(&walk, &page, &columns, &matched),
+        "searchResults": results(&walk, &page, paths, &matched),
         "facets": facets,
         "isPartial": walk.is_partial(),
     }))
@@ -387,13 +455,16 @@ pub(super) async fn scroll_across_lineage(
     let has_more = hits.len() > count;
     let page: Vec<&Reached> = hits.iter().take(count).collect();
     let matched = matched(context, &arguments, &input, &page).await?;
+    let paths = input
+        .paths(context, &arguments, &walk, &page, &columns)
+        .await?;
     // An empty page has no cursor.
     let next = page.last().filter(|_| has_more).map(|hit| &hit.urn);
     Ok(json!({
         "nextScrollId": next,
         "count": count,
         "total": total,
-        "searchResults": results(&walk, &page, &columns, &matched),
+        "searchResults": results(&walk, &page, paths, &matched),
         "facets": facets,
         "isPartial": walk.is_partial(),
     }))
@@ -415,24 +486,12 @@ async fn matched(
 fn results(
     walk: &Walk,
     page: &[&Reached],
-    columns: &HashMap<Urn, Vec<Reached>>,
+    paths: Vec<Vec<Value>>,
     matched: &HashMap<Urn, Vec<Value>>,
 ) -> Vec<Value> {
-    let paths_each = (PATHS_PER_PAGE / page.len().max(1)).clamp(1, MAX_PATHS);
     page.iter()
-        .map(|reached| {
-            // A table in place of its columns has the paths to these.
-            let ends = columns.get(&reached.urn).map(Vec::as_slice);
-            let ends = ends.unwrap_or(std::slice::from_ref(*reached));
-            let paths: Vec<Value> = ends
-                .iter()
-                .flat_map(|end| walk.paths(end, paths_each))
-                .take(paths_each)
-                .map(|path| {
-                    let path: Vec<Urn> = path.into_iter().filter(has_type_in_schema).collect();
-                    json!({ "path": path })
-                })
-                .collect();
+        .zip(paths)
+        .map(|(reached, paths)| {
             json!({
                 "entity": reached.urn,
                 "degree": reached.degree,

@@ -92,6 +92,7 @@ fn transaction(moment: &Moment) -> Value {
     let changes = moment.events.iter().map(|event| {
         json!({
             "urn": event.entity,
+            "aspectName": event.aspect,
             "category": event.category.name(),
             "operation": event.operation.name(),
             "modifier": event.modifier,

@@ -10,7 +10,8 @@ use docent_catalog::{AspectKey, AspectRow, EntityAspects, ReadRequest};
 use docent_model::{AspectName, Registry, Urn};
 use serde::{Deserialize, Serialize};
 
-use super::{address, reject_slices};
+use super::address;
+use super::slice::Slice;
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::JsonBody;
@@ -151,7 +152,7 @@ async fn page(
     mut request: SearchRequest,
     aspects: &AspectSelection,
 ) -> Result<Response, ErrorResponse> {
-    reject_slices(parameters)?;
+    let slice = Slice::read(parameters)?;
     request.query = parameters.get("query").unwrap_or("*").to_owned();
     request.include_removed = parameters.flag("includeSoftDelete")?;
     // Clients export the catalog with it, and could not request the rest.
@@ -172,7 +173,8 @@ async fn page(
         )));
     }
     let found = state.catalog().search(&request).await?;
-    let urns: Vec<Urn> = found.hits.into_iter().map(|hit| hit.urn).collect();
+    let mut urns: Vec<Urn> = found.hits.into_iter().map(|hit| hit.urn).collect();
+    urns.retain(|urn| slice.contains(urn));
     let with_system_metadata = parameters.flag("systemMetadata")?;
     let mut budget = ReplyBudget::new(state.reply_memory());
     let mut entities = Vec::with_capacity(urns.len());

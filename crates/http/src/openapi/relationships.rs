@@ -49,11 +49,7 @@ pub(crate) async fn scroll(
     JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
     let input: RelationshipInput = parse_optional(&bytes).await?;
-    if input.edge_filter.is_some() {
-        return Err(ErrorResponse::bad_request(
-            "edges cannot be filtered by their own properties: omit edgeFilter",
-        ));
-    }
+    let names = values(input.edge_filter, "edgeFilter", "relationshipType")?;
     let mut source = EndFilter {
         urns: urns(input.source_filter, "sourceFilter")?,
         types: parameters.all("sourceTypes"),
@@ -87,44 +83,62 @@ pub(crate) async fn scroll(
             )
         }
     };
+    let mut types = parameters.all("relationshipTypes");
+    if types.is_empty() {
+        types = names.clone().unwrap_or_default();
+    }
     let scroll = EdgeScroll {
         state: &state,
         anchors,
-        names: parameters.all("relationshipTypes"),
+        names: types,
         render: Box::new(move |edge| {
-            let matches = source.matches(edge.source) && destination.matches(edge.destination);
+            let matches = source.matches(edge.source)
+                && destination.matches(edge.destination)
+                && names
+                    .as_ref()
+                    .is_none_or(|names| names.iter().any(|it| it == edge.relationship));
             matches.then(|| edge.to_json())
         }),
     };
     scroll.reply(&parameters).await
 }
 
-/// The URNs of a filter. Edges are indexed by their ends, so other fields are not supported.
+/// The URNs of a filter.
 fn urns(filter: Option<WireFilter>, name: &str) -> Result<Option<Vec<Urn>>, ErrorResponse> {
+    let texts = values(filter, name, "urn")?;
+    let parse = |texts: Vec<String>| texts.iter().map(|text| Ok(parse_urn(text)?)).collect();
+    texts.map(parse).transpose()
+}
+
+/// The values of a filter by one field. Edges are indexed by their ends and their type, so other
+/// fields are not supported.
+fn values(
+    filter: Option<WireFilter>,
+    name: &str,
+    field: &str,
+) -> Result<Option<Vec<String>>, ErrorResponse> {
     let Some(filter) = filter else {
         return Ok(None);
     };
     let Filter { any } = filter.read()?;
     let unsupported = || {
         ErrorResponse::bad_request(format!(
-            "{name} can only filter by URN: {{\"and\": [{{\"criteria\": [{{\"field\": \"urn\", \"values\": [\"urn:li:…\"]}}]}}]}}"
+            "{name} can only filter by {field}: {{\"and\": [{{\"criteria\": [{{\"field\": \"{field}\", \"values\": [\"…\"]}}]}}]}}"
         ))
     };
-    let mut urns = Vec::new();
+    let mut values = Vec::new();
     for alternative in &any {
         let [criterion] = alternative.as_slice() else {
             return Err(unsupported());
         };
-        let by_urn = criterion.field == "urn" && criterion.operator == Operator::Equal;
-        if !by_urn || criterion.negated {
+        let is_field = criterion.field == field && criterion.operator == Operator::Equal;
+        if !is_field || criterion.negated {
             return Err(unsupported());
         }
-        for text in &criterion.values {
-            urns.push(parse_urn(text)?);
-        }
+        values.extend(criterion.values.iter().cloned());
     }
-    if urns.len() > MAX_URNS {
-        return Err(too_many(name, urns.len()));
+    if values.len() > MAX_URNS {
+        return Err(too_many(name, values.len()));
     }
-    Ok(Some(urns).filter(|_| !any.is_empty()))
+    Ok(Some(values).filter(|_| !any.is_empty()))
 }

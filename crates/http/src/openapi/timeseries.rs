@@ -116,6 +116,8 @@ fn cursor_text(last: &PointKey) -> String {
 fn parse_cursor(text: &str) -> Result<PointKey, ErrorResponse> {
     let parsed = serde_json::from_str::<(i64, String, String)>(text).ok();
     parsed
+        // PostgreSQL has no texts with NUL.
+        .filter(|(_, _, id)| !id.contains('\0'))
         .and_then(|(time_ms, urn, id)| {
             let urn = parse_urn(&urn).ok()?;
             Some(PointKey { urn, time_ms, id })

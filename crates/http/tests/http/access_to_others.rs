@@ -78,6 +78,7 @@ fn rows() -> Vec<(&'static str, Named, &'static str)> {
             ADMINISTRATORS,
         ),
         ("deleteServiceAccount", ServiceAccount, ADMINISTRATORS),
+        ("revokeInviteToken", Link, ADMINISTRATORS),
         ("updateCorpUserViewsSettings", Caller, UNSCOPED),
         ("updateCorpUserLocaleSettings", Caller, UNSCOPED),
         ("updateUserHomePageSettings", Caller, UNSCOPED),
@@ -156,6 +157,11 @@ impl World {
                     .catalog
                     .create_invite_token(&system, Some(&role), false);
                 let link = link.await.unwrap();
+                if field == "revokeInviteToken" {
+                    let reply = self.app.graphql("{ listInviteTokens { urn } }").await;
+                    let urn = &reply["data"]["listInviteTokens"][0]["urn"];
+                    return vec![format!("(urn: {urn})")];
+                }
                 return vec![format!(r#"(input: {{ inviteToken: "{link}" }})"#)];
             }
         };

@@ -101,6 +101,45 @@ async fn an_invite_link_creates_accounts_with_its_role() {
     assert_eq!(status, StatusCode::OK);
 }
 
+const OPEN_INVITATIONS: &str =
+    "{ listInviteTokens { urn role { name } createdAt expiresAt createdBy { urn } } }";
+
+#[tokio::test]
+async fn open_invite_links_are_listed_without_their_secrets_and_revoked() {
+    let app = App::empty().await;
+    let token = invite(&app, Some("Reader")).await;
+    let any = invite(&app, None).await;
+    let reply = app.graphql(OPEN_INVITATIONS).await;
+    let open = reply["data"]["listInviteTokens"].as_array().unwrap();
+    assert_eq!(open.len(), 2, "{reply}");
+    let text = reply.to_string();
+    assert!(!text.contains(&token) && !text.contains(&any), "{reply}");
+    let with_role = open.iter().find(|it| !it["role"].is_null()).unwrap();
+    assert_eq!(with_role["role"]["name"], "Reader");
+    let week = 7 * 24 * 60 * 60 * 1000;
+    let [created, expires] = ["createdAt", "expiresAt"].map(|it| with_role[it].as_i64().unwrap());
+    assert_eq!(expires - created, week, "{reply}");
+
+    let revoke = "mutation ($urn: String!) { revokeInviteToken(urn: $urn) }";
+    let variables = json!({"urn": with_role["urn"]});
+    let reply = app.graphql_with(revoke, variables.clone()).await;
+    assert_eq!(reply["data"]["revokeInviteToken"], true, "{reply}");
+    let (status, _) = app.send(sign_up("grace@example.com", &token)).await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    let (status, _) = app.send(sign_up("ada@example.com", &any)).await;
+    assert_eq!(status, StatusCode::OK);
+    let reply = app.graphql(OPEN_INVITATIONS).await;
+    let open = reply["data"]["listInviteTokens"].as_array().unwrap();
+    assert_eq!(open.len(), 1, "{reply}");
+    assert_eq!(open[0]["role"], Value::Null, "{reply}");
+    let again = app.graphql_with(revoke, variables).await;
+    assert_eq!(code(&again), 404, "{again}");
+    let wrong = app
+        .graphql_with(revoke, json!({"urn": "urn:li:tag:pii"}))
+        .await;
+    assert_eq!(code(&wrong), 400, "{wrong}");
+}
+
 /// Such as somebody who was deleted in the catalog that this one comes from.
 #[tokio::test]
 async fn nobody_signs_up_under_the_name_of_a_user_in_a_policy() {

@@ -67,6 +67,21 @@ async fn forms_of(app: &App, asset: &str) -> Value {
 }
 
 #[tokio::test]
+async fn an_assignment_names_every_missing_asset_and_assigns_none() {
+    let app = app().await;
+    form(&app).await;
+    let other = "urn:li:chart:(looker,none)";
+    let input = json!({"formUrn": FORM, "entityUrns": [DATASET, MISSING, other]});
+    let (_, message) = app
+        .mutate_error("batchAssignForm", "BatchAssignFormInput", input)
+        .await;
+    for missing in [MISSING, other] {
+        assert!(message.contains(missing), "{message}");
+    }
+    assert_eq!(app.aspect(DATASET, "forms").await, None);
+}
+
+#[tokio::test]
 async fn a_form_is_created_and_changed() {
     let app = app().await;
     let input = json!({

@@ -95,6 +95,53 @@ async fn a_raised_incident_shows_at_once_until_it_is_resolved() {
 }
 
 #[tokio::test]
+async fn assets_are_found_by_their_incidents() {
+    let app = app().await;
+    let found = async |field: &str| {
+        let filter = format!(r#"[{{ and: [{{ field: "{field}", values: ["true"] }}] }}]"#);
+        let reply = app
+            .graphql(&format!(
+                r#"{{ searchAcrossEntities(input: {{ query: "*", orFilters: {filter} }}) {{ searchResults {{ entity {{ urn }} }} }} }}"#
+            ))
+            .await;
+        let hits = reply["data"]["searchAcrossEntities"]["searchResults"].as_array();
+        let mut urns: Vec<String> = hits
+            .unwrap()
+            .iter()
+            .map(|hit| hit["entity"]["urn"].as_str().unwrap().to_owned())
+            .collect();
+        urns.sort();
+        urns
+    };
+    raise(&app).await;
+    assert_eq!(found("hasActiveIncidents").await, [CHART, DATASET]);
+    let active = json!({"urn": INCIDENT, "type": "FRESHNESS", "createdAt": NOW_MS, "priority": 1});
+    assert_eq!(
+        app.aspect(DATASET, "incidentsSummary").await,
+        Some(json!({ "activeIncidentDetails": [active] }))
+    );
+    let resolved = json!({"state": "RESOLVED"});
+    change(
+        &app,
+        "updateIncidentStatus",
+        "IncidentStatusInput",
+        resolved,
+    )
+    .await;
+    assert!(found("hasActiveIncidents").await.is_empty());
+    assert_eq!(found("hasResolvedIncidents").await, [CHART, DATASET]);
+
+    let mut info = app.aspect(INCIDENT, "incidentInfo").await.unwrap();
+    info["entities"] = json!([CHART]);
+    app.ingest(INCIDENT, "incidentInfo", &info).await;
+    assert_eq!(found("hasResolvedIncidents").await, [CHART]);
+    let body = json!({ "urn": INCIDENT });
+    let (status, reply) = app.post("/entities?action=delete", &body).await;
+    assert!(status.is_success(), "{reply}");
+    assert!(found("hasResolvedIncidents").await.is_empty());
+}
+
+#[tokio::test]
 async fn updates_keep_what_they_do_not_name_and_upserts_do_not() {
     let app = app().await;
     raise(&app).await;

@@ -16,8 +16,8 @@ fn described(name: &str) -> Value {
 }
 
 /// Two domains are too many for a dataset, which only the transaction finds out.
-fn two_domains(name: &str) -> Value {
-    let value = json!({"domains": ["urn:li:domain:a", "urn:li:domain:b"]});
+fn unequal_domains(name: &str) -> Value {
+    let value = json!({"domains": ["urn:li:domain:a"], "domainAssociations": [{"domain": "urn:li:domain:b"}]});
     proposal("UPSERT", &dataset(name), "domains", &value)
 }
 
@@ -52,7 +52,7 @@ async fn an_asynchronous_batch_loses_only_its_invalid_items_and_reports_each() {
         proposal("UPSERT", &dataset("b"), "noSuchAspect", &json!({})),
         described("c"),
         proposal("UPSERT", &dataset("d"), "status", &json!({"removed": 1})),
-        two_domains("e"),
+        unequal_domains("e"),
         described("f"),
         proposal(
             "UPSERT",
@@ -77,7 +77,7 @@ async fn an_asynchronous_batch_loses_only_its_invalid_items_and_reports_each() {
         "item 3 ",
         "/removed",
         "item 4 ",
-        "one domain at most",
+        "Cannot update both",
         "item 6 ",
         "item 7",
     ] {
@@ -99,7 +99,7 @@ async fn an_asynchronous_batch_loses_only_its_invalid_items_and_reports_each() {
 async fn clients_choose_all_or_none_with_a_parameter() {
     let app = App::empty().await;
     let atomic = format!("{BATCH}&atomic=true");
-    let list = [described("a"), two_domains("b"), described("c")];
+    let list = [described("a"), unequal_domains("b"), described("c")];
     for (path, is_async) in [(BATCH, false), (atomic.as_str(), true)] {
         let (status, reply) = send(&app, path, &list, is_async).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{reply}");
@@ -124,7 +124,7 @@ async fn a_list_in_which_most_items_fail_keeps_its_order() {
         list.push(if at % 5 == 4 {
             described(&format!("d{at}"))
         } else {
-            two_domains(&format!("d{at}"))
+            unequal_domains(&format!("d{at}"))
         });
     }
     // A later item wins, also if items between the two fail.
@@ -157,7 +157,7 @@ async fn an_item_sees_the_items_before_it() {
     let [parent, child] = ["urn:li:domain:p", "urn:li:domain:c"];
     let list = [
         domain(parent, None),
-        two_domains("x"),
+        unequal_domains("x"),
         domain(child, Some(parent)),
         // It has a child by now.
         proposal("DELETE", parent, "domainKey", &json!({})),
@@ -180,7 +180,11 @@ async fn openapi_lists_lose_only_their_invalid_items_unless_they_are_synchronous
     let list = json!([
         entity("a", "datasetProperties", json!({"description": "a"})),
         entity("b", "noSuchAspect", json!({})),
-        entity("c", "domains", json!({"domains": ["urn:li:domain:a", "urn:li:domain:b"]})),
+        entity(
+            "c",
+            "domains",
+            json!({"domains": ["urn:li:domain:a"], "domainAssociations": [{"domain": "urn:li:domain:b"}]}),
+        ),
         {
             "urn": dataset("d"),
             "datasetProperties": {"value": {"description": "d"}},

@@ -18,8 +18,7 @@ async fn app() -> App {
         json!({"allowedPreviousStages": ["urn:li:lifecycleStageType:__NONE__"]});
     let mut review = stage("In review");
     review["transitionPolicy"] = json!({ "allowedPreviousStages": [DRAFT] });
-    let mut any = stage("Any");
-    any["entityTypes"] = json!([]);
+    let any = stage("Any");
     let mut terms = stage("Terms");
     terms["entityTypes"] = json!(["glossaryTerm"]);
     for (urn, info) in [(ANY, any), (DRAFT, draft), (REVIEW, review), (TERMS, terms)] {
@@ -32,6 +31,14 @@ async fn set(app: &App, urn: &str, stage: Option<&str>) -> Value {
     let text = "mutation ($urn: String!, $stage: String) { setLifecycleStage(urn: $urn, lifecycleStageUrn: $stage) }";
     app.graphql_with(text, json!({"urn": urn, "stage": stage}))
         .await
+}
+
+/// Makes [`ANY`] a stage for no entity types.
+async fn disable_any(app: &App) {
+    let stamp = json!({"time": 1, "actor": USER});
+    let disabled = json!({"name": "Any", "settings": {"hideInSearch": true}, "created": stamp,
+        "lastModified": stamp, "entityTypes": []});
+    app.ingest(ANY, "lifecycleStageTypeInfo", &disabled).await;
 }
 
 async fn stage_of(app: &App) -> Value {
@@ -125,6 +132,63 @@ async fn a_stage_without_types_is_for_all() {
     let app = app().await;
     let reply = set(&app, DATASET, Some(ANY)).await;
     assert_eq!(reply["data"]["setLifecycleStage"], true, "{reply}");
+}
+
+#[tokio::test]
+async fn a_stage_for_no_entity_types_is_disabled() {
+    let app = app().await;
+    disable_any(&app).await;
+    let reply = set(&app, DATASET, Some(ANY)).await;
+    let message = reply["errors"][0]["message"].as_str().unwrap();
+    assert!(message.contains("is disabled"), "{message}");
+}
+
+#[tokio::test]
+async fn stages_have_a_name_and_are_for_entities_with_a_status() {
+    let app = app().await;
+    let stamp = json!({"time": 1, "actor": USER});
+    let stage = json!({"name": "New", "settings": {"hideInSearch": true}, "created": stamp,
+        "lastModified": stamp});
+    let new = "urn:li:lifecycleStageType:new";
+    for (member, value, expected) in [
+        ("name", json!(" "), "needs a name"),
+        ("entityTypes", json!(["dataset", "datasets"]), "'datasets'"),
+        ("entityTypes", json!(["dataHubPolicy"]), "'dataHubPolicy'"),
+        (
+            "transitionPolicy",
+            json!({"allowedPreviousStages": [USER]}),
+            USER,
+        ),
+    ] {
+        let mut stage = stage.clone();
+        stage[member] = value;
+        let (code, reply) = app
+            .propose("UPSERT", new, "lifecycleStageTypeInfo", &stage)
+            .await;
+        assert!(code.is_client_error(), "{member}: {reply}");
+        assert!(reply.to_string().contains(expected), "{reply}");
+    }
+    assert_eq!(app.aspect(new, "lifecycleStageTypeInfo").await, None);
+}
+
+#[tokio::test]
+async fn a_status_that_names_no_stage_keeps_it() {
+    let app = app().await;
+    set(&app, DATASET, Some(DRAFT)).await;
+    let before = app.aspect(DATASET, "status").await.unwrap();
+    let removed = json!({"removed": true});
+    app.ingest(DATASET, "status", &removed).await;
+    let mut kept = before.clone();
+    kept["removed"] = json!(true);
+    assert_eq!(app.aspect(DATASET, "status").await, Some(kept));
+    let delta = json!([{"op": "remove", "path": "/lifecycleStage"}]);
+    app.propose("PATCH", DATASET, "status", &delta).await;
+    assert_eq!(stage_of(&app).await["lifecycleStage"], Value::Null);
+    // `null` names none.
+    set(&app, DATASET, Some(DRAFT)).await;
+    let none = json!({"removed": false, "lifecycleStage": null});
+    app.ingest(DATASET, "status", &none).await;
+    assert_eq!(stage_of(&app).await["lifecycleStage"], Value::Null);
 }
 
 #[tokio::test]
@@ -270,5 +334,7 @@ async fn searches_leave_out_entities_in_stages_that_hide_them_unless_requested()
 async fn a_stage_for_no_types_hides_nothing() {
     let app = app().await;
     set(&app, DATASET, Some(ANY)).await;
+    assert_eq!(total(&app, "").await, 0);
+    disable_any(&app).await;
     assert_eq!(total(&app, "").await, 1);
 }

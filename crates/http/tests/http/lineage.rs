@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 
 use crate::support::{App, MISSING, encoded};
 
-fn table(name: &str) -> String {
+pub(crate) fn table(name: &str) -> String {
     format!("urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)")
 }
 
-fn job(name: &str) -> String {
+pub(crate) fn job(name: &str) -> String {
     format!("urn:li:dataJob:(urn:li:dataFlow:(airflow,flow,PROD),{name})")
 }
 
-fn column(name: &str, path: &str) -> String {
+pub(crate) fn column(name: &str, path: &str) -> String {
     format!("urn:li:schemaField:({},{path})", table(name))
 }
 
@@ -26,7 +26,7 @@ async fn flow(app: &App, from: &[&str], to: &str) {
     app.ingest(&table(to), "upstreamLineage", &value).await;
 }
 
-async fn status(app: &App, name: &str, removed: bool) {
+pub(crate) async fn status(app: &App, name: &str, removed: bool) {
     app.ingest(&table(name), "status", &json!({ "removed": removed }))
         .await;
 }

@@ -57,6 +57,7 @@ async fn an_owner_is_added_once_per_ownership_type() {
         app.aspect(DATASET, "ownership").await,
         Some(json!({
             "owners": [manual(USER, "TECHNICAL_OWNER", None), manual(USER, "CUSTOM", Some(STEWARD))],
+            "ownerTypes": {TECHNICAL: [USER], STEWARD: [USER]},
             "lastModified": {"time": NOW_MS, "actor": USER},
         }))
     );
@@ -89,6 +90,32 @@ async fn a_built_in_ownership_type_is_stored_by_name_and_urn() {
         owners(&app).await,
         json!([manual(GROUP, "TECHNICAL_OWNER", Some(TECHNICAL))])
     );
+}
+
+#[tokio::test]
+async fn owners_by_type_follow_from_the_owners() {
+    let app = app().await;
+    let none = "urn:li:ownershipType:__system__none";
+    let owners = json!([
+        {"owner": USER, "type": "NONE"},
+        {"owner": GROUP, "type": "CUSTOM", "typeUrn": STEWARD},
+    ]);
+    for sent in [
+        json!({"owners": owners}),
+        json!({"owners": owners, "ownerTypes": {TECHNICAL: [USER]}}),
+    ] {
+        app.ingest(DATASET, "ownership", &sent).await;
+        let stored = app.aspect(DATASET, "ownership").await.unwrap();
+        assert_eq!(
+            stored["ownerTypes"],
+            json!({none: [USER], STEWARD: [GROUP]})
+        );
+    }
+    let input = json!({"ownerUrn": USER, "ownerEntityType": "CORP_USER", "resourceUrn": DATASET,
+        "ownershipTypeUrn": TECHNICAL});
+    app.mutate("addOwner", "AddOwnerInput", input).await;
+    let stored = app.aspect(DATASET, "ownership").await.unwrap();
+    assert_eq!(stored["ownerTypes"][TECHNICAL], json!([USER]));
 }
 
 #[tokio::test]

@@ -273,6 +273,10 @@ fn reads() -> Vec<(&'static str, String)> {
             "recentChanges",
             "(input: { types: [DATASET], count: 20 }) { entity { urn } }".to_owned(),
         ),
+        (
+            "changes",
+            "(input: { count: 20 }) { changes { id } }".to_owned(),
+        ),
         ("changesByWeek", "(weeks: 2) { changes }".to_owned()),
         ("documentationCoverage", "{ all { datasets } }".to_owned()),
     ];
@@ -425,6 +429,18 @@ fn rows([secret, token, account]: &[String; 3]) -> Vec<Row> {
             "getInviteToken",
             r#"(input: { roleUrn: "urn:li:dataHubRole:Reader" }) { inviteToken }"#.to_owned(),
             "A",
+            Forbidden,
+        ),
+        (
+            "listInviteTokens",
+            "{ urn }".to_owned(),
+            ADMINISTRATORS,
+            Forbidden,
+        ),
+        (
+            "serverStatus",
+            "{ version }".to_owned(),
+            ADMINISTRATORS,
             Forbidden,
         ),
         (

@@ -159,9 +159,9 @@ async fn invalid_rest_searches_are_rejected_with_a_message() {
             "not a number",
         ),
         (
-            "/openapi/v3/entity/scroll?sliceMax=2",
+            "/openapi/v3/entity/scroll?sliceMax=2&sliceId=2",
             json!({}),
-            "slices are not supported",
+            "with ids from 0 to sliceMax - 1",
         ),
         (
             "/openapi/v3/entity/scroll?count=1001",
@@ -201,7 +201,12 @@ async fn invalid_rest_searches_are_rejected_with_a_message() {
         (
             "/openapi/v3/relationship/scroll",
             json!({"sourceFilter": {"and": [{"criteria": [{"field": "platform", "values": ["a"]}]}]}}),
-            "can only filter by URN",
+            "sourceFilter can only filter by urn",
+        ),
+        (
+            "/openapi/v3/relationship/scroll",
+            json!({"edgeFilter": {"and": [{"criteria": [{"field": "createdOn", "values": ["1"]}]}]}}),
+            "edgeFilter can only filter by relationshipType",
         ),
     ] {
         let (status, reply) = app.post(path, &body).await;

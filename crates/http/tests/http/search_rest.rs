@@ -177,6 +177,37 @@ async fn scrolls_return_the_requested_aspects_without_secrets() {
 }
 
 #[tokio::test]
+async fn the_slices_of_a_scroll_are_disjoint_and_complete() {
+    let app = App::empty().await;
+    for number in 0..20 {
+        let urn = format!("urn:li:domain:d{number:02}");
+        app.ingest(&urn, "domainProperties", &json!({"name": "d"}))
+            .await;
+    }
+    let slice = async |id: usize| {
+        let (mut urns, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let path = format!("/openapi/v3/entity/scroll?count=7&sliceMax=3&sliceId={id}{cursor}");
+            let reply = post(&app, &path, json!({"entities": ["domain"]})).await;
+            let found = reply["entities"].as_array().unwrap().iter();
+            urns.extend(found.map(|it| it["urn"].as_str().unwrap().to_owned()));
+            match reply["scrollId"].as_str() {
+                Some(next) => cursor = format!("&scrollId={next}"),
+                None => return urns,
+            }
+        }
+    };
+    let slices = [slice(0).await, slice(1).await, slice(2).await];
+    assert!(slices.iter().all(|urns| !urns.is_empty()), "{slices:?}");
+    let mut all = slices.concat();
+    all.sort();
+    let expected: Vec<String> = (0..20)
+        .map(|it| format!("urn:li:domain:d{it:02}"))
+        .collect();
+    assert_eq!(all, expected);
+}
+
+#[tokio::test]
 async fn relationships_of_given_entities_are_scrolled() {
     let app = App::empty().await;
     let dataset = |name: &str| format!("urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)");
@@ -247,6 +278,14 @@ async fn relationships_of_given_entities_are_scrolled() {
         read(format!("{types}&destinationTypes=corpGroup"), from.clone()).await,
         [""; 0]
     );
+    let by_type = |name: &str| {
+        let field = json!({"field": "relationshipType", "values": [name], "condition": "EQUAL"});
+        json!({"sourceFilter": by_urn(&[&first]), "edgeFilter": {"and": [{"criteria": [field]}]}})
+    };
+    assert_eq!(read(String::new(), by_type("OwnedBy")).await.len(), 5);
+    assert_eq!(read(String::new(), by_type("IsPartOf")).await, [""; 0]);
+    let neither = read("relationshipTypes=IsPartOf".to_owned(), by_type("OwnedBy"));
+    assert_eq!(neither.await, [""; 0]);
 
     app.ingest(&second, "status", &json!({"removed": true}))
         .await;

@@ -40,6 +40,7 @@ async fn profiles_come_newest_first_within_limits_and_filters() {
                 "sampleValues": ["x", "y"],
                 "quantiles": [{"quantile": "0.5", "value": "m"}],
                 "distinctValueFrequencies": [{"value": "x", "frequency": 2}],
+                "histogram": {"boundaries": ["a", "m", "z"], "heights": [2.0, 1.0]},
             }],
         });
         app.ingest(DATASET, "datasetProfile", &profile).await;
@@ -50,7 +51,8 @@ async fn profiles_come_newest_first_within_limits_and_filters() {
             timestampMillis rowCount columnCount sizeInBytes
             partitionSpec { type partition timePartition { startTimeMillis durationMillis } }
             fieldProfiles { fieldPath uniqueCount uniqueProportion nullCount min max sampleValues
-                quantiles { quantile value } distinctValueFrequencies { value frequency } }
+                quantiles { quantile value } distinctValueFrequencies { value frequency }
+                histogram { boundaries heights } }
         }",
         )
         .await;
@@ -67,6 +69,7 @@ async fn profiles_come_newest_first_within_limits_and_filters() {
                 "min": "a", "max": null, "sampleValues": ["x", "y"],
                 "quantiles": [{"quantile": "0.5", "value": "m"}],
                 "distinctValueFrequencies": [{"value": "x", "frequency": 2}],
+                "histogram": {"boundaries": ["a", "m", "z"], "heights": [2.0, 1.0]},
             }],
         }])
     );

@@ -465,3 +465,52 @@ async fn a_dataset_is_read_as_it_was_at_a_version() {
     let reply = app.graphql(&query).await;
     assert_eq!(reply["data"]["entity"]["__typename"], "Dataset");
 }
+
+#[tokio::test]
+async fn names_deprecation_and_deletion_are_returned_if_they_are_asked_for() {
+    let app = App::with_dataset().await;
+    let default = get_timeline(&app, json!({"urn": DATASET})).await;
+    let deprecation = |deprecated: bool, note: &str| json!({"deprecated": deprecated, "note": note, "actor": USER});
+    for (aspect, value) in [
+        ("status", json!({"removed": false})),
+        ("editableDatasetProperties", json!({"name": "Users"})),
+        ("editableDatasetProperties", json!({"name": "People"})),
+        ("deprecation", deprecation(false, "")),
+        ("deprecation", deprecation(true, "Use b.")),
+        ("deprecation", deprecation(true, "Use c.")),
+        ("deprecation", deprecation(false, "")),
+        ("status", json!({"removed": true})),
+    ] {
+        app.clock.advance(1000);
+        app.ingest(DATASET, aspect, &value).await;
+    }
+    assert_eq!(get_timeline(&app, json!({"urn": DATASET})).await, default);
+    let categories = json!(["NAME", "DEPRECATION", "DELETION"]);
+    let input = json!({"urn": DATASET, "changeCategories": categories});
+    let found = get_timeline(&app, input).await;
+    let transactions = found["changeTransactions"].as_array().unwrap().iter();
+    let changes = transactions.flat_map(|it| it["changes"].as_array().unwrap());
+    let facts: Vec<String> = changes
+        .map(|change| {
+            let parameters = change["parameters"].as_array().unwrap().iter();
+            let parameters = parameters.map(|it| format!("{}={}", it["key"], it["value"]));
+            let parameters = parameters.collect::<Vec<_>>().join(" ");
+            format!(
+                "{} {} {parameters}",
+                change["category"], change["operation"]
+            )
+            .replace('"', "")
+        })
+        .collect();
+    assert_eq!(
+        facts,
+        [
+            "NAME ADD name=Users",
+            "NAME MODIFY name=People previousName=Users",
+            "DEPRECATION ADD note=Use b.",
+            "DEPRECATION MODIFY note=Use c. previousNote=Use b.",
+            "DEPRECATION REMOVE previousNote=Use c.",
+            "DELETION ADD ",
+        ]
+    );
+}

@@ -428,6 +428,8 @@ async fn a_scroll_of_points_has_only_those_that_the_caller_may_see() {
 #[tokio::test]
 async fn scrolls_of_points_reject_what_is_no_time_series() {
     let app = App::with_operations().await;
+    let cursor = json!([1, DATASET, "a\u{0}b"]).to_string();
+    let with_nul = format!("dataset/operation?scrollId={}", encoded(&cursor));
     for (path, says) in [
         ("dataset/status", "status is not a time series"),
         ("dataset/nothing", "there is no aspect called 'nothing'"),
@@ -436,6 +438,7 @@ async fn scrolls_of_points_reject_what_is_no_time_series() {
         ("dataset/operation?count=0", "count is 0"),
         ("dataset/operation?count=10001", "count is 10001"),
         ("dataset/operation?scrollId=x", "scrollId 'x' is invalid"),
+        (&with_nul, "is invalid: send the one of the previous page"),
     ] {
         let (status, reply) = app.get(&format!("/openapi/v2/timeseries/{path}")).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{path}: {reply}");

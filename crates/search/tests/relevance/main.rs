@@ -1,7 +1,8 @@
 //! Relevance tests: queries with expected results.
 //!
 //! `queries.jsonl` has one judgement per line, a JSON object: `query`; `over` ("demo" is the sample
-//! catalog of `docent serve --demo`, "warehouse" is made by [`generator`] and [`planted`]);
+//! catalog of `docent serve --demo` without dashboards, pipelines and statistics, "warehouse" is
+//! made by [`generator`] and [`planted`]);
 //! `types`, if the query is limited to some entity types; `expect`, URNs that must all be among the
 //! first `within` results (1, 3 or 10); `ordered`, if they must be in that order; `never`, URNs
 //! that must not be found; and `why`.

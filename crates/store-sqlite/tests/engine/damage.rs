@@ -233,8 +233,8 @@ async fn unknown_aspects_are_skipped() {
         .execute_batch(
             "INSERT INTO metadata_aspect_v2 SELECT urn, 'fromTheFuture', 0, '{}', NULL, 0, '', NULL
              FROM metadata_aspect_v2 WHERE aspect = 'datasetKey';
-             INSERT INTO change_log SELECT 1000, urn, 'fromTheFuture', 'put', 1, 0, '' FROM change_log LIMIT 1;
-             INSERT INTO change_log SELECT 1001, urn, aspect, 'delete', 1, 0, '' FROM change_log LIMIT 1;",
+             INSERT INTO change_log SELECT 1000, urn, 'fromTheFuture', 'put', 1, 0, '', NULL FROM change_log LIMIT 1;
+             INSERT INTO change_log SELECT 1001, urn, aspect, 'delete', 1, 0, '', NULL FROM change_log LIMIT 1;",
         )
         .unwrap();
     let entities = store

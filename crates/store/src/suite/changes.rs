@@ -1,13 +1,17 @@
 //! The change log and the commit stamp.
 
-use docent_model::{AspectName, Derived};
+use docent_model::{AspectName, Derived, SystemMetadata};
 use futures_util::future::join_all;
 
 use super::{
-    ACTOR, Harness, NOON, Stopped, dataset, delete, key, log, new_aspect, put, put_at, write,
+    ACTOR, Harness, NOON, Stopped, dataset, delete, key, log, new_aspect, put, put_at, urn, write,
 };
+use crate::change_log::is_internal;
 use crate::version;
-use crate::{AspectWrite, Effect, LogEntry, LogEntryKind, LogPosition, LogicalVersion, transact};
+use crate::{
+    AspectKey, AspectWrite, BrowsedEntry, Effect, LogEntry, LogEntryKind, LogKey, LogPosition,
+    LogicalVersion, Store, transact,
+};
 
 pub(super) async fn changes_are_logged_in_commit_order(harness: &impl Harness) {
     let store = harness.store();
@@ -142,4 +146,100 @@ pub(super) async fn the_commit_stamp_changes_with_every_commit(harness: &impl Ha
     assert_eq!(store.commit_stamp().unwrap(), *stamps.last().unwrap());
     let last = store.commit_stamp_exact().await.unwrap();
     assert_eq!(last, *exact.last().unwrap());
+}
+
+/// Reads all pages of two entries.
+async fn browse(store: &dyn Store, edits_only: bool) -> Vec<BrowsedEntry> {
+    let mut all: Vec<BrowsedEntry> = Vec::new();
+    loop {
+        let before = all.last().map_or(LogKey::END, |entry| entry.position);
+        let page = store.log_browse(before, edits_only, 2).await.unwrap();
+        if page.is_empty() {
+            return all;
+        }
+        all.extend(page);
+    }
+}
+
+pub(super) async fn the_log_is_browsed_newest_first_with_ingestion_runs(harness: &impl Harness) {
+    let store = harness.store();
+    let keys = ["a", "b", "c"].map(|name| key(&dataset(name), AspectName::STATUS));
+    let writes = keys.iter().enumerate().map(|(number, key)| {
+        let mut new = new_aspect("1", Derived::default(), NOON);
+        new.system_metadata = (number > 0).then(|| SystemMetadata {
+            run_id: "run".to_owned(),
+            ..SystemMetadata::default()
+        });
+        version::put(key.clone(), None, new).unwrap()
+    });
+    // One transaction, whose entries keep their order.
+    write(store, writes.collect()).await;
+    let token = urn("urn:li:dataHubAccessToken:a");
+    put_at(
+        store,
+        &key(&token, AspectName::STATUS),
+        "1",
+        Derived::default(),
+        NOON,
+    )
+    .await;
+    delete(store, &keys[1]).await;
+    let all = browse(store, false).await;
+    let facts: Vec<_> = all
+        .iter()
+        .map(|entry| (entry.key.urn.clone(), entry.kind, entry.run.as_deref()))
+        .collect();
+    let [a, b, c] = ["a", "b", "c"].map(dataset);
+    assert_eq!(
+        facts,
+        [
+            (b.clone(), LogEntryKind::Delete, None),
+            (token, LogEntryKind::Put, None),
+            (c, LogEntryKind::Put, Some("run")),
+            (b.clone(), LogEntryKind::Put, Some("run")),
+            (a.clone(), LogEntryKind::Put, None),
+        ]
+    );
+    let edits = browse(store, true).await;
+    let urns: Vec<_> = edits.iter().map(|entry| &entry.key.urn).collect();
+    assert_eq!(urns, [&b, &a]);
+    assert_eq!(
+        LogKey::parse(&edits[0].position.to_string()),
+        Some(edits[0].position)
+    );
+}
+
+pub(super) async fn internal_entries_are_told_apart_as_documented(harness: &impl Harness) {
+    let store = harness.store();
+    let credentials = AspectName::CORP_USER_CREDENTIALS;
+    let keys = [
+        ("urn:li:docentSession:a", AspectName::STATUS),
+        ("urn:li:dataHubAccessToken:a", AspectName::STATUS),
+        ("urn:li:dataHubStepState:a", AspectName::STATUS),
+        ("urn:li:globalSettings:a", AspectName::STATUS),
+        ("urn:li:inviteToken:a", AspectName::STATUS),
+        ("urn:li:post:a", AspectName::STATUS),
+        ("urn:li:telemetry:a", AspectName::STATUS),
+        ("urn:li:corpuser:a", credentials),
+        ("urn:li:corpuser:a", AspectName::STATUS),
+        ("urn:li:dataset:a", AspectName::STATUS),
+        ("urn:li:dataPlatform:a", AspectName::STATUS),
+        ("urn:li:domain:a", AspectName::STATUS),
+    ]
+    .map(|(text, aspect)| key(&urn(text), aspect));
+    for key in &keys {
+        put(store, key, "1", Derived::default()).await;
+    }
+    let edits = browse(store, true).await;
+    let listed = |key: &AspectKey| edits.iter().any(|entry| entry.key == *key);
+    for key in &keys {
+        assert_eq!(!listed(key), is_internal(&key.urn, key.aspect), "{key:?}");
+    }
+    let count = keys.len() - edits.len();
+    let counted = store.log_count_internal(NOON, NOON + 1).await.unwrap();
+    assert_eq!((counted, count), (count as u64, 8));
+    assert_eq!(
+        store.log_count_internal(NOON + 1, NOON + 2).await.unwrap(),
+        0
+    );
 }

@@ -63,6 +63,24 @@ pub(super) async fn an_empty_store_is_healthy(harness: &impl Harness) {
     assert_eq!(rebuild(store).await, RebuildReport::default());
 }
 
+pub(super) async fn the_size_grows_with_the_data(harness: &impl Harness) {
+    let store = harness.store();
+    let empty = store.size_bytes().await.unwrap();
+    // Random enough that no engine compresses it to less.
+    let numbers: Vec<u64> = (0..300_000_u64)
+        .map(|number| number.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+        .collect();
+    let value = json!({ "numbers": numbers });
+    put_value(
+        store,
+        &key(&dataset("a"), AspectName::DATASET_PROPERTIES),
+        &value,
+    )
+    .await;
+    let grown = store.size_bytes().await.unwrap();
+    assert!(grown > empty + 2_000_000, "{empty} bytes, then {grown}");
+}
+
 pub(super) async fn a_store_with_history_is_healthy(harness: &impl Harness) {
     let store = harness.store();
     fill(store).await;

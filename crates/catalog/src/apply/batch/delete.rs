@@ -8,6 +8,7 @@ use crate::access::child_aspects;
 use crate::access::demand::{is_managed, use_case_of};
 use crate::labels::LabelKind;
 use crate::proposal::Change;
+use crate::versions::OF_ASSET;
 use crate::{Catalog, Error};
 
 impl Batch<'_> {
@@ -64,6 +65,13 @@ impl Batch<'_> {
         aspects: &[AspectName],
         retire: bool,
     ) -> Result<(), Error> {
+        if aspects.contains(&OF_ASSET) {
+            self.unsettle_set_of(urn, OF_ASSET).await?;
+        }
+        if aspects.contains(&AspectName::INCIDENT_INFO) {
+            let info = self.value(urn, AspectName::INCIDENT_INFO).await?;
+            self.follow_incident(urn, info.as_ref(), None).await?;
+        }
         let is_listed = Registry::get().entity(urn.entity_type()).is_some();
         // Rows that are retired are read anyway.
         let versions = if is_listed && !retire {

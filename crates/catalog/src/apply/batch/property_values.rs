@@ -6,12 +6,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Batch;
-use crate::Error;
 use crate::forms::check_prompts;
 use crate::lifecycle::is_removed;
+use crate::lifecycle_stages::check_definition as check_stage_definition;
 use crate::stored::aspect_value;
 use crate::structured_properties::definition::{Definition, check_settings};
 use crate::structured_properties::{changed_properties, new_values, parse_numbers};
+use crate::{ConflictReason, Error};
 
 impl Batch<'_> {
     /// Checks a value against what else is stored. Returns the value to store instead, if that is
@@ -48,14 +49,26 @@ impl Batch<'_> {
                 self.check_lifecycle_stage(urn, stored, proposed).await?;
                 Ok(None)
             }
+            AspectName::INCIDENT_INFO => {
+                self.follow_incident(urn, stored, Some(proposed)).await?;
+                Ok(None)
+            }
+            AspectName::LIFECYCLE_STAGE_TYPE_INFO => {
+                check_stage_definition(urn, proposed)?;
+                Ok(None)
+            }
+            AspectName::DATA_CONTRACT_PROPERTIES if !direct => {
+                self.expect_only_contract(urn, proposed).await?;
+                Ok(None)
+            }
             AspectName::LOGICAL_PARENT => {
                 self.check_logical_parent(urn, stored, proposed).await?;
                 Ok(None)
             }
-            AspectName::VERSION_PROPERTIES if direct => {
-                self.follow_version(urn, stored, proposed).await
+            AspectName::VERSION_PROPERTIES => {
+                self.follow_version(urn, direct, stored, proposed).await
             }
-            AspectName::VERSION_SET_PROPERTIES if direct => {
+            AspectName::VERSION_SET_PROPERTIES => {
                 self.follow_version_set(urn, stored, proposed).await?;
                 Ok(None)
             }
@@ -129,13 +142,36 @@ impl Batch<'_> {
         new.check_change(property, previous.as_ref())
     }
 
+    /// Fails if the dataset of a contract has got another one since the edit was prepared: it has
+    /// one, which the edit would have changed.
+    async fn expect_only_contract(
+        &mut self,
+        contract: &Urn,
+        proposed: &Value,
+    ) -> Result<(), Error> {
+        let Some(dataset) = proposed["entity"].as_str() else {
+            return Ok(());
+        };
+        let dataset = Urn::parse(dataset)?;
+        self.flush().await?;
+        let aspect = AspectName::DATA_CONTRACT_PROPERTIES;
+        let contracts = self.tx.edges_into(&dataset, aspect, 2).await?;
+        let is_known = contracts.is_empty() || contracts.iter().any(|it| it.urn == *contract);
+        if is_known {
+            return Ok(());
+        }
+        let message =
+            format!("{dataset} has got another contract meanwhile: send the request again");
+        Err(Error::conflict(ConflictReason::ChangedMeanwhile, message).naming(&dataset))
+    }
+
     async fn definition(&mut self, property: &Urn) -> Result<Option<Definition>, Error> {
         let row = self.get(property, AspectName::PROPERTY_DEFINITION).await?;
         self.budget.parse(row.as_ref())?;
         row.map(|row| Definition::read(property, &row)).transpose()
     }
 
-    async fn is_soft_deleted(&mut self, urn: &Urn) -> Result<bool, Error> {
+    pub(super) async fn is_soft_deleted(&mut self, urn: &Urn) -> Result<bool, Error> {
         let status = self.get(urn, AspectName::STATUS).await?;
         Ok(is_removed(&status))
     }

@@ -1,15 +1,16 @@
-//! Restores the version before a run, removes references, and deletes points of time series.
+//! Restores the version before a run, and removes references.
 
 use std::sync::Arc;
 
-use docent_model::{AspectName, Registry, RemovalResult, Urn, remove_references};
-use docent_store::{AspectKey, AspectWrite, Effect, PointRange, version};
+use docent_model::{AspectName, RemovalResult, Urn, remove_references};
+use docent_store::{AspectKey, Effect, version};
 use serde_json::Value;
 
 use super::current::Current;
 use super::{Batch, Payload};
 use crate::Error;
 use crate::proposal::Proposal;
+use crate::versions::OF_ASSET;
 
 impl Batch<'_> {
     /// Restores the version before the run, or deletes the aspect if the run created it. Does
@@ -26,11 +27,13 @@ impl Batch<'_> {
         };
         // The history must match the latest version.
         self.flush().await?;
+        let before = Arc::clone(&latest);
         let key = AspectKey::new(urn, aspect);
         let history = self.tx.aspect_history(&key).await?;
         let Some(write) = version::revert(key.clone(), &latest, history, run, &self.stamp) else {
             return Ok(());
         };
+        self.unsettle_set_of(urn, aspect).await?;
         let is_domain = aspect == AspectName::DOMAIN_PROPERTIES;
         let deleted = version::logical_version_of(&latest);
         if let Effect::Revert { row, .. } = &write.effect {
@@ -48,7 +51,17 @@ impl Batch<'_> {
             self.count_deleted(urn, Some(aspect)).await?;
             self.forget(&write);
         }
-        self.push_deletion(write, Some(deleted)).await
+        self.push_deletion(write, Some(deleted)).await?;
+        if aspect == OF_ASSET {
+            self.follow_restored_version(urn).await?;
+        }
+        if aspect == AspectName::INCIDENT_INFO {
+            let restored = self.value(urn, aspect).await?;
+            let before = serde_json::from_str(&before.metadata).ok();
+            self.follow_incident(urn, before.as_ref(), restored.as_ref())
+                .await?;
+        }
+        Ok(())
     }
 
     pub(super) async fn remove_references(
@@ -81,23 +94,5 @@ impl Batch<'_> {
                 self.push_deletion(write, Some(deleted)).await
             }
         }
-    }
-
-    pub(super) async fn delete_points(
-        &mut self,
-        urn: &Urn,
-        aspect: AspectName,
-        range: &PointRange,
-    ) -> Result<(), Error> {
-        if !Registry::get().is_timeseries(aspect) {
-            return Err(Error::invalid(format!(
-                "{aspect} is not a time series, so it has no points in a period: omit the times to delete the aspect"
-            )));
-        }
-        self.flush().await?;
-        let key = AspectKey::new(urn, aspect);
-        self.applied.deleted_timeseries_rows += self.tx.points_count(&key, range).await?;
-        let effect = Effect::DeletePoints(range.clone());
-        self.push(AspectWrite { key, effect }).await
     }
 }

@@ -115,9 +115,7 @@ impl Batch<'_> {
 
     async fn link(&mut self, urn: &Urn, sibling: &Urn, is_primary: bool) -> Result<(), Error> {
         let value = json!({"siblings": [sibling], "primary": is_primary});
-        let key = AspectKey::new(urn, SIBLINGS);
-        let current = Current::new(self.get(urn, SIBLINGS).await?);
-        self.write(&key, &Payload::of(value), None, &current).await
+        self.overwrite(urn, SIBLINGS, value).await
     }
 }
 

@@ -74,6 +74,7 @@ pub(in crate::resolvers) async fn search_across_lineage_counts(
         )?,
         include_removed: true,
         include_missing: ghosts,
+        window: flags.and_then(LineageFlags::window),
         ..default
     };
     let ignored = LineageFlags::ignored_hops(flags)?;

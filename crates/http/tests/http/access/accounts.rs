@@ -10,6 +10,11 @@ pub(super) fn rows() -> Vec<Row> {
             ADMINISTRATORS,
         ),
         (
+            "revokeInviteToken",
+            r#"(urn: "urn:li:inviteToken:none")"#.to_owned(),
+            ADMINISTRATORS,
+        ),
+        (
             "createNativeUserResetToken",
             r#"(input: { userUrn: "urn:li:corpuser:rita" }) { resetToken }"#.to_owned(),
             ADMINISTRATORS,

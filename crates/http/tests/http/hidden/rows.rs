@@ -165,6 +165,8 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         more("listAccessTokens", "listAccessTokens(input: { start: 0, count: 10 }) { total }".to_owned()),
         more("getAccessTokenMetadata", r#"getAccessTokenMetadata(token: "x") { ownerUrn }"#.to_owned()),
         more("getInviteToken", "getInviteToken(input: {}) { inviteToken }".to_owned()),
+        more("listInviteTokens", "listInviteTokens { urn role { urn } }".to_owned()),
+        more("serverStatus", "serverStatus { version store { engine } }".to_owned()),
         more("listServiceAccounts", "listServiceAccounts(input: {}) { total }".to_owned()),
         more("getServiceAccount", r#"getServiceAccount(urn: "urn:li:corpuser:none") { urn }"#.to_owned()),
         more("searchAcrossLineage", format!(
@@ -220,6 +222,7 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
             r#"versionedDataset(urn: "{DATASET}") {{ name container {{ urn }} tags {{ tags {{ tag {{ urn }} }} }} domain {{ domain {{ urn }} }} }}"#
         )),
         more("recentChanges", "recentChanges(input: { types: [DATASET, DOMAIN], count: 20 }) { entity { urn } }".to_owned()),
+        more("changes", "changes(input: { count: 20 }) { changes { changeCount entities { urn entity { urn } } } }".to_owned()),
         more("changesByWeek", "changesByWeek(weeks: 2) { changes }".to_owned()),
         more("documentationCoverage", "documentationCoverage { all { datasets columns } domains { domain { urn } counts { datasets } } }".to_owned()),
     ]);
