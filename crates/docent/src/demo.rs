@@ -1,26 +1,16 @@
 //! The sample catalog of `docent serve --demo`.
 
-use std::collections::BTreeMap;
+mod entities;
+mod times;
 
 use anyhow::{Context, Result};
 use docent_catalog::tokens::{MAX_LISTED, NewToken, Token, TokenFilter};
-use docent_catalog::{Caller, Catalog, Proposal};
-use docent_model::{Registry, SystemMetadata, Urn};
-use serde::Deserialize;
-use serde_json::Value;
-
-/// Entities with their aspects, as an ingestion would send them.
-const CATALOG: &str = include_str!("../demo/catalog.json");
+use docent_catalog::{Caller, Catalog};
+use docent_model::Urn;
 
 /// The user of the printed token.
 const USER: &str = "urn:li:corpuser:datahub";
 const TOKEN_TTL_MS: i64 = 7 * 24 * 60 * 60 * 1000;
-
-#[derive(Deserialize)]
-struct Entity {
-    urn: String,
-    aspects: BTreeMap<String, Value>,
-}
 
 const TOKEN_NAME: &str = "demo";
 const TOKEN_DESCRIPTION: &str = "created by docent serve --demo";
@@ -30,7 +20,7 @@ pub(crate) async fn load(catalog: &Catalog) -> Result<()> {
     let system = Caller::system();
     if catalog.has_none("dataset").await? {
         catalog
-            .ingest(&system, proposals()?)
+            .ingest(&system, entities::proposals(catalog.now_ms())?)
             .await
             .context("cannot store the sample catalog")?;
     } else {
@@ -67,35 +57,17 @@ pub(crate) async fn create_token(catalog: &Catalog) -> Result<String> {
     Ok(catalog.create_token(&system, token).await?.secret)
 }
 
-fn proposals() -> Result<Vec<Proposal>> {
-    let entities: Vec<Entity> =
-        serde_json::from_str(CATALOG).context("the sample catalog is not JSON")?;
-    let system_metadata = SystemMetadata {
-        run_id: "docent-demo".to_owned(),
-        ..SystemMetadata::default()
-    };
-    let mut proposals = Vec::new();
-    for Entity { urn, aspects } in entities {
-        let urn = Registry::get().parse_urn(&urn)?;
-        for (name, value) in aspects {
-            let aspect = Registry::get()
-                .aspect(&name)
-                .with_context(|| format!("{urn} has an unknown aspect {name}"))?;
-            let proposal = Proposal::upsert(urn.clone(), aspect, value.to_string())
-                .with_system_metadata(Some(system_metadata.clone()));
-            proposals.push(proposal);
-        }
-    }
-    Ok(proposals)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::Value;
+
     use super::*;
 
     #[test]
     fn browse_paths_list_the_parent_containers_as_connectors_write_them() {
-        let entities: Vec<Entity> = serde_json::from_str(CATALOG).unwrap();
+        let entities = entities::entities().unwrap();
         let containers: BTreeMap<&str, &Value> = entities
             .iter()
             .filter_map(|entity| {
@@ -105,16 +77,17 @@ mod tests {
             .collect();
         assert!(containers.len() > 50);
         for entity in &entities {
+            if !entity.aspects.contains_key("container") {
+                continue;
+            }
             let mut parents = Vec::new();
             let mut parent = containers.get(entity.urn.as_str());
             while let Some(container) = parent {
                 parents.insert(0, serde_json::json!({"id": container, "urn": container}));
                 parent = containers.get(container.as_str().unwrap());
             }
-            if !parents.is_empty() {
-                let path = &entity.aspects["browsePathsV2"]["path"];
-                assert_eq!(path, &Value::Array(parents), "{}", entity.urn);
-            }
+            let path = &entity.aspects["browsePathsV2"]["path"];
+            assert_eq!(path, &Value::Array(parents), "{}", entity.urn);
         }
     }
 }
