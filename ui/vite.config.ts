@@ -1,5 +1,5 @@
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
 
 import { texts } from "./src/texts.ts";
 
@@ -10,9 +10,22 @@ const documentTexts = {
     html.replace("{locale}", texts.locale).replace("{noScript}", texts.noScript),
 };
 
+/** Moves the styles behind the frame of index.html, which browsers then show before they arrive. */
+const stylesAfterFrame: Plugin = {
+  name: "styles-after-frame",
+  transformIndexHtml: {
+    order: "post",
+    handler: (html) => {
+      const links = html.match(/ *<link rel="stylesheet"[^>]*>\n?/g) ?? [];
+      const without = links.reduce((rest, link) => rest.replace(link, ""), html);
+      return without.replace("  </body>", `${links.join("")}  </body>`);
+    },
+  },
+};
+
 // The output goes to the crate that embeds it; see docs/ARCHITECTURE.md.
 export default defineConfig({
-  plugins: [react(), documentTexts],
+  plugins: [react(), documentTexts, stylesAfterFrame],
   // Preact implements React's API at a tenth of the size.
   resolve: {
     alias: {

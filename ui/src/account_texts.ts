@@ -73,11 +73,12 @@ export const accountTexts = {
 };
 
 export const userTexts = {
-  intro: "Everyone in the catalog. Suspend users with “docent user suspend”.",
+  intro: "Everyone in the catalog: people with an account, and owners that imports name.",
   columns: {
     name: "Name",
     user: "Username",
     email: "Email",
+    role: "Role",
     signIn: "Can sign in",
     status: "Status",
   },
@@ -89,5 +90,4 @@ export const userTexts = {
   none: (query: string) => (query === "" ? "No users yet" : `No users match “${query}”`),
   noneHint: "Invite users with a link. Imports add the owners of datasets.",
   showAll: "Show all users",
-  notAllowed: "Only administrators can see the list of users.",
 };

@@ -1,14 +1,16 @@
-import { lazy, type ComponentType } from "react";
+import { lazy, useLayoutEffect, type ComponentType } from "react";
 import { Redirect, Route, Router, Switch, type AroundNavHandler } from "wouter";
 
 import * as addresses from "./addresses.ts";
 import { useMe } from "./api/cache.ts";
 import { useSessionExpired } from "./api/session.ts";
+import { DiscardDialog } from "./components/discard_dialog.tsx";
 import { ErrorBoundary, PageBoundary } from "./components/error_boundary.tsx";
 import { focusNewPage } from "./components/focus.ts";
 import { loadChunk } from "./components/chunks.ts";
-import { ErrorMessage, Skeleton } from "./components/states.tsx";
+import { ErrorMessage } from "./components/states.tsx";
 import { confirmNavigation, currentPath, useAddress } from "./location.ts";
+import { useRememberView } from "./home/recent_views.ts";
 import { Home } from "./pages/home.tsx";
 import { NotFound } from "./pages/not_found.tsx";
 import { SearchPage } from "./pages/search.tsx";
@@ -20,6 +22,13 @@ const DatasetPage = lazy(() => loadChunk(import("./pages/dataset.tsx")));
 const EntityPage = lazy(() => loadChunk(import("./pages/entity.tsx")));
 const DomainsPage = lazy(() => loadChunk(import("./pages/domains.tsx")));
 const DomainPage = lazy(() => loadChunk(import("./pages/domain.tsx")));
+const ChangesPage = lazy(() => loadChunk(import("./pages/changes.tsx")));
+const GlossaryPage = lazy(() => loadChunk(import("./pages/glossary.tsx")));
+const TagsPage = lazy(() => loadChunk(import("./pages/tags.tsx")));
+const UsersPage = lazy(async () => ({ default: (await people()).UsersPage }));
+const GroupsPage = lazy(async () => ({ default: (await people()).GroupsPage }));
+const PlatformsPage = lazy(() => loadChunk(import("./pages/platforms.tsx")));
+const DataProductsPage = lazy(() => loadChunk(import("./pages/data_products.tsx")));
 const ProposalsPage = lazy(() => loadChunk(import("./pages/proposals.tsx")));
 const SettingsPage = lazy(() => loadChunk(import("./pages/settings.tsx")));
 const SignUp = lazy(async () => ({ default: (await links()).SignUp }));
@@ -27,29 +36,18 @@ const ResetPassword = lazy(async () => ({ default: (await links()).ResetPassword
 const AcceptInvitation = lazy(async () => ({ default: (await links()).AcceptInvitation }));
 const ExplorerPage = lazy(() => loadChunk(import("./pages/explorer.tsx")));
 
-const links = () => import("./pages/links.tsx");
+const ColumnsGridPage = lazy(() => loadChunk(import("./pages/columns_grid.tsx")));
+const CsvImportPage = lazy(() => loadChunk(import("./pages/csv_import.tsx")));
 
-/** Of entities with the common page. */
-const ENTITY_SEGMENTS = [
-  "tag",
-  "glossaryTerm",
-  "glossaryNode",
-  "user",
-  "group",
-  "container",
-  "dashboard",
-  "chart",
-  "pipelines",
-  "tasks",
-  "dataProduct",
-  "platform",
-];
+const links = () => import("./pages/links.tsx");
+const people = () => loadChunk(import("./pages/people.tsx"));
 
 export function Application() {
   return (
     <ErrorBoundary isFullPage>
       <Router hook={useAddress} aroundNav={navigateWithFocus}>
         <AuthenticatedPages />
+        <DiscardDialog />
       </Router>
     </ErrorBoundary>
   );
@@ -75,7 +73,11 @@ const navigateWithFocus: AroundNavHandler = (navigate, to, options) => {
 function AuthenticatedPages() {
   const me = useMe();
   const isExpired = useSessionExpired();
-  if (me.isPending) return <Skeleton lines={0} />;
+  // Until then, index.html shows the frame of a page.
+  useLayoutEffect(() => {
+    if (!me.isPending) document.getElementById("boot")?.remove();
+  }, [me.isPending]);
+  if (me.isPending) return null;
   if (me.isLoadingError) {
     return (
       <main className="page">
@@ -109,11 +111,23 @@ function AuthenticatedPages() {
           <Route path="/dataset/*">{() => <EntityRoute page={DatasetPage} />}</Route>
           <Route path="/domains" component={DomainsPage} />
           <Route path="/domain/*">{() => <EntityRoute page={DomainPage} />}</Route>
-          {ENTITY_SEGMENTS.map((segment) => (
+          <Route path={addresses.glossary} component={GlossaryPage} />
+          <Route path={addresses.tags} component={TagsPage} />
+          <Route path={addresses.people} component={UsersPage} />
+          <Route path={addresses.groups} component={GroupsPage} />
+          <Route path={addresses.platforms} component={PlatformsPage} />
+          <Route path="/browse/*?">
+            <Redirect to={addresses.platforms} replace />
+          </Route>
+          <Route path={addresses.dataProducts} component={DataProductsPage} />
+          {addresses.COMMON_SEGMENTS.map((segment) => (
             <Route key={segment} path={`/${segment}/*`}>
               {() => <EntityRoute page={EntityPage} />}
             </Route>
           ))}
+          <Route path="/changes" component={ChangesPage} />
+          <Route path="/bulk/columns" component={ColumnsGridPage} />
+          <Route path="/bulk/csv" component={CsvImportPage} />
           <Route path="/proposals" component={ProposalsPage} />
           <Route path="/settings">
             <SettingsPage section="tokens" />
@@ -130,21 +144,31 @@ function AuthenticatedPages() {
 }
 
 /** Keyed by URN, so that the state of one entity's page never carries over to another's. */
-function EntityRoute({ page: Page }: { readonly page: ComponentType<{ readonly urn: string }> }) {
-  const urn = urnFromAddress();
-  return <Page key={urn} urn={urn} />;
+function EntityRoute({ page: Page }: { readonly page: ComponentType<EntityPageProperties> }) {
+  const { urn, tab } = entityFromAddress();
+  useRememberView(urn);
+  return <Page key={urn} urn={urn} tab={tab} />;
+}
+
+interface EntityPageProperties {
+  readonly urn: string;
+  /** The rest of the address, if it names a tab. */
+  readonly tab?: string | undefined;
 }
 
 /**
- * Reads the URN from the address. The router leaves reserved characters such as `%2F` encoded, so
- * this decodes the path itself. DataHub's addresses may end with a tab name, which is ignored:
- * `/dataset/urn:…/Schema`.
+ * Reads the URN and the tab from the address: `/dataset/urn:…/Lineage`. The router leaves reserved
+ * characters such as `%2F` encoded, so this decodes the path itself.
  */
-function urnFromAddress(): string {
+function entityFromAddress(): EntityPageProperties {
   const [, , ...segments] = currentPath().split("/");
   const whole = decodeOrRaw(segments.join("/"));
-  if (!/^urn:li:\w+:\(/.test(whole)) return decodeOrRaw(segments[0] ?? "");
-  return whole.slice(0, whole.lastIndexOf(")") + 1) || whole;
+  const end = /^urn:li:\w+:\(/.test(whole) ? whole.lastIndexOf(")") + 1 : 0;
+  if (end === 0) {
+    const [urn = "", tab] = segments.map(decodeOrRaw);
+    return { urn, tab };
+  }
+  return { urn: whole.slice(0, end), tab: whole.slice(end).split("/")[1] };
 }
 
 /** Falls back to the raw text when it is not valid percent-encoding. */

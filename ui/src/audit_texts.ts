@@ -11,6 +11,12 @@ export const auditTexts = {
     origin: "From",
   },
   user: "Username",
+  entity: "Entity (URN)",
+  operation: "Operation",
+  reason: "Reason",
+  changes: "Changes",
+  download: "Download CSV",
+  fileName: "audit-log.csv",
   outcome: "Outcome",
   outcomes: { "": "All outcomes", ALLOWED: "Allowed", DENIED: "Denied" },
   period: "Period",
@@ -32,5 +38,4 @@ export const auditTexts = {
   newest: "Newest",
   older: "Older",
   pagination: "Pages of the audit log",
-  notAllowed: "Only administrators can see the audit log.",
 };

@@ -9,30 +9,22 @@ import { run } from "./api/client.ts";
 import { combineReads } from "./components/states.tsx";
 import { DomainCountsDocument, AllDomainsDocument } from "./generated/operations.ts";
 import { nameOf } from "./names.ts";
-import { texts } from "./texts.ts";
+import { buildHierarchy, type Hierarchy, type Mutable, type TreeNode } from "./tree.ts";
 
-export interface DomainNode {
-  readonly urn: string;
-  readonly name: string;
-  readonly parent: DomainNode | null;
-  readonly children: readonly DomainNode[];
+export interface DomainNode extends TreeNode<DomainNode> {
   /** Datasets directly in the domain. */
   readonly directDatasets: number;
   /** Datasets in the domain and all its descendants. */
   readonly totalDatasets: number;
   /** Number of descendants at any depth. */
   readonly descendants: number;
-  readonly depth: number;
   /** Whether the current user may rename, move and delete it. */
   readonly canManage: boolean;
   /** Whether the current user may add subdomains. */
   readonly canManageChildren: boolean;
 }
 
-export interface DomainHierarchy {
-  readonly roots: readonly DomainNode[];
-  readonly byUrn: ReadonlyMap<string, DomainNode>;
-}
+export type DomainHierarchy = Hierarchy<DomainNode>;
 
 interface DomainRecord {
   readonly urn: string;
@@ -41,9 +33,6 @@ interface DomainRecord {
   readonly canManage: boolean;
   readonly canManageChildren: boolean;
 }
-
-/** Sorts numbers in names numerically: 2 before 10. */
-const collator = new Intl.Collator(texts.locale, { numeric: true });
 
 const PAGE_SIZE = 1000;
 /** The search API's limit. */
@@ -83,7 +72,7 @@ export function useDomainHierarchy() {
     const facet = counts.data.aggregateAcrossEntities?.facets?.find(
       (candidate) => candidate.field === "domains",
     );
-    return buildHierarchy(
+    return hierarchyOf(
       domains.data,
       new Map(facet?.aggregations.map((value) => [value.value, value.count])),
     );
@@ -91,67 +80,32 @@ export function useDomainHierarchy() {
   return { hierarchy, ...combineReads(domains, counts) };
 }
 
-/** Builds the hierarchy from records that name their parents. */
-export function buildHierarchy(
+/** Builds the hierarchy with the counts of each subtree. */
+function hierarchyOf(
   records: readonly DomainRecord[],
   counts: ReadonlyMap<string, number>,
 ): DomainHierarchy {
-  const known = new Set(records.map((domain) => domain.urn));
-  const children = new Map<string | null, DomainRecord[]>();
-  for (const domain of records) {
-    // Children of an unknown parent become roots.
-    const parent = domain.parent !== null && known.has(domain.parent) ? domain.parent : null;
-    const siblings = children.get(parent) ?? [];
-    siblings.push(domain);
-    children.set(parent, siblings);
-  }
-  const byUrn = new Map<string, DomainNode>();
-  const nodesOf = (parent: DomainNode | null, depth: number): DomainNode[] =>
-    (children.get(parent?.urn ?? null) ?? [])
-      .toSorted((left, right) => collator.compare(left.name, right.name))
-      .map((domain) => {
-        const datasets = counts.get(domain.urn) ?? 0;
-        const node = {
-          urn: domain.urn,
-          name: domain.name,
-          canManage: domain.canManage,
-          canManageChildren: domain.canManageChildren,
-          parent,
-          depth,
-          directDatasets: datasets,
-          totalDatasets: datasets,
-          descendants: 0,
-          children: [] as readonly DomainNode[],
-        };
-        byUrn.set(domain.urn, node);
-        node.children = nodesOf(node, depth + 1);
-        for (const child of node.children) {
-          node.totalDatasets += child.totalDatasets;
-          node.descendants += 1 + child.descendants;
-        }
-        return node;
-      });
-  return { roots: nodesOf(null, 0), byUrn };
-}
-
-/** The ancestors of a domain, from the root down. */
-export function ancestorsOf(node: DomainNode): DomainNode[] {
-  return node.parent === null ? [] : [...ancestorsOf(node.parent), node.parent];
-}
-
-/** Domains whose name contains the text, and their ancestors, without the subtree of `excluded`. */
-export function matchingDomains(
-  hierarchy: DomainHierarchy,
-  text: string,
-  excluded?: string,
-): ReadonlySet<string> {
-  const needle = text.trim().toLocaleLowerCase();
-  const matches = new Set<string>();
-  for (const node of hierarchy.byUrn.values()) {
-    if (!node.name.toLocaleLowerCase().includes(needle)) continue;
-    const path = [...ancestorsOf(node), node];
-    if (path.some(({ urn }) => urn === excluded)) continue;
-    for (const { urn } of path) matches.add(urn);
-  }
-  return matches;
+  return buildHierarchy<DomainRecord, DomainNode>(
+    records,
+    (domain, position) => {
+      const datasets = counts.get(domain.urn) ?? 0;
+      return {
+        ...position,
+        urn: domain.urn,
+        name: domain.name,
+        canManage: domain.canManage,
+        canManageChildren: domain.canManageChildren,
+        directDatasets: datasets,
+        totalDatasets: datasets,
+        descendants: 0,
+        children: [],
+      };
+    },
+    (node: Mutable<DomainNode>) => {
+      for (const child of node.children) {
+        node.totalDatasets += child.totalDatasets;
+        node.descendants += 1 + child.descendants;
+      }
+    },
+  );
 }

@@ -7,12 +7,13 @@ export const entityTexts = {
   about: (type: string) => `About this ${type.toLocaleLowerCase()}`,
   external: "View at the source",
   contents: "Contents",
+  tabsLabel: "Sections",
   members: {
-    TAG: "Tagged with it",
-    GLOSSARY_TERM: "Described by it",
-    GLOSSARY_NODE: "Terms and groups in it",
-    CORP_USER: "Owned",
-    CORP_GROUP: "Owned",
+    TAG: "What has this tag",
+    GLOSSARY_TERM: "What has this term",
+    GLOSSARY_NODE: "Terms in this group",
+    CORP_USER: "What they own",
+    CORP_GROUP: "What the group owns",
     CONTAINER: "Contents",
     DATA_PLATFORM: "On this platform",
     DATA_PRODUCT: "Assets",
@@ -21,6 +22,7 @@ export const entityTexts = {
   searchWithin: "Search within",
   allMembers: (number: number) =>
     plural(number, { one: "View the # result", other: "View all # results" }),
+  moreMembers: "Show more",
   groupMembers: (number: number) => plural(number, { one: "# member", other: "# members" }),
   person: {
     email: "E-mail",

@@ -84,6 +84,26 @@ export function locationOf(dataset: {
   return qualified === nameOf(dataset) ? "" : qualified;
 }
 
+/** What tells an entity apart from others of the same name: what it is in, from the root down. */
+export function contextOf(entity: {
+  readonly urn?: string;
+  readonly name?: string;
+  readonly platform?: Nameable | null;
+  readonly dataFlow?: Nameable | null;
+  readonly parentContainers?: { readonly containers: readonly Nameable[] } | null;
+  readonly parentDomains?: { readonly domains: readonly Nameable[] } | null;
+  readonly parentNodes?: { readonly nodes: readonly Nameable[] } | null;
+}): string {
+  const inside =
+    parentPath(entity.parentDomains?.domains) ||
+    parentPath(entity.parentNodes?.nodes) ||
+    (entity.parentContainers === undefined ? "" : locationOf(entity));
+  const parts = [entity.platform, entity.dataFlow].flatMap((part) =>
+    part === null || part === undefined ? [] : [nameOf(part)],
+  );
+  return [...parts, ...(inside === "" ? [] : [inside])].join(" › ");
+}
+
 interface DescriptionFields extends NameFields {
   readonly description?: string | null;
 }

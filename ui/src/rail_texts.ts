@@ -3,7 +3,6 @@
 
 export const railTexts = {
   label: "About this dataset",
-  undo: "Undo",
   properties: "Properties",
   identifier: "URN",
   noDomain: "No domain yet",

@@ -5,14 +5,19 @@ import * as addresses from "./addresses.ts";
 import { resetCache, useApiQuery, useMe } from "./api/cache.ts";
 import { signOut } from "./api/client.ts";
 import { setProposed, useProposed } from "./api/proposed.ts";
+import { Avatar } from "./components/avatar.tsx";
 import { Menu } from "./components/menu.tsx";
 import { SearchBox } from "./components/search_box.tsx";
 import { PageAnnouncer, ErrorMessage } from "./components/states.tsx";
 import { leave } from "./components/unsaved.ts";
 import { useShortcuts } from "./components/shortcuts.ts";
 import { ShortcutsDialog } from "./components/shortcuts_dialog.tsx";
-import { ProposalsForMeDocument } from "./generated/operations.ts";
+import { ProposalsForMeDocument, type MeQuery } from "./generated/operations.ts";
+import { Icon } from "./icons/icon.tsx";
+import { IconButton } from "./icons/icon_button.tsx";
+import { Mark } from "./icons/mark.tsx";
 import { nameOf } from "./names.ts";
+import { BROWSE, TOP, type NavigationEntry } from "./navigation.ts";
 import { texts } from "./texts.ts";
 
 /** The frame around every page: header with home link, search box, navigation and account menu. */
@@ -32,21 +37,24 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       </a>
       <header className="site-header">
         <Link href={addresses.home} className="brand" aria-label={texts.shell.home}>
+          <Mark />
           {texts.product}
         </Link>
         {isHome ? <span className="site-header-spacer" /> : <SearchBox />}
         <nav aria-label={texts.shell.navigation} className="site-nav">
-          <TopLink href={addresses.domains}>{texts.shell.domains}</TopLink>
+          <Browse />
+          {TOP.map(({ name, address }) => (
+            <TopLink key={name} href={address}>
+              {texts.shell.entries[name]}
+            </TopLink>
+          ))}
           <ProposalsLink />
-          <TopLink href={addresses.explorer}>{texts.shell.explorer}</TopLink>
-          <button
-            type="button"
-            className="subtle wide-only"
+          <IconButton
+            icon="help"
+            className="quiet wide-only"
+            label={texts.shortcuts.title}
             onClick={() => setHelpOpen(true)}
-            aria-label={texts.shortcuts.title}
-          >
-            ?
-          </button>
+          />
           <Account />
         </nav>
       </header>
@@ -63,9 +71,40 @@ export function Shell({ children }: { readonly children: ReactNode }) {
 function TopLink({ href, children }: { readonly href: string; readonly children: ReactNode }) {
   const [location] = useLocation();
   return (
-    <Link href={href} aria-current={location === href ? "page" : undefined}>
+    <Link href={href} className="wide-only" aria-current={location === href ? "page" : undefined}>
       {children}
     </Link>
+  );
+}
+
+const linkTo = (location: string) => (entry: NavigationEntry) => ({
+  label: texts.shell.entries[entry.name],
+  icon: entry.icon,
+  address: entry.address,
+  isCurrent: location === entry.address,
+});
+
+/** Lists of everything of one kind. On phones, all of the navigation. */
+function Browse() {
+  const [location] = useLocation();
+  return (
+    <>
+      <Menu
+        className="nav-button wide-only"
+        trigger={
+          <>
+            {texts.shell.browse} <Icon name="down" />
+          </>
+        }
+        items={BROWSE.map(linkTo(location))}
+      />
+      <Menu
+        className="icon-button quiet narrow-only"
+        label={texts.shell.menu}
+        trigger={<Icon name="menu" />}
+        items={[...BROWSE, ...TOP].map(linkTo(location))}
+      />
+    </>
   );
 }
 
@@ -79,14 +118,12 @@ function ProposedNotice() {
       {isProposed && (
         <p className="toast">
           {texts.proposals.waiting} <Link href={addresses.proposals()}>{texts.proposals.view}</Link>
-          <button
-            type="button"
-            className="subtle"
-            aria-label={texts.common.close}
+          <IconButton
+            icon="close"
+            className="quiet"
+            label={texts.common.close}
             onClick={() => setProposed(false)}
-          >
-            ✕
-          </button>
+          />
         </p>
       )}
     </div>
@@ -98,9 +135,7 @@ function ProposalsLink() {
   const pending = useProposalsForMe();
   if (pending === 0) return null;
   return (
-    <span className="wide-only">
-      <TopLink href={addresses.proposals()}>{texts.proposals.link(texts.number(pending))}</TopLink>
-    </span>
+    <TopLink href={addresses.proposals()}>{texts.proposals.link(texts.number(pending))}</TopLink>
   );
 }
 
@@ -109,11 +144,24 @@ function useProposalsForMe(): number {
   return useApiQuery(ProposalsForMeDocument, {}).data?.listActionRequests?.total ?? 0;
 }
 
+type Privileges = NonNullable<MeQuery["me"]>["platformPrivileges"];
+
+/** The first section of the administration that the user may see; the settings list the others. */
+function administrationOf(privileges: Privileges | undefined): string | null {
+  if (privileges?.manageIdentities === true) return addresses.settings("users");
+  if (privileges?.managePolicies === true) return addresses.settings("policies");
+  if (privileges?.manageTokens === true) return addresses.settings("all-tokens");
+  if (privileges?.manageServiceAccounts === true) return addresses.settings("service-accounts");
+  if (privileges?.manageOwnershipTypes === true) return addresses.settings("ownership-types");
+  return privileges?.viewAuditLog === true ? addresses.settings("audit") : null;
+}
+
 function Account() {
   const me = useMe();
   const pending = useProposalsForMe();
-  const [, navigate] = useLocation();
   const name = nameOf(me.data?.me?.corpUser);
+  const email = me.data?.me?.corpUser.properties?.email ?? "";
+  const administration = administrationOf(me.data?.me?.platformPrivileges);
   const [error, setError] = useState<Error | null>(null);
   const endSession = () => {
     setError(null);
@@ -128,35 +176,47 @@ function Account() {
   return (
     <>
       <Menu
+        className="account-button"
         label={texts.shell.account(name)}
-        trigger={<span className="account">{name}</span>}
+        trigger={<Avatar actor={me.data?.me?.corpUser ?? {}} />}
+        header={
+          <>
+            <strong dir="auto">{name}</strong>
+            {email !== "" && <div className="hint">{email}</div>}
+          </>
+        }
         items={[
           {
             label:
               pending === 0 ? texts.proposals.title : texts.proposals.link(texts.number(pending)),
-            onSelect: () => navigate(addresses.proposals()),
+            icon: "check",
+            address: addresses.proposals(),
           },
           {
             label: texts.settings.sections.tokens,
-            onSelect: () => navigate(addresses.settings("tokens")),
+            icon: "key",
+            address: addresses.settings("tokens"),
           },
           {
             label: texts.settings.sections.account,
-            onSelect: () => navigate(addresses.settings("account")),
-          },
-          {
-            label: texts.settings.sections.users,
-            onSelect: () => navigate(addresses.settings("users")),
-          },
-          {
-            label: texts.settings.sections.audit,
-            onSelect: () => navigate(addresses.settings("audit")),
+            icon: "person",
+            address: addresses.settings("account"),
           },
           {
             label: texts.settings.sections.appearance,
-            onSelect: () => navigate(addresses.settings("appearance")),
+            icon: "settings",
+            address: addresses.settings("appearance"),
           },
-          { label: texts.shell.signOut, onSelect: () => leave(endSession) },
+          ...(administration === null
+            ? []
+            : [
+                {
+                  label: texts.shell.administration,
+                  icon: "group" as const,
+                  address: administration,
+                },
+              ]),
+          { label: texts.shell.signOut, icon: "signOut", onSelect: () => leave(endSession) },
         ]}
       />
       {error !== null && <ErrorMessage error={error} />}

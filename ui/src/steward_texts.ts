@@ -15,5 +15,4 @@ export const stewardTexts = {
   removeLabel: (name: string) => `Remove steward ${name}`,
   added: (name: string) => `${name} is now a steward.`,
   removed: (name: string) => `${name} is no longer a steward.`,
-  undo: "Undo",
 };

@@ -1,14 +1,26 @@
 // Every text on the page. To translate the page, add a second object of the same type with its own
-// `LOCALE` (in text_forms.ts) and choose between them at the end. Texts are whole sentences, because word order
-// differs between languages: a text with a number or a name in it is a function, a text with a link
-// in it has `{placeholders}` that `components/formatted_text.tsx` fills, and a text that depends on
-// a count lists its forms in `plural`. Server messages are shown as sent, in English.
+// `LOCALE` (in text_forms.ts) and choose between them at the end. Texts are whole sentences, because
+// word order differs between languages: a text with a number or a name in it is a function, a text
+// with a link in it has `{placeholders}` that `components/formatted_text.tsx` fills, and a text that
+// depends on a count lists its forms in `plural`. Server messages are shown as sent, in English.
+//
+// Features that are loaded on demand import their own file (admin_texts.ts, lineage_texts.ts, …)
+// instead, so that other pages do not load it.
 
 import { accountTexts, userTexts } from "./account_texts.ts";
+import { bulkTexts } from "./bulk_texts.ts";
+import { apiPageTexts } from "./api_page_texts.ts";
 import { auditTexts } from "./audit_texts.ts";
+import { changeTexts, timelineTexts } from "./change_texts.ts";
+import { browseTexts } from "./browse_texts.ts";
+import { announcementTexts, mineTexts, savedTexts, viewedTexts } from "./home_texts.ts";
 import { entityTexts } from "./entity_texts.ts";
+import { headerTexts } from "./header_texts.ts";
 import { proposalTexts } from "./proposal_texts.ts";
 import { railTexts } from "./rail_texts.ts";
+import { searchFilterTexts } from "./search_filter_texts.ts";
+import { settingsTexts, tokenTexts } from "./settings_texts.ts";
+import { shellTexts } from "./shell_texts.ts";
 import { stewardTexts } from "./steward_texts.ts";
 import { LOCALE, count, list, plural, short } from "./text_forms.ts";
 
@@ -35,25 +47,24 @@ const english = {
   noScript:
     "This page needs JavaScript. The catalog is also available through its API: POST /api/graphql.",
 
-  shell: {
-    skip: "Skip to content",
-    home: "Docent home",
-    domains: "Domains",
-    explorer: "GraphQL",
-    navigation: "Main",
-    account: (name: string) => `Account menu for ${name}`,
-    signOut: "Sign out",
-    theme: { label: "Theme", system: "Match system", light: "Light", dark: "Dark" },
-  },
-
+  shell: shellTexts,
   account: accountTexts,
   proposals: proposalTexts,
   stewards: stewardTexts,
   rail: railTexts,
+  datasetHeader: headerTexts,
   entity: entityTexts,
+  ...browseTexts,
+  bulk: bulkTexts,
   proposedChanges: (number: number) =>
     plural(number, { one: "# proposed change", other: "# proposed changes" }),
   audit: auditTexts,
+  changes: changeTexts,
+  mine: mineTexts,
+  saved: savedTexts,
+  viewed: viewedTexts,
+  announcements: announcementTexts,
+  timeline: timelineTexts,
 
   signIn: {
     title: "Sign in",
@@ -131,7 +142,7 @@ const english = {
       origin: "Environment",
     } as Record<string, string>,
     documented: "Documented",
-    undocumented: "Undocumented",
+    missing: searchFilterTexts,
     includingSubdomains: (domain: string) => `${domain} (including subdomains)`,
   },
 
@@ -162,8 +173,9 @@ const english = {
     allDomains: "View all domains",
     noDomains: "No domains yet",
     noDomainsHint: "Domains group datasets by business area or team.",
-    recent: "Recent changes",
-    noRecent: "No changes yet",
+    recent: "Edited by people",
+    noRecent: "No edits yet",
+    allChanges: "View all changes",
     coverage: "Documentation coverage",
     coverageCaption: "Documented columns by domain",
     coverageTotal: (all: {
@@ -179,7 +191,11 @@ const english = {
       exact: `${count(part)} of ${columnsOf(whole)}`,
     }),
     coverageNone: "No datasets yet",
-    undocumented: "View undocumented datasets",
+    undocumentedCount: (number: number) =>
+      plural(number, {
+        one: "Describe # dataset without a description",
+        other: "Describe # datasets without a description",
+      }),
     activity: "Changes per week",
     week: (day: string) => `Week of ${day}`,
     activityOf: (week: string, changes: number) => `Week of ${week}: ${changesOf(changes)}`,
@@ -214,6 +230,7 @@ const english = {
     toSearch: "Search the catalog",
     deleted: "This dataset has been deleted. You are viewing the version that was last loaded.",
     removed: "This dataset has been removed from its source. Its metadata is still available here.",
+    stage: (name: string) => `Stage: ${name}`,
     deprecated: "Deprecated",
     deprecatedNotice: "This dataset is deprecated.",
     replacedBy: "Use {replacement} instead.",
@@ -223,7 +240,17 @@ const english = {
     domain: "Domain",
     copyUrn: "Copy URN",
     external: (platform: string) => `View in ${platform}`,
-    tabs: { overview: "Overview", history: "History" },
+    tabs: {
+      overview: "Overview",
+      columns: "Columns",
+      lineage: "Lineage",
+      quality: "Quality",
+      usage: "Usage",
+      queries: "Queries",
+      properties: "Properties",
+      history: "History",
+    },
+    tabTitle: (tab: string, dataset: string) => `${tab} of ${dataset}`,
     tabsLabel: "Dataset sections",
   },
 
@@ -251,6 +278,8 @@ const english = {
     draft: "Unsaved draft restored",
     newerEdits: "Saved. You have newer unsaved changes.",
     discard: "Discard unsaved changes?",
+    discardButton: "Discard",
+    keep: "Keep editing",
     image: (alt: string) => `Image: ${alt}`,
     imageWithoutAlt: "Image",
     conflict: {
@@ -279,7 +308,6 @@ const english = {
     editShort: "Edit",
     removeShort: "Remove",
     removed: (label: string) => `Link “${label}” removed.`,
-    undo: "Undo",
     addedAt: "Added {when}",
     addedBy: "Added {when} by {who}",
     unsafe: "This type of link can't be opened here",
@@ -338,6 +366,7 @@ const english = {
         other: "# columns have unsaved changes.",
       }),
     missing: (path: string) => `Column ${path} no longer exists. This is your unsaved description:`,
+    notSavedYet: "Not saved yet.",
     copy: "Copy text",
     discard: "Discard",
     overwrite: "Overwrite with mine",
@@ -367,11 +396,8 @@ const english = {
     remove: "Delete…",
     expand: (name: string) => `Expand ${name}`,
     collapse: (name: string) => `Collapse ${name}`,
-    name: "Name",
-    description: "Description",
     optional: "(optional, supports Markdown)",
     topLevel: "Top level",
-    cancel: "Cancel",
     createTitle: (parent: string | null) =>
       parent === null ? "New domain" : `New subdomain of ${parent}`,
     renameTitle: (name: string) => `Rename ${name}`,
@@ -434,7 +460,6 @@ const english = {
     title: (name: string) => `History of ${name}`,
     description: "Description",
     imported: "Imported description",
-    domain: "Domain",
     ofColumn: (path: string) => `Column ${path}`,
     columnOf: (path: string, dataset: string) => `${path} in ${dataset}`,
     ofDataset: "Back to dataset history",
@@ -450,73 +475,18 @@ const english = {
     current: "Current",
     first: "First version",
     emptied: "Description removed",
-    noDomain: "No domain",
-    unassigned: "Removed from domain",
-    assigned: "Added to {domain}",
-    assignedDeleted: "Added to {domain}, which has since been deleted and can't be restored",
-    domainDeleted:
-      "This domain has been deleted, so it can't be restored. Set another domain on the Overview tab.",
     conflict:
       "Someone else changed the description. Close this dialog and review the latest version first.",
     addedWords: "added",
     removedWords: "removed",
-    columnsHint: "Each column has its own history, linked from the Overview tab.",
   },
 
-  settings: {
-    title: "Settings",
-    titleOf: (section: string) => `${section} · Settings`,
-    sections: {
-      tokens: "Access tokens",
-      account: accountTexts.section,
-      users: "Users",
-      audit: "Audit log",
-      appearance: "Preferences",
-    },
-    sectionsLabel: "Settings sections",
-  },
-
-  tokens: {
-    intro:
-      "Scripts and integrations sign in with a token instead of a password. A token has the same access as you.",
-    create: "New token",
-    name: "Name",
-    nameHint: "What the token is for, such as “nightly ingestion”.",
-    expiration: "Expiration",
-    durations: {
-      ONE_HOUR: "1 hour",
-      ONE_DAY: "1 day",
-      ONE_WEEK: "7 days",
-      ONE_MONTH: "30 days",
-      THREE_MONTHS: "90 days",
-    },
-    createButton: "Create",
-    cancel: "Cancel",
-    shownOnce: "Copy the token now. You won't be able to see it again.",
-    secret: "New token",
-    copy: "Copy token",
-    done: "Done",
-    none: "No access tokens yet",
-    noneHint: "Create one for each integration, so that you can revoke them separately.",
-    columns: { name: "Name", created: "Created", expires: "Expires", lastUsed: "Last used" },
-    never: "Never",
-    expired: "Expired",
-    revoke: "Revoke",
-    revokeLabel: (name: string, created: string) => `Revoke token ${name}, created ${created}`,
-    revokeTitle: (name: string) => `Revoke ${name}?`,
-    revokeBody: "Anything that uses this token loses access immediately. This can't be undone.",
-    nameUsed: (name: string) =>
-      `You already have a token named “${name}”. Choose another name to tell them apart.`,
-    notAllowed: "You don't have permission to create tokens. Ask an administrator.",
-    nameMissing: "Enter a name.",
-  },
+  settings: settingsTexts,
+  tokens: tokenTexts,
 
   users: userTexts,
 
-  explorer: {
-    title: "GraphQL",
-    hint: "Run: Ctrl+Enter. Autocomplete: Ctrl+Space.",
-  },
+  apiPage: apiPageTexts,
 
   shortcuts: {
     title: "Keyboard shortcuts",
@@ -568,10 +538,15 @@ const english = {
   },
 
   common: {
+    cancel: "Cancel",
+    name: "Name",
     copy: "Copy",
     restricted: "Restricted",
     copied: "Copied",
     close: "Close",
+    undo: "Undo",
+    showAll: "Show all",
+    showLess: "Show less",
     system: "System",
     unknown: "Unknown",
     unknownTime: "unknown date",

@@ -2,7 +2,7 @@
 
 import type { Browser, BrowserContext } from "@playwright/test";
 
-import { expect, type Docent } from "./fixtures.ts";
+import { expect, serveBuiltPage, type Docent } from "./fixtures.ts";
 
 const PASSWORD = "three uncommon words";
 
@@ -18,6 +18,7 @@ export async function newUser(
     { role: `urn:li:dataHubRole:${role}` },
   );
   const context = await browser.newContext({ baseURL: docent.address });
+  await serveBuiltPage(context, docent.address);
   const reply = await context.request.post("/signUp", {
     data: {
       fullName: name,

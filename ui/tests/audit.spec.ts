@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+
 import { WRITES, expect, test } from "./fixtures.ts";
 
 const rows = "tbody tr";
@@ -35,6 +37,28 @@ test(
     await page.getByRole("link", { name: "Show all events" }).click();
     await expect(change).toBeVisible();
     await expect(page.getByLabel("Username")).toHaveValue("");
+
+    await page.getByLabel("Entity (URN)").fill("urn:li:tag:audited");
+    await page.getByLabel("Entity (URN)").press("Enter");
+    await expect(page).toHaveURL(/entity=/);
+    await expect(page.locator(rows)).toHaveCount(1);
+    await expect(change.getByRole("link", { name: "urn:li:tag:audited" })).toHaveAttribute(
+      "href",
+      "/tag/urn:li:tag:audited",
+    );
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download CSV" }).click();
+    const file = await readFile(await (await download).path(), "utf8");
+    expect(file.split("\r\n")).toHaveLength(3);
+    expect(file).toContain(",urn:li:tag:audited,");
+    await page.getByLabel("Entity (URN)").fill("");
+    await page.getByLabel("Operation").fill("POST /logIn");
+    await page.getByLabel("Operation").press("Enter");
+    await expect(change).toBeHidden();
+    await expect(denied).toBeVisible();
+    await page.getByLabel("Operation").fill("no such operation");
+    await page.getByLabel("Operation").press("Enter");
+    await expect(page.getByRole("alert")).toContainText("no such operation");
   },
 );
 

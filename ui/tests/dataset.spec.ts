@@ -1,5 +1,6 @@
 import { address, createDataset, describe, saved, storedDescription } from "./datasets.ts";
-import { WRITES, datasetUrn, expect, test } from "./fixtures.ts";
+import { answerConfirmations, CONFIRMATION } from "./editing.ts";
+import { browse, WRITES, datasetUrn, expect, test } from "./fixtures.ts";
 
 test("a dataset shows its location, columns and owners", async ({ page }) => {
   await page.goto(address(datasetUrn("postgres", "shop.public.orders")));
@@ -78,19 +79,17 @@ test("navigating away asks before discarding unsaved text", WRITES, async ({ pag
   const urn = await createDataset(docent, "story_unsaved");
   await page.goto(address(urn));
   await page.getByRole("button", { name: "Edit description", exact: true }).click();
-  await expect(page.getByRole("textbox", { name: "Description (Markdown)" })).toBeFocused();
+  const editor = page.getByRole("textbox", { name: "Description (Markdown)" });
+  await expect(editor).toBeFocused();
   await page.keyboard.type("half a sentence");
-  const confirmations: string[] = [];
-  page.once("dialog", (dialog) => {
-    confirmations.push(dialog.message());
-    void dialog.dismiss();
-  });
-  await page.getByRole("link", { name: "Domains" }).click();
-  expect(confirmations).toEqual(["Discard unsaved changes?"]);
+  const confirmations = answerConfirmations(page, "stay", "leave");
+  await browse(page, "Domains");
+  await expect.poll(() => confirmations).toEqual([CONFIRMATION]);
   await expect(page.getByText("half a sentence").first()).toBeVisible();
-  page.once("dialog", (dialog) => void dialog.accept());
+  await expect(editor).toBeFocused();
   await page.keyboard.press("Escape");
-  await page.getByRole("link", { name: "Domains" }).click();
+  await expect.poll(() => confirmations).toHaveLength(2);
+  await browse(page, "Domains");
   await expect(page.getByRole("heading", { name: "Domains" })).toBeVisible();
 });
 
@@ -129,7 +128,7 @@ test("links are added, edited, removed and restored", WRITES, async ({ page, doc
   await links.getByLabel("Label").fill("The same again");
   await links.getByRole("button", { name: "Save" }).click();
   await expect(links.getByText("This URL is already in the list as “Runbook”.")).toBeVisible();
-  page.once("dialog", (dialog) => void dialog.accept());
+  answerConfirmations(page, "leave");
   await links.getByRole("button", { name: "Cancel" }).click();
   await links.getByRole("button", { name: "Edit link Runbook" }).click();
   await links.getByLabel("Label").fill("On call");
@@ -168,7 +167,7 @@ test("unsaved text of one dataset does not appear on another", async ({ page, do
   await expect(page.locator("code.urn")).toContainText("story_second_of_two");
   await page.getByRole("button", { name: "Edit description", exact: true }).click();
   await page.keyboard.type("Only about the second");
-  page.once("dialog", (dialog) => void dialog.accept());
+  answerConfirmations(page, "leave");
   await page.goBack();
   await expect(page.locator("code.urn")).toHaveText(first);
   await expect(page.getByText("Only about the second")).toBeHidden();

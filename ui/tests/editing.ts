@@ -42,11 +42,21 @@ export function answerConfirmations(
   ...answers: readonly ("stay" | "leave")[]
 ): string[] {
   const confirmations: string[] = [];
-  page.on("dialog", (dialog: Dialog) => {
-    const answer = answers[confirmations.length];
-    confirmations.push(dialog.message());
-    void (answer === "leave" ? dialog.accept() : dialog.dismiss());
-  });
+  const question = page.getByRole("alertdialog");
+  const answerAll = async () => {
+    for (const answer of answers) {
+      await question.waitFor({ timeout: 0 });
+      const text = await question.getByRole("heading").innerText();
+      const button = answer === "leave" ? "Discard" : "Keep editing";
+      await question.getByRole("button", { name: button }).click();
+      await question.waitFor({ state: "hidden" });
+      confirmations.push(text);
+    }
+  };
+  // The browser asks the same when the page is closed or reloaded.
+  page.on("dialog", (dialog: Dialog) => void dialog.accept());
+  // Fails when the page is closed before all questions were asked, which the test then notices.
+  answerAll().catch(() => undefined);
   return confirmations;
 }
 

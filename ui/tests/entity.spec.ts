@@ -37,7 +37,10 @@ test("a tag, a term, a person, a group, a container and a platform have pages", 
 
 test("links lead to the pages of owners, tags and containers", async ({ page }) => {
   await page.goto(`/dataset/${datasetUrn("postgres", "shop.public.books")}`);
-  await page.getByRole("region", { name: "Owners" }).getByRole("link").click();
+  await page
+    .getByRole("region", { name: "Owners" })
+    .getByRole("link", { name: "Shop Developer", exact: true })
+    .click();
   await expect(page).toHaveURL(/\/user\/urn:li:corpuser:/);
   await page.goBack();
   await page.getByRole("region", { name: "Tags" }).getByRole("link", { name: "Certified" }).click();

@@ -2,11 +2,18 @@
 // its own store.
 
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { test as base, expect, type Locator, type Page, type Request } from "@playwright/test";
+import {
+  test as base,
+  expect,
+  type BrowserContext,
+  type Locator,
+  type Page,
+  type Request,
+} from "@playwright/test";
 
 const PASSWORD = "a password for the tests";
 export const USER = "datahub";
@@ -74,6 +81,10 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
   ],
   baseURL: async ({ docent }, use) => use(docent.address),
   expectedErrors: [null, { option: true }],
+  context: async ({ context, docent }, use) => {
+    await serveBuiltPage(context, docent.address);
+    await use(context);
+  },
   page: async ({ context, cookies, expectedErrors }, use) => {
     await context.addCookies([...cookies]);
     const page = await context.newPage();
@@ -92,6 +103,25 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
 });
 
 export { expect };
+
+/** Answers requests for the page's files from the directory `DOCENT_TEST_PAGE`, if it is set, instead
+ *  of the binary, so that changes of the page can be tested without building the binary again. */
+export async function serveBuiltPage(context: BrowserContext, address: string) {
+  const built = process.env["DOCENT_TEST_PAGE"];
+  if (built === undefined) return;
+  await context.route(`${address}/**`, async (route) => {
+    const { pathname } = new URL(route.request().url());
+    const file = join(built, pathname);
+    if (pathname !== "/" && existsSync(file)) {
+      await route.fulfill({ path: file });
+    } else if (route.request().resourceType() === "document") {
+      const response = await route.fetch({ maxRedirects: 0 });
+      await route.fulfill({ response, path: join(built, "index.html") });
+    } else {
+      await route.fallback();
+    }
+  });
+}
 
 interface Started {
   readonly docent: Docent;
@@ -229,6 +259,13 @@ function createClient(address: string, token: string): Docent {
 export const datasetUrn = (platform: string, name: string) =>
   `urn:li:dataset:(urn:li:dataPlatform:${platform},${name},PROD)`;
 
+/** Opens a list from the navigation. */
+export async function browse(page: Page, name: string) {
+  const navigation = page.getByRole("navigation", { name: "Main" });
+  await navigation.getByRole("button", { name: "Browse" }).click();
+  await page.getByRole("menuitem", { name, exact: true }).click();
+}
+
 /** Waits until an element inside has the focus, so that key presses reach it. */
 export async function expectFocusInside(container: Locator, selector = "") {
   await expect(container.locator(`${selector}:focus`)).toHaveCount(1);
@@ -247,3 +284,7 @@ export async function holdRequests(
   });
   return () => release();
 }
+
+/** How many results a search has. */
+export const resultCount = (page: Page) =>
+  page.getByRole("status").filter({ hasText: /\d results?$/ });

@@ -3,35 +3,31 @@ import { address, createDataset, describe } from "./datasets.ts";
 import { WRITES, datasetUrn, expect, test } from "./fixtures.ts";
 
 test(
-  "the history of a description shows who changed which words and restores a version",
+  "the history shows who changed which words and restores a text",
   WRITES,
   async ({ page, docent }) => {
-    const urn = datasetUrn("kafka", "accounts.signup-completed");
-    const texts = [
+    const urn = await createDataset(docent, "story_text_history");
+    const versions = [
       "Every click of a reader.",
       "Every click of a visitor.",
       "Every tap of a visitor.",
     ];
-    for (const description of texts) {
-      await docent.graphql(
-        `mutation ($urn: String!, $description: String!) { updateDescription(input: { resourceUrn: $urn, description: $description }) }`,
-        { urn, description },
-      );
-    }
-    await page.goto(`/dataset/${urn}`);
+    for (const description of versions) await describe(docent, urn, description);
+    await page.goto(address(urn));
     await page.getByRole("link", { name: "History", exact: true }).click();
     await expect(page).toHaveURL(/show=history/);
-    const written = page.getByRole("region", { name: "Description", exact: true });
-    const versions = written.getByRole("listitem");
-    await expect(versions.first()).toContainText("DataHub");
-    await expect(versions.first().locator("del")).toHaveText("click");
-    await expect(versions.first().locator("ins")).toHaveText("tap");
-    await expect(versions.nth(1).locator("ins")).toHaveText("visitor");
+    const history = page.getByRole("region", { name: "History" });
+    await history.getByRole("combobox", { name: "Show" }).selectOption("Description");
+    const moments = history.locator(".timeline-moment");
+    await expect(moments).toHaveCount(3);
+    await expect(moments.first()).toContainText("just now by DataHub");
+    await expect(moments.first().locator("del")).toHaveText("click");
+    await expect(moments.first().locator("ins")).toHaveText("tap");
     // Not by color alone, and also for screen readers.
-    await expect(versions.first().locator("ins")).toHaveCSS("text-decoration-line", "underline");
-    await expect(versions.first().locator("ins")).toMatchAriaSnapshot("- insertion: added tap");
-    await expect(versions.first().locator("del")).toMatchAriaSnapshot("- deletion: removed click");
-    await versions
+    await expect(moments.first().locator("ins")).toHaveCSS("text-decoration-line", "underline");
+    await expect(moments.first().locator("ins")).toMatchAriaSnapshot("- insertion: added tap");
+    await expect(moments.first().locator("del")).toMatchAriaSnapshot("- deletion: removed click");
+    await moments
       .nth(2)
       .getByRole("button", { name: /Restore/ })
       .click();
@@ -39,84 +35,66 @@ test(
     await expect(dialog.locator("ins")).toHaveText(["click", "reader"]);
     await dialog.getByRole("button", { name: "Restore" }).click();
     await expect(dialog).toBeHidden();
-    await expect(versions).toHaveCount(4);
-    await expect(versions.first()).toContainText("Current");
-    await page.getByRole("link", { name: "Overview" }).click();
+    await expect(moments).toHaveCount(4);
+    // The filter is part of the address.
+    await page.reload();
+    await expect(moments).toHaveCount(4);
+    await page.getByRole("link", { name: "Columns" }).click();
     await expect(page.getByText("Every click of a reader.")).toBeVisible();
   },
 );
 
 test(
-  "the domain history of a dataset restores the previous domain",
+  "the history has tags, owners, links, deprecation and domains, each with its way back",
   WRITES,
   async ({ page, docent }) => {
-    const urn = datasetUrn("hive", "fct_users_created");
-    for (const domain of ["urn:li:domain:finance", "urn:li:domain:sales"]) {
-      await docent.graphql(
-        `mutation ($urn: String!, $domain: String!) { setDomain(entityUrn: $urn, domainUrn: $domain) }`,
-        {
-          urn,
-          domain,
-        },
-      );
-    }
-    await page.goto(`/dataset/${urn}?show=history`);
-    const domain = page.getByRole("region", { name: "Domain", exact: true });
-    await expect(domain.getByRole("listitem").first()).toContainText("Added to Sales");
-    await domain
-      .getByRole("listitem")
-      .nth(1)
-      .getByRole("button", { name: /Restore/ })
-      .click();
-    await page.getByRole("dialog").getByRole("button", { name: "Restore" }).click();
-    await expect(domain.getByRole("listitem").first()).toContainText("Added to Finance");
-  },
-);
-
-test(
-  "a deleted domain is marked in the history and can't be restored",
-  WRITES,
-  async ({ page, docent }) => {
-    const urn = datasetUrn("hive", "fct_users_deleted");
-    const set = (domain: string) =>
-      docent.graphql(
-        `mutation ($urn: String!, $domain: String!) { setDomain(entityUrn: $urn, domainUrn: $domain) }`,
-        {
-          urn,
-          domain,
-        },
-      );
-    for (const id of ["deleted-before", "deleted-later"]) {
-      await docent.graphql(
-        `mutation ($id: String!) { createDomain(input: { id: $id, name: $id }) }`,
-        { id },
-      );
-      await set(`urn:li:domain:${id}`);
-    }
-    await set("urn:li:domain:sales");
-    const remove = (id: string) =>
-      docent.graphql(`mutation ($urn: String!) { deleteDomain(urn: $urn) }`, {
-        urn: `urn:li:domain:${id}`,
-      });
-    await remove("deleted-before");
-    await page.goto(`/dataset/${urn}?show=history`);
-    const versions = page
-      .getByRole("region", { name: "Domain", exact: true })
-      .getByRole("listitem");
-    const deleted = versions.filter({ hasText: "deleted-before" });
-    await expect(deleted).toContainText("which has since been deleted and can't be restored");
-    await expect(deleted.getByRole("button")).toHaveCount(0);
-    await expect(deleted.getByRole("link")).toHaveCount(0);
-    await versions
-      .filter({ hasText: "deleted-later" })
-      .getByRole("button", { name: /Restore/ })
-      .click();
-    await remove("deleted-later");
-    const dialog = page.getByRole("dialog");
-    await dialog.getByRole("button", { name: "Restore" }).click();
-    await expect(dialog.getByRole("alert")).toContainText(
-      "This domain has been deleted, so it can't be restored",
+    const urn = await createDataset(docent, "story_label_history");
+    const change = (mutation: string) =>
+      docent.graphql(`mutation ($urn: String!) { ${mutation} }`, { urn });
+    await docent.graphql(
+      `mutation { createTag(input: { id: "history-pii", name: "History PII" })
+        a: createDomain(input: { id: "history-gone", name: "Gone domain" }) }`,
     );
+    await change(`addTag(input: { resourceUrn: $urn, tagUrn: "urn:li:tag:history-pii" })`);
+    await change(
+      `addTag(input: { resourceUrn: $urn, tagUrn: "urn:li:tag:history-pii", subResource: "city", subResourceType: DATASET_FIELD })`,
+    );
+    await change(
+      `addLink(input: { resourceUrn: $urn, linkUrl: "https://example.org/run", label: "Runbook" })`,
+    );
+    await change(`updateDeprecation(input: { urn: $urn, deprecated: true, note: "Use the new." })`);
+    for (const domain of ["history-gone", "finance", "sales"])
+      await change(`setDomain(entityUrn: $urn, domainUrn: "urn:li:domain:${domain}")`);
+    await docent.graphql(`mutation { deleteDomain(urn: "urn:li:domain:history-gone") }`);
+    await page.goto(`${address(urn)}?show=history`);
+    const history = page.getByRole("region", { name: "History" });
+    const row = (label: string) =>
+      history.locator(".timeline-row").filter({
+        has: page.locator(".timeline-label").getByText(label, { exact: true }),
+      });
+    await expect(row("Tags")).toContainText("History PII");
+    await expect(row("Tags of city")).toContainText("History PII");
+    await expect(row("Deprecation")).toContainText("Deprecated. Use the new.");
+    await expect(row("Links")).toContainText("Runbook");
+    // The schema of the first ingestion.
+    await expect(row("Columns").last()).toContainText("city");
+    await row("Tags").getByRole("button", { name: "Undo this change: Tags history-pii" }).click();
+    await expect(row("Tags").first().locator("del")).toContainText("History PII");
+    await row("Tags of city").getByRole("button", { name: /Undo/ }).click();
+    await expect(row("Tags of city").first().locator("del")).toContainText("History PII");
+    await row("Deprecation").getByRole("button", { name: /Undo/ }).click();
+    await expect(row("Deprecation").first()).toContainText("No longer deprecated");
+    await row("Links").getByRole("button", { name: /Undo/ }).click();
+    await expect(row("Links").first().locator("del")).toContainText("Runbook");
+    // An earlier domain can be assigned again, unless it was deleted.
+    const gone = row("Domain").filter({ hasText: "history-gone (deleted)" });
+    await expect(gone.first()).toBeVisible();
+    await expect(gone.last().getByRole("button")).toHaveCount(0);
+    await row("Domain").getByRole("button", { name: "Restore: Domain finance" }).click();
+    await expect(row("Domain").first().locator("ins")).toContainText("Finance");
+    // The tag's own page has a history, too.
+    await page.goto("/tag/urn:li:tag:history-pii?show=history");
+    await expect(page).toHaveTitle("History of History PII · Docent");
   },
 );
 

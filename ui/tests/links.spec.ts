@@ -2,11 +2,10 @@
 
 import type { Page } from "@playwright/test";
 
+import { answerConfirmations, CONFIRMATION } from "./editing.ts";
 import { address, createDataset } from "./datasets.ts";
 import { WRITES, expect, expectFocusInside, test } from "./fixtures.ts";
 import type { Docent } from "./fixtures.ts";
-
-const CONFIRMATION = "Discard unsaved changes?";
 
 const linksOf = (page: Page) => page.getByRole("region", { name: "Links" });
 
@@ -82,11 +81,7 @@ test("discarding an edited link asks first", async ({ page, docent }) => {
   const links = linksOf(page);
   await links.getByRole("button", { name: "Edit link First" }).click();
   await links.getByLabel("Label").fill("Half a label");
-  const confirmations: string[] = [];
-  page.on("dialog", (dialog) => {
-    confirmations.push(dialog.message());
-    void (confirmations.length < 5 ? dialog.dismiss() : dialog.accept());
-  });
+  const confirmations = answerConfirmations(page, "stay", "stay", "stay", "stay", "leave");
   for (const discard of [
     () => page.keyboard.press("Escape"),
     () => links.getByRole("button", { name: "Cancel" }).click(),
@@ -94,20 +89,22 @@ test("discarding an edited link asks first", async ({ page, docent }) => {
     () => links.getByRole("button", { name: "Remove link Second" }).click(),
   ]) {
     await links.getByLabel("Label").focus();
+    const asked = confirmations.length;
     await discard();
+    await expect.poll(() => confirmations.length).toBe(asked + 1);
     await expect(links.getByLabel("Label")).toHaveValue("Half a label");
   }
   expect(confirmations).toEqual([CONFIRMATION, CONFIRMATION, CONFIRMATION, CONFIRMATION]);
   await expect(links.getByRole("link")).toHaveText(["Second"]);
   await links.getByLabel("Label").press("Escape");
   await expect(links.getByRole("link")).toHaveText(["First", "Second"]);
-  expect(confirmations).toHaveLength(5);
+  await expect.poll(() => confirmations.length).toBe(5);
   // No confirmation without changes.
   await links.getByRole("button", { name: "Edit link First" }).click();
   await expectFocusInside(links, "input");
   await page.keyboard.press("Escape");
   await expect(links.getByRole("link")).toHaveText(["First", "Second"]);
-  expect(confirmations).toHaveLength(5);
+  await expect.poll(() => confirmations.length).toBe(5);
 });
 
 test("the focus stays in the list of links when a form or button disappears", async ({

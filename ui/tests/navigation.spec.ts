@@ -1,7 +1,7 @@
 // Navigation: facets, unknown addresses, failed chunks, small screens, titles and scroll positions.
 
 import { plainSpans, plainText } from "../src/components/plain_text.ts";
-import { datasetUrn, expect, test } from "./fixtures.ts";
+import { browse, datasetUrn, expect, test, resultCount } from "./fixtures.ts";
 
 test("several values of a facet can be selected and the others stay listed", async ({ page }) => {
   await page.goto("/search");
@@ -9,7 +9,7 @@ test("several values of a facet can be selected and the others stay listed", asy
   await expect(platforms.getByRole("checkbox").nth(1)).toBeVisible();
   const before = await platforms.getByRole("checkbox").count();
   const number = (text: string) => Number(text.replaceAll(/\D/g, ""));
-  const total = async () => number(await page.getByRole("status").innerText());
+  const total = async () => number(await resultCount(page).innerText());
   const all = await total();
   await platforms.getByRole("checkbox").first().check();
   await expect(page).toHaveURL(/filter_platform=/);
@@ -51,7 +51,7 @@ test("a chunk that can't be loaded shows why and leaves the navigation usable", 
   await page.goto("/");
   await page.route("**/assets/domains-*.js", (route) => route.fulfill({ status: 404, json: {} }));
   const top = page.getByRole("navigation", { name: "Main" });
-  await top.getByRole("link", { name: "Domains" }).click();
+  await browse(page, "Domains");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("A new version is available");
   await expect(page.getByRole("alert")).toContainText("The server has been updated");
   await page.unroute("**/assets/domains-*.js");
@@ -59,9 +59,9 @@ test("a chunk that can't be loaded shows why and leaves the navigation usable", 
   await expect(page.getByRole("table", { name: "Domain tree" })).toBeVisible();
 
   await page.route(/\/assets\/explorer-|\/health\/live/, (route) => route.abort());
-  await top.getByRole("link", { name: "GraphQL" }).click();
+  await top.getByRole("link", { name: "API" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Can't reach the server");
-  await top.getByRole("link", { name: "Domains" }).click();
+  await browse(page, "Domains");
   await expect(page.getByRole("table", { name: "Domain tree" })).toBeVisible();
 });
 
@@ -218,7 +218,7 @@ test("every page has its own title", async ({ page }) => {
     ["/settings/tokens", "Access tokens · Settings"],
     ["/settings/users", "Users · Settings"],
     ["/settings/appearance", "Preferences · Settings"],
-    ["/graphiql", "GraphQL"],
+    ["/graphiql", "API"],
     [`/dataset/${datasetUrn("hive", "no_such_table")}`, "Not found"],
     ["/domain/urn:li:domain:no-such-domain", "Not found"],
   ] as const) {

@@ -2,7 +2,7 @@
 
 import type { Page, Request } from "@playwright/test";
 
-import { datasetUrn, expect, holdRequests, test } from "./fixtures.ts";
+import { browse, datasetUrn, expect, holdRequests, test } from "./fixtures.ts";
 
 const STALE = /This page may be out of date/;
 
@@ -36,7 +36,7 @@ test("a dialog keeps its text when the domains can't be refreshed", async ({ pag
 });
 
 test("a home page that can't load shows one error and recovers on retry", async ({ page }) => {
-  const isHomeQuery = /query (AllDomains|DomainCounts|Overview|RecentChanges)\b/;
+  const isHomeQuery = /query (AllDomains|DomainCounts|Overview|Changes)\b/;
   await page.route("**/api/graphql", (route) =>
     isHomeQuery.test(route.request().postData() ?? "") ? route.abort() : route.continue(),
   );
@@ -48,7 +48,7 @@ test("a home page that can't load shows one error and recovers on retry", async 
   await page.unroute("**/api/graphql");
   await page.getByRole("button", { name: "Try again" }).click();
   await expect(page.getByRole("alert")).toHaveCount(0);
-  for (const name of ["Domains", "Recent changes", "Documentation coverage"]) {
+  for (const name of ["Domains", "Edited by people", "Documentation coverage"]) {
     await expect(page.getByRole("region", { name })).toBeVisible();
   }
   await expect(page.getByText(/[\d,]+ datasets in [\d,]+ domains/)).toBeVisible();
@@ -59,7 +59,7 @@ test("the home page, a search and the domain picker keep their content when a re
 }) => {
   await page.clock.install();
   for (const [path, shown] of [
-    ["/", () => page.getByRole("region", { name: "Recent changes" }).getByRole("listitem").first()],
+    ["/", () => page.getByRole("region", { name: "Domains" }).getByRole("listitem").first()],
     ["/search?query=order", () => page.getByRole("article").first()],
   ] as const) {
     await page.goto(path);
@@ -125,7 +125,7 @@ test("requests are sent even if the browser reports being offline", async ({ pag
     Object.defineProperty(navigator, "onLine", { value: false });
     window.dispatchEvent(new Event("offline"));
   });
-  await page.getByRole("link", { name: "Domains" }).first().click();
+  await browse(page, "Domains");
   await page.getByRole("button", { name: "New domain" }).click();
   await page.getByRole("dialog").getByLabel("Name").fill("Created without a network");
   await page.keyboard.press("Enter");

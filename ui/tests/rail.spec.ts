@@ -71,8 +71,15 @@ test("tags and terms are added, removed and restored", WRITES, async ({ page, do
   const terms = page.getByRole("region", { name: "Glossary terms" });
   await pick(page, "Add glossary term", "isbn", "ISBN");
   expect((await labelsOf(docent, urn)).terms).toEqual(["urn:li:glossaryTerm:isbn"]);
-  // Its definition is shown on hover.
-  await expect(terms.getByRole("listitem")).toHaveAttribute("title", /\w+/);
+  // Its definition is shown on hover and on focus.
+  const definition = () =>
+    terms
+      .getByRole("listitem")
+      .locator(".definition")
+      .evaluate((element) => getComputedStyle(element, "::after").content);
+  expect(await definition()).toBe("none");
+  await terms.getByRole("link", { name: "ISBN" }).focus();
+  expect(await definition()).toMatch(/^"\w+/);
 });
 
 test("an owner is added with the kind of ownership", WRITES, async ({ page, docent }) => {

@@ -1,4 +1,5 @@
-import { expect, holdRequests, test } from "./fixtures.ts";
+import { createDataset } from "./datasets.ts";
+import { WRITES, expect, holdRequests, test, resultCount } from "./fixtures.ts";
 
 test("results show platform, domain, description and the columns that matched", async ({
   page,
@@ -51,27 +52,27 @@ test("a result says where it is and what matched, and leads to the matching colu
 
 test("facets filter the search and the address holds the whole state", async ({ page }) => {
   await page.goto("/search?query=order");
-  const before = await page.getByRole("status").innerText();
+  const before = await resultCount(page).innerText();
   await page
     .getByRole("group", { name: "Platform" })
     .getByRole("checkbox", { name: /Snowflake/ })
     .check();
   await expect(page).toHaveURL(/filter_platform=urn/);
-  await expect(page.getByRole("status")).not.toHaveText(before);
+  await expect(resultCount(page)).not.toHaveText(before);
   await expect(page.getByRole("button", { name: "Remove filter Snowflake" })).toBeVisible();
   const details = await page.locator(".result-details").allInnerTexts();
   expect(details.length).toBeGreaterThan(0);
   for (const text of details) expect(text).toContain("Snowflake");
 
   const address = page.url();
-  const filtered = await page.getByRole("status").innerText();
+  const filtered = await resultCount(page).innerText();
   await page.goto("/domains");
   await page.goto(address);
-  await expect(page.getByRole("status")).toHaveText(filtered);
+  await expect(resultCount(page)).toHaveText(filtered);
   await page.getByRole("link", { name: "Clear filters" }).click();
-  await expect(page.getByRole("status")).toHaveText(before);
+  await expect(resultCount(page)).toHaveText(before);
   await page.goBack();
-  await expect(page.getByRole("status")).toHaveText(filtered);
+  await expect(resultCount(page)).toHaveText(filtered);
 });
 
 test("the keyboard leads from the search box to a result and back", async ({ page }) => {
@@ -112,14 +113,38 @@ test("a search without results suggests what to do", async ({ page }) => {
 test("undocumented datasets can be listed", async ({ page }) => {
   await page.goto("/");
   const coverage = page.getByText(/of [\d,]+ datasets .+ are documented/);
-  const [documented = 0, all = 0] = (await coverage.innerText()).match(/\d+/g)?.map(Number) ?? [];
-  await page.getByRole("link", { name: "View undocumented datasets" }).click();
-  await expect(page.getByRole("button", { name: /Undocumented/ })).toBeVisible();
+  const numbers = (await coverage.innerText()).match(/[\d,]+/g) ?? [];
+  const [documented = 0, all = 0] = numbers.map((text) => Number(text.replaceAll(",", "")));
+  await page.getByRole("link", { name: /^Describe .* without a description$/ }).click();
+  await expect(page.getByRole("button", { name: /No description/ })).toBeVisible();
   await expect(page.getByRole("article").first()).toBeVisible();
   const missing = all - documented;
-  await expect(page.getByRole("status")).toHaveText(
-    missing === 1 ? "1 result" : `${missing} results`,
+  await expect(resultCount(page)).toHaveText(
+    missing === 1 ? "1 result" : `${missing.toLocaleString("en")} results`,
   );
+});
+
+test("what has no owner and no domain yet is a filter away", WRITES, async ({ page, docent }) => {
+  await createDataset(docent, "story_missing_neither");
+  const owned = await createDataset(docent, "story_missing_domain");
+  await docent.graphql(
+    `mutation ($urn: String!) { addOwner(input: { ownerUrn: "urn:li:corpuser:jdoe", ownerEntityType: CORP_USER, type: DATAOWNER, resourceUrn: $urn }) }`,
+    { urn: owned },
+  );
+  const results = page.getByRole("article").getByRole("heading");
+  await page.goto("/search?query=story_missing");
+  await expect(results).toHaveCount(2);
+  const missing = page.getByRole("group", { name: "Missing" });
+  await missing.getByRole("checkbox", { name: "No owner" }).check();
+  await expect(results).toHaveText(["story_missing_neither"]);
+  await page.getByRole("button", { name: "Remove filter No owner" }).click();
+  await missing.getByRole("checkbox", { name: "No domain" }).check();
+  await expect(page).toHaveURL(/filter_missing=domains/);
+  await expect(results).toHaveCount(2);
+  // What cannot be in a domain is not missing one.
+  await page.goto("/search?query=jdoe&filter_missing=domains");
+  await expect(page.getByRole("article").filter({ hasText: "User" })).toHaveCount(0);
+  await expect(results.first()).toBeVisible();
 });
 
 test("a new page starts at the top and Back restores the scroll position", async ({ page }) => {

@@ -19,7 +19,16 @@ import {
   row,
   typedText,
 } from "./editing.ts";
-import { expect, expectFocusInside, holdRequests, test, USER, WRITES } from "./fixtures.ts";
+import {
+  browse,
+  expect,
+  expectFocusInside,
+  holdRequests,
+  test,
+  USER,
+  WRITES,
+  serveBuiltPage,
+} from "./fixtures.ts";
 
 test("Back and Forward ask before discarding text, and staying keeps everything", async ({
   page,
@@ -48,7 +57,7 @@ test("Back and Forward ask before discarding text, and staying keeps everything"
   }
   await page.evaluate(() => window.history.back());
   await expect(page.getByRole("heading", { level: 1, name: "Finance" })).toBeVisible();
-  expect(confirmations).toEqual([CONFIRMATION, CONFIRMATION, CONFIRMATION]);
+  await expect.poll(() => confirmations).toEqual([CONFIRMATION, CONFIRMATION, CONFIRMATION]);
   // The session history is intact.
   await page.goBack();
   await expect(page.getByRole("heading", { level: 1, name: "Domains" })).toBeVisible();
@@ -79,6 +88,7 @@ test("closing the window asks only if there is unsaved text", async ({ page, doc
 test("signing out asks before discarding text", async ({ browser, docent }) => {
   // A separate session, because signing out ends it.
   const context = await browser.newContext();
+  await serveBuiltPage(context, docent.address);
   const page = await context.newPage();
   const urn = await createDataset(docent, "story_sign_out");
   await page.goto(`${docent.address}${address(urn)}`);
@@ -96,7 +106,7 @@ test("signing out asks before discarding text", async ({ browser, docent }) => {
   await expect.poll(() => typedText(page)).toBe("half a sentence");
   await signOut();
   await expect(page.getByLabel("Password")).toBeVisible();
-  expect(confirmations).toHaveLength(2);
+  await expect.poll(() => confirmations.length).toBe(2);
   await context.close();
 });
 
@@ -120,6 +130,7 @@ test(
     await page.keyboard.press("Enter");
     await expect(dialog).toBeHidden();
     await expect.poll(() => typedText(page)).toBe("written before the session ended");
+    await expect(page.getByText(/Your session has expired/)).toHaveCount(0);
     await page.getByRole("button", { name: "Save" }).click();
     await expect(editButton(page)).toBeVisible();
     expect(await storedDescription(docent, urn)).toBe("written before the session ended");
@@ -132,6 +143,7 @@ test(
     await page.keyboard.press("Enter");
     await expect(dialog).toBeHidden();
     await expect(row(page, "city")).toContainText("a column, too");
+    await expect(row(page, "city").getByRole("alert")).toContainText("Not saved yet.");
     await row(page, "city").getByRole("button", { name: "Try again" }).click();
     await expect(row(page, "city").getByRole("alert")).toBeHidden();
     await saved(page);
@@ -153,7 +165,7 @@ test("signing in as a different user discards unsaved text after a confirmation"
   const other = page.getByRole("button", { name: "Sign in as a different user" });
   const confirmations = answerConfirmations(page, "stay", "leave");
   await other.click();
-  expect(confirmations).toEqual([CONFIRMATION]);
+  await expect.poll(() => confirmations).toEqual([CONFIRMATION]);
   await expect(page.getByText("somebody's secret").first()).toBeAttached();
   await other.click();
   await expect(page.getByRole("dialog")).toBeHidden();
@@ -330,7 +342,7 @@ test("a draft that was saved after all is not restored later", async ({ page, do
 
 test("Esc and clicks outside a dialog ask before discarding its text", async ({ page }) => {
   await page.goto("/");
-  await page.getByRole("link", { name: "Domains", exact: true }).click();
+  await browse(page, "Domains");
   await page.getByRole("button", { name: "New domain" }).click();
   const dialog = page.getByRole("dialog", { name: "New domain" });
   await dialog.getByLabel("Description").fill("A long text about a domain");
@@ -349,7 +361,7 @@ test("Esc and clicks outside a dialog ask before discarding its text", async ({ 
   await expectFocusInside(dialog);
   await page.keyboard.press("Escape");
   await expect(dialog).toBeHidden();
-  expect(confirmations).toHaveLength(4);
+  await expect.poll(() => confirmations.length).toBe(4);
 });
 
 test("an unsaved description is restored after a reload", WRITES, async ({ page, docent }) => {
@@ -378,9 +390,9 @@ test("an unsaved description is restored after a reload", WRITES, async ({ page,
   await page.reload();
   await expect(editButton(page)).toBeVisible();
   await editDescription(page, "Never mind");
-  await page.getByRole("link", { name: "Domains" }).click();
+  await browse(page, "Domains");
   await expect(page.getByRole("heading", { level: 1, name: "Domains" })).toBeVisible();
   await page.goBack();
   await expect(editButton(page)).toBeVisible();
-  expect(confirmations).toEqual([CONFIRMATION, CONFIRMATION]);
+  await expect.poll(() => confirmations).toEqual([CONFIRMATION, CONFIRMATION]);
 });

@@ -10,7 +10,7 @@ import {
   returnToWindow,
   row,
 } from "./editing.ts";
-import { expect, test, WRITES } from "./fixtures.ts";
+import { browse, expect, test, WRITES } from "./fixtures.ts";
 
 test(
   "a column save is checked against the text at the start of the edit",
@@ -69,7 +69,7 @@ test(
     await page.getByLabel("Filter columns").fill("");
     await expect(page.getByText("1 column has unsaved changes.")).toBeVisible();
     const confirmations = answerConfirmations(page, "stay");
-    await page.getByRole("link", { name: "Domains" }).click();
+    await browse(page, "Domains");
     await expect.poll(() => confirmations).toEqual([CONFIRMATION]);
     // Editing again starts with the unsaved text.
     await failed.getByRole("button", { name: "Add description for column column_002" }).click();
@@ -112,8 +112,8 @@ test("the text of a column removed during an edit is kept", async ({ page, docen
   const orphaned = page.getByRole("alert");
   await expect(orphaned).toContainText("Column city no longer exists.");
   await expect(orphaned).toContainText("about a city");
-  page.once("dialog", (dialog) => void dialog.dismiss());
-  await page.getByRole("link", { name: "Domains" }).click();
+  answerConfirmations(page, "stay");
+  await browse(page, "Domains");
   await expect(orphaned).toBeVisible();
   await orphaned.getByRole("button", { name: "Discard" }).click();
   await expect(orphaned).toBeHidden();
@@ -127,7 +127,7 @@ test(
     await page.goto(address(urn));
     await editColumn(page, "city", "Saved by leaving");
     const confirmations = answerConfirmations(page);
-    await page.getByRole("link", { name: "Domains" }).click();
+    await browse(page, "Domains");
     await expect(page.getByRole("heading", { level: 1, name: "Domains" })).toBeVisible();
     expect(confirmations).toEqual([]);
     expect(await storedColumnDescription(docent, urn, "city")).toBe("Saved by leaving");
@@ -140,7 +140,7 @@ test("a conflict found while leaving the page is shown first", async ({ page, do
   await editColumn(page, "city", "Mine");
   await describe(docent, urn, "Theirs", "city");
   const confirmations = answerConfirmations(page, "stay");
-  await page.getByRole("link", { name: "Domains" }).click();
+  await browse(page, "Domains");
   await expect.poll(() => confirmations).toEqual([CONFIRMATION]);
   await expect(row(page, "city").getByRole("alert")).toContainText("Theirs");
   await expect(row(page, "city").getByRole("alert")).toContainText("Mine");
@@ -171,7 +171,7 @@ test("discarded column text is not saved", async ({ page, docent }) => {
   await page.evaluate(() => window.history.back());
   await expect(page.getByRole("heading", { level: 1, name: "Domains" })).toBeVisible();
   await page.waitForLoadState("networkidle");
-  expect(confirmations).toHaveLength(4);
+  await expect.poll(() => confirmations.length).toBe(4);
   expect(written).toEqual([]);
   expect(await storedColumnDescription(docent, urn, "city")).toBeUndefined();
 });
@@ -195,7 +195,7 @@ test("unsaved column text is restored after a reload", WRITES, async ({ page, do
   await page.keyboard.press("Tab");
   await expect(column(page, "name")).toBeFocused();
   await page.keyboard.type("Never mind");
-  page.once("dialog", (dialog) => void dialog.accept());
+  answerConfirmations(page, "leave");
   await page.keyboard.press("Escape");
   await expect(row(page, "id").getByRole("alert")).toContainText("Can't reach the server");
   await page.unroute("**/api/graphql");

@@ -1,7 +1,7 @@
 import { QueryClient, keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
 
 import { MeDocument, type MeQuery } from "../generated/operations.ts";
-import { ApiError, isUnauthenticated, run } from "./client.ts";
+import { ApiError, isUnauthenticated, run, runOrPropose } from "./client.ts";
 import type { Operation } from "./operation.ts";
 import { setSessionExpired } from "./session.ts";
 
@@ -66,6 +66,15 @@ export function useMe() {
 export function useApiMutation<Result, Variables>(operation: Operation<Result, Variables>) {
   return useMutation({
     mutationFn: (variables: Variables) => run(operation, variables),
+    onSuccess: refreshAll,
+  });
+}
+
+/** Runs a mutation that may become a proposal, and returns whether it did: then nothing has changed
+ *  yet, and there is nothing to undo. */
+export function useProposableMutation<Result, Variables>(operation: Operation<Result, Variables>) {
+  return useMutation({
+    mutationFn: (variables: Variables) => runOrPropose(operation, variables),
     onSuccess: refreshAll,
   });
 }

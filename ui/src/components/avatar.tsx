@@ -16,12 +16,18 @@ function hue(text: string): number {
 }
 
 /** The initials of a user or group in a colored circle; the name stands beside it. */
-export function Avatar({ actor }: { readonly actor: Nameable }) {
+export function Avatar({
+  actor,
+  isSmall = false,
+}: {
+  readonly actor: Nameable;
+  readonly isSmall?: boolean;
+}) {
   const name = nameOf(actor);
   const isGroup = actor.urn?.startsWith("urn:li:corpGroup:") === true;
   return (
     <span
-      className="avatar"
+      className={isSmall ? "avatar avatar-small" : "avatar"}
       data-group={isGroup}
       style={{ "--hue": hue(actor.urn ?? name) } as React.CSSProperties}
       aria-hidden="true"

@@ -1,6 +1,7 @@
 // Small charts. Each is also a table, for screen readers.
 
 import type { ReactNode } from "react";
+import { Link } from "wouter";
 
 import { texts } from "../texts.ts";
 
@@ -48,6 +49,8 @@ export interface Bar {
   readonly label: string;
   readonly value: number;
   readonly title: string;
+  /** What the bar leads to. */
+  readonly address: string;
 }
 
 const HEIGHT = 48;
@@ -57,9 +60,11 @@ const HEIGHT = 48;
 export function BarChart({
   bars,
   caption,
+  onOpen,
 }: {
   readonly bars: readonly Bar[];
   readonly caption: string;
+  readonly onOpen: (address: string) => void;
 }) {
   const maximum = Math.max(1, ...bars.map((bar) => bar.value));
   const width = 100 / Math.max(1, bars.length);
@@ -74,26 +79,31 @@ export function BarChart({
         {bars.map((bar, index) => {
           const height = bar.value === 0 ? 1 : Math.max(2, HEIGHT * Math.sqrt(bar.value / maximum));
           return (
-            <rect
-              key={bar.key}
-              className={bar.value === 0 ? "bar bar-empty" : "bar"}
-              x={index * width + width * 0.12}
-              width={width * 0.76}
-              y={HEIGHT - height}
-              height={height}
-            >
+            // The keyboard reaches the links of the table.
+            <g key={bar.key} className="bar-link" onClick={() => onOpen(bar.address)}>
               <title>{bar.title}</title>
-            </rect>
+              <rect className="bar-area" x={index * width} width={width} y={0} height={HEIGHT} />
+              <rect
+                className={bar.value === 0 ? "bar bar-empty" : "bar"}
+                x={index * width + width * 0.12}
+                width={width * 0.76}
+                y={HEIGHT - height}
+                height={height}
+              />
+            </g>
           );
         })}
       </svg>
-      <div className="visually-hidden">
+      {/* Visible while one of its links has the focus. */}
+      <div className="visually-hidden bars-table">
         <table>
           <caption>{caption}</caption>
           <tbody>
             {bars.map((bar) => (
               <tr key={bar.key}>
-                <th scope="row">{bar.label}</th>
+                <th scope="row">
+                  <Link href={bar.address}>{bar.label}</Link>
+                </th>
                 <td>{texts.number(bar.value)}</td>
               </tr>
             ))}

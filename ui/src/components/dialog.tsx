@@ -1,9 +1,11 @@
 import * as Primitive from "@radix-ui/react-dialog";
 import { useRef, type KeyboardEvent, type ReactNode } from "react";
 
+import { Icon } from "../icons/icon.tsx";
 import { texts } from "../texts.ts";
+import { confirmDiscard } from "./discard_question.ts";
 import { restoreFocus, useOpener } from "./focus.ts";
-import { hasFormChanges, confirmDiscard } from "./unsaved.ts";
+import { hasFormChanges } from "./unsaved.ts";
 
 interface DialogProperties {
   readonly title: string;
@@ -31,11 +33,12 @@ function submitOnCtrlEnter(event: KeyboardEvent): void {
 export function Dialog({ title, isOpen, onClose, children, isWide }: DialogProperties) {
   const content = useRef<HTMLDivElement>(null);
   const opener = useOpener(isOpen);
-  const close = () => {
-    if (content.current === null || !hasFormChanges(content.current) || confirmDiscard()) onClose();
+  const close = async () => {
+    const isChanged = content.current !== null && hasFormChanges(content.current);
+    if (!isChanged || (await confirmDiscard())) onClose();
   };
   return (
-    <Primitive.Root open={isOpen} onOpenChange={(open) => !open && close()}>
+    <Primitive.Root open={isOpen} onOpenChange={(open) => !open && void close()}>
       <Primitive.Portal>
         <Primitive.Overlay className="overlay" />
         <Primitive.Content
@@ -50,8 +53,8 @@ export function Dialog({ title, isOpen, onClose, children, isWide }: DialogPrope
         >
           <header className="dialog-header">
             <Primitive.Title>{title}</Primitive.Title>
-            <Primitive.Close className="subtle" aria-label={texts.common.close}>
-              ✕
+            <Primitive.Close className="icon-button quiet" aria-label={texts.common.close}>
+              <Icon name="close" />
             </Primitive.Close>
           </header>
           {children}

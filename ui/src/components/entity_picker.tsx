@@ -7,7 +7,7 @@ import {
   type EntityType,
   type SearchSortInput,
 } from "../generated/operations.ts";
-import { nameOf } from "../names.ts";
+import { contextOf, nameOf } from "../names.ts";
 import { OptionPicker } from "./option_picker.tsx";
 import { ErrorMessage, LoadingOrError, StaleNotice } from "./states.tsx";
 
@@ -58,7 +58,7 @@ export function EntityPicker({
   const options = found.map((entity) => ({
     id: entity.urn,
     label: nameOf(entity),
-    hint: chosen.has(entity.urn) ? words.chosen : hintOf?.(entity),
+    hint: chosen.has(entity.urn) ? words.chosen : (hintOf ?? contextOf)(entity),
     // Enter must not pick from the results of an earlier text.
     isDisabled: chosen.has(entity.urn) || read.isPlaceholderData,
   }));

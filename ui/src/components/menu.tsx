@@ -1,45 +1,58 @@
-import * as Primitive from "@radix-ui/react-dropdown-menu";
-import { useRef, type ReactNode } from "react";
+import { Suspense, lazy, useState, type ReactNode } from "react";
+
+import type { IconName } from "../icons/icon.tsx";
+import { loadChunk } from "./chunks.ts";
+
+const OpenMenu = lazy(() => loadChunk(import("./open_menu.tsx")));
 
 interface MenuItem {
   readonly label: string;
-  readonly onSelect: () => void;
+  readonly icon?: IconName;
+  /** Where it leads; a link, so that it can be opened in another tab. */
+  readonly address?: string;
+  readonly isCurrent?: boolean;
+  readonly onSelect?: () => void;
   readonly isDangerous?: boolean;
 }
 
-interface MenuProperties {
-  readonly label: string;
+export interface MenuProperties {
+  /** The accessible name of the button, if its content does not say enough. */
+  readonly label?: string;
+  readonly tooltip?: string;
+  /** What stands above the items. */
+  readonly header?: ReactNode;
   readonly trigger: ReactNode;
   readonly items: readonly MenuItem[];
   readonly className?: string;
 }
 
-/** A button with a list of actions. */
-export function Menu({ label, trigger, items, className }: MenuProperties) {
-  const button = useRef<HTMLButtonElement>(null);
+/** A button with a list of actions and links. What places the list and moves the focus in it is
+ *  loaded when the first menu opens. */
+export function Menu(properties: MenuProperties) {
+  const [isUsed, setUsed] = useState(false);
+  const { label, tooltip, trigger, className } = properties;
+  const button = (
+    <button
+      type="button"
+      className={className ?? "subtle"}
+      aria-haspopup="menu"
+      aria-expanded={false}
+      aria-label={label}
+      data-tooltip={tooltip}
+      onClick={() => setUsed(true)}
+      onKeyDown={(event) => {
+        if (event.key !== "ArrowDown") return;
+        event.preventDefault();
+        setUsed(true);
+      }}
+    >
+      {trigger}
+    </button>
+  );
+  if (!isUsed) return button;
   return (
-    <Primitive.Root modal={false}>
-      <Primitive.Trigger ref={button} className={className ?? "subtle"} aria-label={label}>
-        {trigger}
-      </Primitive.Trigger>
-      <Primitive.Portal>
-        <Primitive.Content className="menu" align="end" sideOffset={4}>
-          {items.map((item) => (
-            <Primitive.Item
-              key={item.label}
-              className={item.isDangerous === true ? "menu-item dangerous" : "menu-item"}
-              onSelect={() => {
-                // Focus the trigger: a dialog opened here returns the focus to it, and the item no
-                // longer exists then.
-                button.current?.focus();
-                item.onSelect();
-              }}
-            >
-              {item.label}
-            </Primitive.Item>
-          ))}
-        </Primitive.Content>
-      </Primitive.Portal>
-    </Primitive.Root>
+    <Suspense fallback={button}>
+      <OpenMenu {...properties} />
+    </Suspense>
   );
 }

@@ -85,7 +85,9 @@ export function OptionPicker({
             style={{ paddingInlineStart: `${0.6 + (option.depth ?? 0) * 1.2}rem` }}
             onClick={() => !isDisabled(option) && onPick(option.id)}
           >
-            <span className={isReachable.has(option) ? "" : "hint"}>{option.label}</span>
+            <span dir="auto" className={isReachable.has(option) ? "" : "hint"}>
+              {option.label}
+            </span>
             {option.hint !== undefined && <span className="hint">{option.hint}</span>}
           </li>
         ))}

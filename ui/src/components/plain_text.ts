@@ -30,7 +30,7 @@ const RULES: ReadonlyArray<readonly [RegExp, string]> = [
 export function plainText(markdown: string): string {
   return RULES.reduce(
     (text, [pattern, replacement]) => text.replace(pattern, replacement),
-    markdown,
+    markdown.replaceAll("\r\n", "\n"),
   ).trim();
 }
 
@@ -38,7 +38,7 @@ export function plainText(markdown: string): string {
 const BEGIN = "\u{E000}";
 const END = "\u{E001}";
 
-const BLANK_LINE = /\n[ \t]*\n/u;
+const BLANK_LINE = /\r?\n[ \t]*\r?\n/u;
 
 /** The first paragraph, with the headings above it. */
 export function firstParagraph(markdown: string): string {

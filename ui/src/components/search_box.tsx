@@ -3,8 +3,9 @@ import { useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { useApiQuery } from "../api/cache.ts";
+import { Icon } from "../icons/icon.tsx";
 import { SuggestDocument, type SuggestQuery } from "../generated/operations.ts";
-import { locationOf, nameOf, parentPath, type Nameable } from "../names.ts";
+import { contextOf, nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
 import { isHandledElsewhere, isShortcutKey } from "./shortcuts.ts";
 
@@ -74,6 +75,7 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
         go(suggestions[active]?.address ?? addresses.search(text.trim()));
       }}
     >
+      <Icon name="search" />
       <input
         ref={input}
         type="search"
@@ -158,7 +160,9 @@ function Suggestions({ id, groups, active, onSelect }: SuggestionsProperties) {
                 onMouseDown={(event) => event.preventDefault()}
                 onClick={() => onSelect(suggestion.address)}
               >
-                <span className="suggestion-name">{suggestion.label}</span>
+                <span dir="auto" className="suggestion-name">
+                  {suggestion.label}
+                </span>
                 <span className="suggestion-detail">{suggestion.detail}</span>
               </div>
             );
@@ -199,23 +203,9 @@ function groupsOf(found: SuggestQuery): SuggestionGroup[] {
     suggestions: suggestion.entities.map((entity) => ({
       address: addresses.entity(entity.urn),
       label: nameOf(entity),
-      detail: detailOf(entity),
+      detail: contextOf(entity),
     })),
   }));
-}
-
-type SuggestedEntity = Nameable & {
-  readonly platform?: Nameable | null;
-  readonly parentContainers?: { readonly containers: readonly Nameable[] } | null;
-  readonly parentDomains?: { readonly domains: readonly Nameable[] } | null;
-};
-
-function detailOf(entity: SuggestedEntity): string {
-  if (entity.platform !== undefined && entity.platform !== null) {
-    const location = locationOf(entity);
-    return location === "" ? nameOf(entity.platform) : `${nameOf(entity.platform)} › ${location}`;
-  }
-  return parentPath(entity.parentDomains?.domains);
 }
 
 /** `/` and Ctrl+K focus the search box from anywhere. */

@@ -22,24 +22,56 @@ export function SectionHeader({
   );
 }
 
-/** The tabs of an entity page: overview and history. */
+/** A tab of an entity page. */
+export interface EntityTab {
+  readonly address: string;
+  readonly label: string;
+  /** How much it contains, if that is known and worth saying. */
+  readonly count?: number | undefined;
+  readonly isCurrent: boolean;
+}
+
+/** The tabs of an entity page: overview first, history last. */
 export function EntityTabs({
   address,
   label,
   isHistory,
+  overview = texts.dataset.tabs.overview,
+  others = [],
 }: {
   readonly address: string;
   readonly label: string;
   readonly isHistory: boolean;
+  readonly overview?: string;
+  readonly others?: readonly EntityTab[];
 }) {
+  const isOverview = !isHistory && !others.some(({ isCurrent }) => isCurrent);
+  const tabs: readonly EntityTab[] = [
+    { address, label: overview, isCurrent: isOverview },
+    ...others,
+    {
+      address: addresses.history(address),
+      label: texts.dataset.tabs.history,
+      isCurrent: isHistory,
+    },
+  ];
   return (
     <nav className="tabs" aria-label={label}>
-      <Link href={address} aria-current={isHistory ? undefined : "page"}>
-        {texts.dataset.tabs.overview}
-      </Link>
-      <Link href={addresses.history(address)} aria-current={isHistory ? "page" : undefined}>
-        {texts.dataset.tabs.history}
-      </Link>
+      {tabs.map((tab) => (
+        <Link
+          key={tab.address}
+          href={tab.address}
+          aria-current={tab.isCurrent ? "page" : undefined}
+        >
+          {tab.label}
+          {tab.count !== undefined && (
+            <>
+              {" "}
+              <span className="tab-count">{texts.number(tab.count)}</span>
+            </>
+          )}
+        </Link>
+      ))}
     </nav>
   );
 }

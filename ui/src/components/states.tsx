@@ -2,6 +2,8 @@
 
 import { useEffect, useRef, useState, type ReactNode } from "react";
 
+import { isUnauthenticated } from "../api/client.ts";
+import { useSessionExpired } from "../api/session.ts";
 import { texts } from "../texts.ts";
 import { FormattedText } from "./formatted_text.tsx";
 
@@ -70,7 +72,8 @@ export function GettingStarted() {
   );
 }
 
-/** An error with an optional retry button. */
+/** An error with an optional retry button. That the session expired is no longer shown once the user
+ *  has signed in again. */
 export function ErrorMessage({
   error,
   retry,
@@ -78,6 +81,8 @@ export function ErrorMessage({
   readonly error: Error;
   readonly retry?: () => void;
 }) {
+  const isExpired = useSessionExpired();
+  if (isUnauthenticated(error) && !isExpired) return null;
   return (
     <div className="error-message" role="alert">
       <p>{error.message}</p>

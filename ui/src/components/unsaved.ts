@@ -3,7 +3,7 @@
 
 import { useLayoutEffect, useRef } from "react";
 
-import { texts } from "../texts.ts";
+import { confirmDiscard } from "./discard_question.ts";
 
 interface UnsavedSource {
   /** Whether it has unsaved text. */
@@ -12,6 +12,8 @@ interface UnsavedSource {
   readonly saving: () => Promise<unknown> | undefined;
   /** Called when the user has agreed to discard the text. */
   readonly onDiscard: () => void;
+  /** Called when the user stays because of the text: takes the focus. */
+  readonly onKeep: () => void;
 }
 
 /** How long leaving waits for saves in progress before it asks. */
@@ -38,28 +40,31 @@ export function hasFormChanges(container: ParentNode): boolean {
   return [...fields].some((field) => field.value !== field.defaultValue);
 }
 
-/** Asks the user whether to discard unsaved text. */
-export function confirmDiscard(): boolean {
-  return window.confirm(texts.description.discard);
-}
-
 /** Waits for saves in progress, asks the user about any other unsaved text, and then calls `go` or
  *  `stay`. */
 export function leave(go: () => void, stay: () => void = () => undefined): void {
   attempts += 1;
   const attempt = attempts;
-  const decide = () => {
-    // Superseded by a later attempt.
-    if (attempt !== attempts) return;
-    if (!hasUnsavedChanges()) go();
-    else if (confirmDiscard()) {
+  const isSuperseded = () => attempt !== attempts;
+  const decide = async () => {
+    if (isSuperseded()) return;
+    if (!hasUnsavedChanges()) {
+      go();
+      return;
+    }
+    const isDiscarded = await confirmDiscard();
+    if (isSuperseded()) return;
+    if (isDiscarded) {
       for (const source of sources) source.onDiscard();
       go();
-    } else stay();
+      return;
+    }
+    stay();
+    [...sources].find((source) => source.hasUnsaved())?.onKeep();
   };
   const pending = pendingSaves();
   if (pending.length === 0) {
-    decide();
+    void decide();
     return;
   }
   const timeout = new Promise((resolve) => setTimeout(resolve, SAVE_TIMEOUT_MS));
@@ -70,7 +75,11 @@ window.addEventListener("beforeunload", (event) => {
   if (hasUnsavedChanges()) event.preventDefault();
 });
 
-const DEFAULTS = { saving: () => undefined, onDiscard: () => undefined };
+const DEFAULTS = {
+  saving: () => undefined,
+  onDiscard: () => undefined,
+  onKeep: () => undefined,
+};
 
 /** Registers a component as a source of unsaved text while it is mounted. */
 export function useUnsaved(
@@ -85,6 +94,7 @@ export function useUnsaved(
       hasUnsaved: () => current.current.hasUnsaved(),
       saving: () => current.current.saving(),
       onDiscard: () => current.current.onDiscard(),
+      onKeep: () => current.current.onKeep(),
     };
     sources.add(source);
     return () => {

@@ -1,12 +1,17 @@
-import { memo, useLayoutEffect, useRef, useState } from "react";
-import { Link } from "wouter";
+import { memo, useLayoutEffect, useRef, useState, type MouseEvent } from "react";
 
 import * as addresses from "../addresses.ts";
+import { useSessionExpired } from "../api/session.ts";
 import type { Draft } from "../components/drafts.ts";
 import { Markdown } from "../components/markdown.tsx";
-import { confirmDiscard, useUnsaved } from "../components/unsaved.ts";
+import { confirmDiscard, isAskingToDiscard } from "../components/discard_question.ts";
+import { useUnsaved } from "../components/unsaved.ts";
 import { SavedText } from "../description/saved_text.tsx";
+import { Icon } from "../icons/icon.tsx";
+import { IconButton } from "../icons/icon_button.tsx";
 import { texts } from "../texts.ts";
+import { ColumnLabels, ColumnShares, type ColumnDetail } from "../trust/column_details.tsx";
+import { columnName } from "./field_path.ts";
 import type { ColumnRow } from "./column_rows.ts";
 import type { SaveState } from "./column_saves.ts";
 
@@ -21,11 +26,14 @@ export interface ColumnActions {
   readonly onSave: (path: string, draft: Draft) => void;
   readonly onClose: (path: string, target: FocusTarget) => void;
   readonly onDiscard: (path: string) => void;
+  /** Follows a link. Its own component in every row would make scrolling slow. */
+  readonly onFollow: (event: MouseEvent<HTMLAnchorElement>) => void;
 }
 
 interface ColumnProperties {
   readonly urn: string;
   readonly row: ColumnRow;
+  readonly detail: ColumnDetail | undefined;
   readonly isEditing: boolean;
   readonly isCollapsed: boolean;
   readonly canEdit: boolean;
@@ -35,7 +43,8 @@ interface ColumnProperties {
 
 /** The cells of one column: name, type and description. */
 export const ColumnCells = memo(function ColumnCells(properties: ColumnProperties) {
-  const { row, isCollapsed, actions } = properties;
+  const { row, isCollapsed, isEditing, canEdit, save, actions } = properties;
+  const isEmpty = row.edited === "" && row.imported === "" && !isEditing && save === undefined;
   return (
     <>
       <div
@@ -55,7 +64,7 @@ export const ColumnCells = memo(function ColumnCells(properties: ColumnPropertie
             }
             onClick={() => actions.onToggle(row.path)}
           >
-            {isCollapsed ? "▸" : "▾"}
+            <Icon name={isCollapsed ? "right" : "down"} />
           </button>
         )}
         <code title={row.readable}>{row.name}</code>
@@ -65,20 +74,52 @@ export const ColumnCells = memo(function ColumnCells(properties: ColumnPropertie
           </span>
         )}
       </div>
+      <div role="cell" className="column-type">
+        <ColumnType row={row} />
+        <ColumnShares detail={properties.detail} />
+      </div>
       <div
         role="cell"
-        className="column-type"
-        title={row.isNullable ? texts.columns.nullable : undefined}
+        className="column-text"
+        data-empty={canEdit && isEmpty ? "" : undefined}
+        // The button in it does the same for the keyboard.
+        onClick={(event) => {
+          if (!canEdit || !isEmpty || !(event.target instanceof Element)) return;
+          if (event.target.closest("button, a") === null) actions.onEdit(row.path);
+        }}
       >
-        {row.type}
-        {row.isNullable && "?"}
-      </div>
-      <div role="cell" className="column-text">
         <ColumnDescription {...properties} />
+        <ColumnLabels detail={properties.detail} />
       </div>
     </>
   );
 });
+
+/** Longer types, such as those of nested columns, are clipped. */
+const MAX_TYPE_LENGTH = 36;
+
+/** The type of a column. */
+function ColumnType({ row }: { readonly row: ColumnRow }) {
+  const type = row.isNullable ? `${row.type}?` : row.type;
+  if (type.length > MAX_TYPE_LENGTH) return <LongType type={type} />;
+  return <span title={row.isNullable ? texts.columns.nullable : undefined}>{type}</span>;
+}
+
+/** A clipped type; a click shows all of it. */
+function LongType({ type }: { readonly type: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <button
+      type="button"
+      className={isOpen ? "long-type" : "long-type clipped"}
+      aria-expanded={isOpen}
+      title={type}
+      onClick={() => setOpen(!isOpen)}
+    >
+      {type}
+    </button>
+  );
+}
 
 function ColumnDescription({ urn, row, isEditing, canEdit, save, actions }: ColumnProperties) {
   if (isEditing) return <ColumnEditor row={row} save={save} actions={actions} />;
@@ -97,29 +138,46 @@ function ColumnDescription({ urn, row, isEditing, canEdit, save, actions }: Colu
             </div>
           )}
         </div>
-        <span className="column-actions">
+        <span className={hasNone ? "column-actions column-actions-empty" : "column-actions"}>
           {row.edited !== "" && (
-            <Link
+            <a
+              className="icon-button button"
               href={addresses.history(addresses.dataset(urn), row.path)}
               aria-label={texts.columns.historyLabel(row.readable)}
+              data-tooltip={texts.columns.history}
+              onClick={actions.onFollow}
             >
-              {texts.columns.history}
-            </Link>
+              <Icon name="history" />
+            </a>
           )}
-          {canEdit && (
+          <a
+            className="icon-button button"
+            href={addresses.columnGrid(columnName(row.path))}
+            aria-label={texts.bulk.grid.elsewhereLabel(row.readable)}
+            data-tooltip={texts.bulk.grid.elsewhere}
+            onClick={actions.onFollow}
+          >
+            <Icon name="table" />
+          </a>
+          {canEdit && hasNone && (
             <button
               type="button"
-              className="subtle"
+              className="add-text"
               data-edit-button
-              aria-label={
-                hasNone
-                  ? texts.columns.addLabel(row.readable)
-                  : texts.columns.editLabel(row.readable)
-              }
+              aria-label={texts.columns.addLabel(row.readable)}
               onClick={() => actions.onEdit(row.path)}
             >
-              {hasNone ? texts.columns.add : texts.description.edit}
+              {texts.columns.add}
             </button>
+          )}
+          {canEdit && !hasNone && (
+            <IconButton
+              icon="edit"
+              data-edit-button
+              label={texts.columns.editLabel(row.readable)}
+              hint={texts.description.edit}
+              onClick={() => actions.onEdit(row.path)}
+            />
           )}
         </span>
       </div>
@@ -136,7 +194,7 @@ function SaveResult({ row, save, actions }: EditProperties) {
   if (save.state === "failed") {
     return (
       <div className="error-message" role="alert">
-        <p>{save.message}</p>
+        <FailureMessage message={save.message} />
         <h3>{texts.description.conflict.mine}</h3>
         <Markdown text={save.text} />
         <div className="editor-actions">
@@ -172,6 +230,13 @@ function SaveResult({ row, save, actions }: EditProperties) {
   );
 }
 
+/** Why a save failed. An expired session is no reason any more once the user has signed in again. */
+function FailureMessage({ message }: { readonly message: string }) {
+  const isExpired = useSessionExpired();
+  const isOver = message === texts.errors.sessionExpired && !isExpired;
+  return <p>{isOver ? texts.columns.notSavedYet : message}</p>;
+}
+
 /** The initial content of the editor: the text that could not be saved, else the saved description,
  *  else the imported one. An imported description is saved only if the user changes it. */
 function initialDraft(row: ColumnRow, save: SaveState | undefined): Draft {
@@ -205,6 +270,12 @@ function ColumnEditor({ row, save, actions }: EditProperties) {
     if (hasChanged()) actions.onSave(row.path, { text: latest.current, base: initial.base });
     actions.onClose(row.path, target);
   };
+  const cancel = async () => {
+    if (hasChanged() && !(await confirmDiscard())) return;
+    isDone.current = true;
+    actions.onChange(row.path, null);
+    actions.onClose(row.path, "here");
+  };
   return (
     <div className="column-editor">
       <textarea
@@ -222,15 +293,13 @@ function ColumnEditor({ row, save, actions }: EditProperties) {
           );
         }}
         onBlur={(event) => {
-          // The window lost the focus, not the field: to a confirmation dialog, for example.
-          if (document.activeElement !== event.currentTarget) finish("elsewhere");
+          // The focus may go to another window, or to the question whether to discard the text.
+          if (document.activeElement !== event.currentTarget && !isAskingToDiscard())
+            finish("elsewhere");
         }}
         onKeyDown={(event) => {
           if (event.key === "Escape") {
-            if (hasChanged() && !confirmDiscard()) return;
-            isDone.current = true;
-            actions.onChange(row.path, null);
-            actions.onClose(row.path, "here");
+            void cancel();
           } else if (event.key === "Tab") {
             event.preventDefault();
             finish(event.shiftKey ? "previous" : "next");

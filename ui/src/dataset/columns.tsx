@@ -1,7 +1,7 @@
 import { defaultRangeExtractor, useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
-import { useSearch } from "wouter";
+import { useLocation, useSearch } from "wouter";
 
 import { useApiQuery } from "../api/cache.ts";
 import type { Draft } from "../components/drafts.ts";
@@ -13,6 +13,7 @@ import { CopyButton } from "../components/common.tsx";
 import { StaleNotice, ErrorMessage, Skeleton } from "../components/states.tsx";
 import { ColumnsDocument } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
+import { useColumnDetails, type Details } from "../trust/column_details.tsx";
 import { ColumnCells, type ColumnActions } from "./column_cells.tsx";
 import {
   isDocumented,
@@ -40,14 +41,30 @@ const MIN_ROWS_FOR_FILTER = 8;
 
 export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEdit: boolean }) {
   const read = useApiQuery(ColumnsDocument, { urn });
-  const rows = useMemo(() => rowsOf(read.data), [read.data]);
+  const { details, isPending: areDetailsPending } = useColumnDetails(urn);
+  // Rows grow with their details, so both appear together.
+  const isPending = read.isPending || (areDetailsPending && !read.isError);
+  const rows = useMemo(() => rowsOf(isPending ? undefined : read.data), [read.data, isPending]);
   const paths = useMemo(() => new Set(rows.map((row) => row.path)), [rows]);
   const [filter, setFilter] = useState<ColumnFilter>({ text: "", isUndocumentedOnly: false });
   const [collapsed, setCollapsed] = useState<ReadonlySet<string>>(new Set());
   const saves = useColumnSaves(urn, canEdit);
   const [editing, setEditing] = useState<string | null>(null);
   const draft = useRef<readonly [string, Draft] | null>(null);
-  const pinned = useMemo(() => pinnedRows(saves.states, editing), [saves.states, editing]);
+  /** Rows edited since the filter was set: a saved one must not vanish with the focus in it. */
+  const [edited, setEdited] = useState<ReadonlySet<string>>(new Set());
+  const edit = (path: string | null) => {
+    if (path !== null) setEdited((before) => new Set([...before, path]));
+    setEditing(path);
+  };
+  const applyFilter = (next: ColumnFilter) => {
+    setEdited(new Set());
+    setFilter(next);
+  };
+  const pinned = useMemo(
+    () => new Set([...pinnedRows(saves.states, editing), ...edited]),
+    [saves.states, editing, edited],
+  );
   const shown = useMemo(
     () => visibleRows(rows, filter, collapsed, pinned),
     [rows, filter, collapsed, pinned],
@@ -93,7 +110,7 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
             aria-label={texts.columns.filter}
             placeholder={texts.columns.filter}
             value={filter.text}
-            onChange={(event) => setFilter({ ...filter, text: event.target.value })}
+            onChange={(event) => applyFilter({ ...filter, text: event.target.value })}
           />
         )}
         {(documented < rows.length || filter.isUndocumentedOnly) && (
@@ -102,14 +119,14 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
               type="checkbox"
               checked={filter.isUndocumentedOnly}
               onChange={(event) =>
-                setFilter({ ...filter, isUndocumentedOnly: event.target.checked })
+                applyFilter({ ...filter, isUndocumentedOnly: event.target.checked })
               }
             />
             {texts.columns.undocumentedOnly}
           </label>
         )}
       </SectionHeader>
-      {read.isPending && <Skeleton lines={8} />}
+      {isPending && <Skeleton lines={8} />}
       {read.isLoadingError && <ErrorMessage error={read.error} retry={() => void read.refetch()} />}
       <StaleNotice read={read} />
       {unsaved.length > 0 && (
@@ -122,25 +139,24 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
         .map(([path, state]) => (
           <OrphanedDraft key={path} path={path} text={state.text} onDiscard={saves.discard} />
         ))}
-      {read.isSuccess && rows.length === 0 && <p className="hint">{texts.columns.noSchema}</p>}
-      {rows.length > 0 && shown.length === 0 && (
-        <p className="hint">
-          {filter.text.trim() === ""
-            ? texts.columns.allDocumented
-            : texts.columns.none(filter.text)}
-        </p>
+      {read.isSuccess && !isPending && rows.length === 0 && (
+        <p className="hint">{texts.columns.noSchema}</p>
+      )}
+      {rows.length > 0 && shown.length === 0 && filter.text.trim() !== "" && (
+        <p className="hint">{texts.columns.none(filter.text)}</p>
       )}
       {shown.length > 0 && (
         <ColumnTable
           urn={urn}
           rows={shown}
+          details={details}
           canEdit={canEdit}
           collapsed={collapsed}
           editing={editing}
           highlighted={highlighted}
           states={saves.states}
           actions={{
-            onEdit: setEditing,
+            onEdit: edit,
             onToggle: (path) => setCollapsed((before) => toggled(before, path)),
             onChange: (path, changed) => {
               draft.current = changed === null ? null : [path, changed];
@@ -150,6 +166,10 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
             onDiscard: saves.discard,
           }}
         />
+      )}
+      {/* Below the rows, which stay after they were edited: they must not move. */}
+      {filter.isUndocumentedOnly && rows.length > 0 && documented === rows.length && (
+        <p className="hint">{texts.columns.allDocumented}</p>
       )}
     </section>
   );
@@ -198,6 +218,7 @@ function OrphanedDraft({ path, text, onDiscard }: OrphanedDraftProperties) {
 interface TableProperties {
   readonly urn: string;
   readonly rows: readonly ColumnRow[];
+  readonly details: Details;
   readonly canEdit: boolean;
   readonly collapsed: ReadonlySet<string>;
   /** The column being edited. */
@@ -205,7 +226,7 @@ interface TableProperties {
   /** The column that the address names. */
   readonly highlighted: string | null;
   readonly states: ReadonlyMap<string, SaveState>;
-  readonly actions: Omit<ColumnActions, "onClose" | "onEdit"> & {
+  readonly actions: Omit<ColumnActions, "onClose" | "onEdit" | "onFollow"> & {
     readonly onEdit: (path: string | null) => void;
   };
 }
@@ -220,6 +241,7 @@ interface RenderedRow {
 function ColumnTable({
   urn,
   rows,
+  details,
   canEdit,
   collapsed,
   editing,
@@ -259,8 +281,9 @@ function ColumnTable({
     ? virtual.getVirtualItems()
     : rows.map((_, index) => ({ index }));
   useStickToEnd(rows, virtual.getTotalSize());
-  const current = useRef({ rows, editing, virtual, isVirtual, actions });
-  current.current = { rows, editing, virtual, isVirtual, actions };
+  const [, navigate] = useLocation();
+  const current = useRef({ rows, editing, virtual, isVirtual, actions, navigate });
+  current.current = { rows, editing, virtual, isVirtual, actions, navigate };
   const scrollTo = (index: number, block: "nearest" | "center") => {
     if (current.current.isVirtual)
       current.current.virtual.scrollToIndex(index, { align: block === "center" ? block : "auto" });
@@ -277,6 +300,13 @@ function ColumnTable({
       onChange: (path, draft) => current.current.actions.onChange(path, draft),
       onSave: (path, draft) => current.current.actions.onSave(path, draft),
       onDiscard: (path) => current.current.actions.onDiscard(path),
+      onFollow: (event) => {
+        const isForBrowser = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+        const address = event.currentTarget.getAttribute("href");
+        if (isForBrowser || event.button !== 0 || address === null) return;
+        event.preventDefault();
+        current.current.navigate(address);
+      },
       onClose: (path, target) => {
         // The user has already opened another column.
         if (current.current.editing !== path) return;
@@ -326,6 +356,7 @@ function ColumnTable({
               <ColumnCells
                 urn={urn}
                 row={row}
+                detail={details.get(row.path)}
                 isEditing={editing === row.path}
                 isCollapsed={collapsed.has(row.path)}
                 canEdit={canEdit}

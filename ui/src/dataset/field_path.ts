@@ -25,3 +25,6 @@ export function segmentsOf(path: string): string[] {
 
 export const readablePath = (path: string) =>
   path.startsWith("[version=") ? segmentsOf(path).join(".") : path;
+
+/** The last name of a path: how columns of nested records are found in other datasets. */
+export const columnName = (path: string) => segmentsOf(path).at(-1) ?? path;

@@ -3,11 +3,13 @@ import { useEffect, useRef, useState } from "react";
 import { useMe } from "../api/cache.ts";
 import { draftKey, deleteDraft, readDraft } from "../components/drafts.ts";
 import { loadEditor } from "../components/editor.tsx";
+import { Folded } from "../components/folded.tsx";
 import { useShortcuts } from "../components/shortcuts.ts";
 import { Markdown } from "../components/markdown.tsx";
 import { SectionHeader } from "../components/sections.tsx";
 import { Byline } from "../components/common.tsx";
 import { EmptyState } from "../components/states.tsx";
+import { Icon } from "../icons/icon.tsx";
 import { texts } from "../texts.ts";
 import { DescriptionEditor } from "./description_editor.tsx";
 import type { Authorship } from "./saved_description.ts";
@@ -86,6 +88,7 @@ export function Description({
             onPointerEnter={() => void loadEditor()}
             onClick={() => setEditing(true)}
           >
+            <Icon name="edit" />
             {texts.description.edit}
           </button>
         )}
@@ -106,7 +109,9 @@ export function Description({
       )}
       {edited !== "" && (
         <div className="description-text">
-          <Markdown text={edited} />
+          <Folded>
+            <Markdown text={edited} />
+          </Folded>
           <Source
             label={texts.description.edited}
             at={texts.description.editedAt}
@@ -117,7 +122,9 @@ export function Description({
       )}
       {importedText !== "" && (edited === "" || hasBoth) && (
         <div className={hasBoth ? "description-text description-secondary" : "description-text"}>
-          <Markdown text={importedText} />
+          <Folded>
+            <Markdown text={importedText} />
+          </Folded>
           <Source
             label={texts.description.imported}
             at={texts.description.importedAt}

@@ -8,7 +8,8 @@ import { Editor } from "../components/editor.tsx";
 import { useFocusFallback } from "../components/focus.ts";
 import { Markdown } from "../components/markdown.tsx";
 import { ErrorMessage } from "../components/states.tsx";
-import { confirmDiscard, useUnsaved } from "../components/unsaved.ts";
+import { confirmDiscard } from "../components/discard_question.ts";
+import { useUnsaved } from "../components/unsaved.ts";
 import { UpdateDescriptionDocument } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
 import { SavedText } from "./saved_text.tsx";
@@ -40,9 +41,13 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
   const [hasNewerEdits, setNewerEdits] = useState(false);
   const [error, setError] = useState<Error | null>(null);
   const hasChanged = () => latest.current !== initial.current;
+  const root = useRef<HTMLDivElement>(null);
+  const field = () =>
+    root.current?.querySelector<HTMLElement>(".editor [contenteditable], textarea.editor");
   useUnsaved(hasChanged, {
     saving: () => saving.current ?? undefined,
     onDiscard: () => deleteDraft(draft),
+    onKeep: () => field()?.focus(),
   });
   // A save that finishes after the editor was closed must not touch the next editor.
   const isClosed = useRef(false);
@@ -53,11 +58,8 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
     deleteDraft(draft);
     onDone();
   };
-  const root = useRef<HTMLDivElement>(null);
   // Resolving a conflict moves the focus to the editor.
-  useFocusFallback(root, () =>
-    root.current?.querySelector<HTMLElement>(".editor [contenteditable], textarea.editor"),
-  );
+  useFocusFallback(root, field);
 
   const write = async (sent: string, previous: string) => {
     let isProposed = false;
@@ -96,8 +98,8 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
         setBusy(false);
       });
   };
-  const cancel = () => {
-    if (!hasChanged() || confirmDiscard()) finish();
+  const cancel = async () => {
+    if (!hasChanged() || (await confirmDiscard())) finish();
   };
   const rebaseOn = (stored: SavedDescription) => {
     setBase(stored.text);
@@ -134,7 +136,7 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
             else deleteDraft(draft);
           }}
           onSave={() => save(base)}
-          onCancel={cancel}
+          onCancel={() => void cancel()}
         />
         <div className="preview" aria-label={texts.description.preview} role="region">
           {text.trim() === "" ? (
@@ -154,7 +156,7 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
         >
           {isBusy ? texts.description.saving : texts.description.save}
         </button>
-        <button type="button" onClick={cancel}>
+        <button type="button" onClick={() => void cancel()}>
           {texts.description.cancel}
         </button>
         <span className="hint wide-only">{texts.description.shortcuts}</span>

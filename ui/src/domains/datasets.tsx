@@ -2,11 +2,12 @@ import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { useApiQuery } from "../api/cache.ts";
+import { SelectableList, SelectBox } from "../bulk/selectable_list.tsx";
 import { Pagination, pageFromAddress } from "../components/pagination.tsx";
 import { plainText } from "../components/plain_text.ts";
 import { SectionHeader } from "../components/sections.tsx";
 import { LoadingOrError, StaleNotice } from "../components/states.tsx";
-import { DomainDatasetsDocument } from "../generated/operations.ts";
+import { DomainDatasetsDocument, type DatasetSummaryFragment } from "../generated/operations.ts";
 import { descriptionOf, nameOf } from "../names.ts";
 import { DOMAIN_SUBTREE } from "../search/state.ts";
 import { texts } from "../texts.ts";
@@ -34,6 +35,9 @@ export function DomainDatasets({
   );
   const found = read.data?.searchAcrossEntities;
   const total = found?.total ?? 0;
+  const datasets = (found?.searchResults ?? []).flatMap(({ entity }) =>
+    "urn" in entity ? [entity as DatasetSummaryFragment] : [],
+  );
   const isLoaded = found !== undefined && found !== null;
   return (
     <section className="section" aria-labelledby="datasets">
@@ -68,30 +72,35 @@ export function DomainDatasets({
         </p>
       )}
       {total > 0 && (
-        <div className="table-scroll">
-          <table className="data-table stacked">
-            <thead>
-              <tr>
-                <th scope="col">{texts.entityTypes["DATASET"]?.one}</th>
-                <th scope="col">{texts.dataset.platform}</th>
-                <th scope="col">{texts.description.heading}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {found?.searchResults.map(({ entity }) =>
-                "urn" in entity ? (
+        <SelectableList
+          entities={datasets}
+          matching={{ query: "*", types: ["DATASET"], filters }}
+          total={total}
+        >
+          <div className="table-scroll">
+            <table className="data-table stacked">
+              <thead>
+                <tr>
+                  <th scope="col">{texts.entityTypes["DATASET"]?.one}</th>
+                  <th scope="col">{texts.dataset.platform}</th>
+                  <th scope="col">{texts.description.heading}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {datasets.map((entity) => (
                   <tr key={entity.urn}>
                     <th scope="row">
+                      <SelectBox entity={entity} />
                       <Link href={addresses.dataset(entity.urn)}>{nameOf(entity)}</Link>
                     </th>
                     <td className="hint">{nameOf(entity.platform)}</td>
                     <td className="single-line">{plainText(descriptionOf(entity))}</td>
                   </tr>
-                ) : null,
-              )}
-            </tbody>
-          </table>
-        </div>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </SelectableList>
       )}
       {isLoaded && (
         <Pagination

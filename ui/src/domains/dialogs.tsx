@@ -4,10 +4,12 @@ import { useState, type FormEvent } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { refreshAll, useApiMutation, useMe, useApiQuery } from "../api/cache.ts";
+import { useApiMutation, useMe, useApiQuery } from "../api/cache.ts";
 import { run } from "../api/client.ts";
+import { DeleteDialog } from "../components/delete_dialog.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { focusOnMount } from "../components/focus.ts";
+import { DescriptionField, DialogActions, NameField } from "../components/form_dialog.tsx";
 import { FormattedText } from "../components/formatted_text.tsx";
 import { LoadingOrError, StaleNotice, ErrorMessage } from "../components/states.tsx";
 import type { DomainHierarchy, DomainNode } from "../domain_hierarchy.ts";
@@ -66,13 +68,7 @@ export function DomainDialogs({
         />
       );
     case "delete":
-      return (
-        <DeleteDialog
-          node={action.node}
-          onClose={onClose}
-          {...(onDeleted === undefined ? {} : { onDeleted })}
-        />
-      );
+      return <DeleteDomainDialog node={action.node} onClose={onClose} onDeleted={onDeleted} />;
   }
 }
 
@@ -86,6 +82,15 @@ function nameError(name: string, others: readonly DomainNode[]): string | null {
     ? texts.domains.nameTaken(name.trim())
     : null;
 }
+
+/** Warns about a name that differs from another only in case. */
+const similarTo = (others: readonly DomainNode[]) => (name: string) => {
+  const folded = name.toLocaleLowerCase();
+  const similar = others.find(
+    (other) => other.name.toLocaleLowerCase() === folded && other.name !== name,
+  );
+  return similar === undefined ? null : texts.domains.nameSimilar(similar.name);
+};
 
 function CreateDialog({
   parent,
@@ -121,13 +126,8 @@ function CreateDialog({
   return (
     <Dialog title={texts.domains.createTitle(parent?.name ?? null)} isOpen onClose={onClose}>
       <form className="form" onSubmit={submit}>
-        <NameField error={invalid} others={siblings(hierarchy, parent)} />
-        <label>
-          <span>
-            {texts.domains.description} <span className="hint">{texts.domains.optional}</span>
-          </span>
-          <textarea name="description" rows={4} />
-        </label>
+        <NameField error={invalid} warningOf={similarTo(siblings(hierarchy, parent))} />
+        <DescriptionField />
         {create.error !== null && <ErrorMessage error={create.error} />}
         <DialogActions
           onClose={onClose}
@@ -161,7 +161,7 @@ function RenameDialog({
   return (
     <Dialog title={texts.domains.renameTitle(node.name)} isOpen onClose={onClose}>
       <form className="form" onSubmit={submit}>
-        <NameField error={invalid} others={others} value={node.name} />
+        <NameField error={invalid} warningOf={similarTo(others)} value={node.name} />
         <p className="hint">
           {texts.domains.renamePreview(node.directDatasets, node.children.length)}
         </p>
@@ -222,7 +222,7 @@ function MoveDialog({ node, target, hierarchy, onClose }: MoveProperties) {
       {move.error !== null && <ErrorMessage error={move.error} />}
       <div className="dialog-actions">
         <button type="button" ref={isSame ? focusOnMount : undefined} onClick={onClose}>
-          {texts.domains.cancel}
+          {texts.common.cancel}
         </button>
         <button
           type="button"
@@ -242,17 +242,15 @@ function MoveDialog({ node, target, hierarchy, onClose }: MoveProperties) {
 
 const SHOWN_DATASETS = 5;
 
-function DeleteDialog({
+function DeleteDomainDialog({
   node,
   onClose,
   onDeleted,
 }: {
   readonly node: DomainNode;
   readonly onClose: () => void;
-  readonly onDeleted?: () => void;
+  readonly onDeleted: (() => void) | undefined;
 }) {
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<Error | null>(null);
   const filters = [{ and: [{ field: "domains", values: [node.urn] }] }];
   const datasets = useApiQuery(DomainDatasetsDocument, {
     filters,
@@ -261,23 +259,14 @@ function DeleteDialog({
   });
   const isBlocked = node.children.length > 0;
   const found = datasets.data?.searchAcrossEntities;
-  const submit = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      await run(DeleteDomainDocument, { urn: node.urn });
-    } catch (caught) {
-      setError(caught as Error);
-      setBusy(false);
-      return;
-    }
-    // Leave the page of the domain before refreshing, or it would request the deleted domain.
-    onClose();
-    onDeleted?.();
-    await refreshAll();
-  };
   return (
-    <Dialog title={texts.domains.deleteTitle(node.name)} isOpen onClose={onClose}>
+    <DeleteDialog
+      name={node.name}
+      isReady={!isBlocked && datasets.isSuccess}
+      onDelete={() => run(DeleteDomainDocument, { urn: node.urn })}
+      onClose={onClose}
+      onDeleted={onDeleted}
+    >
       {isBlocked && <p>{texts.domains.deleteBlocked(node.children.length)}</p>}
       {!isBlocked && datasets.data === undefined && <LoadingOrError read={datasets} lines={2} />}
       {!isBlocked && <StaleNotice read={datasets} />}
@@ -302,75 +291,6 @@ function DeleteDialog({
           )}
         </>
       )}
-      {error !== null && <ErrorMessage error={error} />}
-      <div className="dialog-actions">
-        <button type="button" onClick={onClose}>
-          {texts.domains.cancel}
-        </button>
-        <button
-          type="button"
-          className="dangerous"
-          disabled={isBlocked || !datasets.isSuccess || isBusy}
-          onClick={() => void submit()}
-        >
-          {texts.domains.deleteButton}
-        </button>
-      </div>
-    </Dialog>
-  );
-}
-
-interface NameProperties {
-  readonly error: string | null;
-  /** Domains with the same parent. */
-  readonly others: readonly DomainNode[];
-  readonly value?: string;
-}
-
-function NameField({ error, others, value }: NameProperties) {
-  const [typed, setTyped] = useState("");
-  const name = typed.trim().toLocaleLowerCase();
-  const similar = others.find(
-    (other) => other.name.toLocaleLowerCase() === name && other.name !== typed.trim(),
-  );
-  return (
-    <label>
-      {texts.domains.name}
-      <input
-        name="name"
-        defaultValue={value}
-        onChange={(event) => setTyped(event.target.value)}
-        ref={focusOnMount}
-        aria-invalid={error !== null}
-        aria-describedby="name-error"
-      />
-      <span id="name-error" className="field-error" role="alert">
-        {error}
-      </span>
-      <span className="hint warning" role="status">
-        {similar !== undefined && texts.domains.nameSimilar(similar.name)}
-      </span>
-    </label>
-  );
-}
-
-function DialogActions({
-  onClose,
-  label,
-  isBusy,
-}: {
-  readonly onClose: () => void;
-  readonly label: string;
-  readonly isBusy: boolean;
-}) {
-  return (
-    <div className="dialog-actions">
-      <button type="button" onClick={onClose}>
-        {texts.domains.cancel}
-      </button>
-      <button type="submit" className="primary" disabled={isBusy}>
-        {label}
-      </button>
-    </div>
+    </DeleteDialog>
   );
 }

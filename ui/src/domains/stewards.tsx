@@ -5,7 +5,7 @@ import { Dialog } from "../components/dialog.tsx";
 import { EntityPicker } from "../components/entity_picker.tsx";
 import { useFocusFallback } from "../components/focus.ts";
 import { SectionHeader } from "../components/sections.tsx";
-import { ErrorMessage } from "../components/states.tsx";
+import { UndoNotice, useUndo } from "../components/undo.tsx";
 import {
   AddDomainStewardDocument,
   RemoveDomainStewardDocument,
@@ -16,11 +16,7 @@ import { texts } from "../texts.ts";
 
 type Domain = NonNullable<DomainQuery["domain"]>;
 
-/** How the last change of the user ended. */
-interface Changed {
-  readonly steward: Nameable & { readonly urn: string };
-  readonly isRemoved: boolean;
-}
+type Steward = Nameable & { readonly urn: string };
 
 const isGroup = (urn: string) => urn.startsWith("urn:li:corpGroup:");
 
@@ -28,7 +24,7 @@ const isGroup = (urn: string) => urn.startsWith("urn:li:corpGroup:");
 export function Stewards({ domain }: { readonly domain: Domain }) {
   const canManage = useMe().data?.me?.platformPrivileges.managePolicies === true;
   const [isAdding, setAdding] = useState(false);
-  const [last, setLast] = useState<Changed | null>(null);
+  const { last, report, clear } = useUndo();
   const section = useRef<HTMLElement>(null);
   const add = useApiMutation(AddDomainStewardDocument);
   const remove = useApiMutation(RemoveDomainStewardDocument);
@@ -37,8 +33,8 @@ export function Stewards({ domain }: { readonly domain: Domain }) {
   const stewards = domain.stewards ?? [];
   if (!canManage && stewards.length === 0) return null;
 
-  const change = (steward: Changed["steward"], isRemoved: boolean) => {
-    setLast(null);
+  const change = (steward: Steward, isRemoved: boolean) => {
+    clear();
     add.reset();
     remove.reset();
     const mutation = isRemoved ? remove : add;
@@ -47,7 +43,8 @@ export function Stewards({ domain }: { readonly domain: Domain }) {
       {
         onSuccess: () => {
           setAdding(false);
-          setLast({ steward, isRemoved });
+          const done = isRemoved ? words.removed : words.added;
+          report(done(nameOf(steward)), () => change(steward, !isRemoved));
         },
       },
     );
@@ -93,22 +90,7 @@ export function Stewards({ domain }: { readonly domain: Domain }) {
           </li>
         ))}
       </ul>
-      <div role="status">
-        {last !== null && (
-          <p className="hint">
-            {(last.isRemoved ? words.removed : words.added)(nameOf(last.steward))}{" "}
-            <button
-              type="button"
-              className="subtle"
-              disabled={isBusy}
-              onClick={() => change(last.steward, !last.isRemoved)}
-            >
-              {words.undo}
-            </button>
-          </p>
-        )}
-      </div>
-      {!isAdding && error !== null && <ErrorMessage error={error} />}
+      <UndoNotice last={last} isBusy={isBusy} error={isAdding ? null : error} />
       {isAdding && (
         <Dialog title={words.addTitle(nameOf(domain))} isOpen onClose={() => setAdding(false)}>
           <EntityPicker

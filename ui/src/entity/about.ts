@@ -69,9 +69,9 @@ export function ancestorsOf(entity: Entity): readonly (Nameable & { readonly urn
 export function memberFilter(type: Entity["type"]): string | undefined {
   switch (type) {
     case "TAG":
-      return "tags";
+      return "anyTag";
     case "GLOSSARY_TERM":
-      return "glossaryTerms";
+      return "anyGlossaryTerm";
     case "GLOSSARY_NODE":
       return "parentNode";
     case "CORP_USER":
@@ -81,8 +81,6 @@ export function memberFilter(type: Entity["type"]): string | undefined {
       return "container";
     case "DATA_PLATFORM":
       return "platform";
-    case "DATA_PRODUCT":
-      return "dataProducts";
     default:
       return undefined;
   }

@@ -2,28 +2,42 @@ import { useState } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
+import { useApiQuery } from "../api/cache.ts";
+import { SelectableList } from "../bulk/selectable_list.tsx";
 import { SectionHeader } from "../components/sections.tsx";
 import { LoadingOrError, StaleNotice } from "../components/states.tsx";
+import { SearchDocument } from "../generated/operations.ts";
 import { ResultItem } from "../search/result.tsx";
-import { useResults } from "../search/results.ts";
+import { conditionsOf } from "../search/state.ts";
 import { texts } from "../texts.ts";
 
-/** How many members are listed; a search shows the others. */
+/** How many members are listed at first; a search, or a button, shows the others. */
 const MAX_LISTED = 10;
+const MORE = 50;
 
 interface MembersProperties {
   readonly heading: string;
-  /** The field of the index that names the entity. */
+  /** The field of the index that the members have in common, and its values. */
   readonly field: string;
-  readonly urn: string;
+  readonly values: readonly string[];
+  /** Whether a button shows the others: too many values for the address of a search. */
+  readonly isExpandable?: boolean;
 }
 
 /** What carries an entity, or is in it, to search within. */
-export function Members({ heading, field, urn }: MembersProperties) {
+export function Members({ heading, field, values, isExpandable = false }: MembersProperties) {
   const [text, setText] = useState("");
-  const filters = { [field]: [urn] };
-  const read = useResults({ query: text.trim(), filters, page: 1 });
-  const total = read.data?.total ?? 0;
+  const [listed, setListed] = useState(MAX_LISTED);
+  const filters = { [field]: values };
+  const state = { query: text.trim(), filters, page: 1 };
+  const read = useApiQuery(
+    SearchDocument,
+    { ...conditionsOf(state), start: 0, count: listed, hasNoFacets: true },
+    { keepPrevious: true },
+  );
+  const found = read.data?.searchAcrossEntities;
+  const results = found?.searchResults ?? [];
+  const total = found?.total ?? 0;
   return (
     <section className="section" aria-labelledby="members">
       <SectionHeader title={heading} id="members">
@@ -50,14 +64,26 @@ export function Members({ heading, field, urn }: MembersProperties) {
           {text.trim() === "" ? texts.entity.noMembers : texts.search.none(text.trim())}
         </p>
       )}
-      {read.data?.results.slice(0, MAX_LISTED).map((result) => (
-        <ResultItem key={result.entity.urn} result={result} />
-      ))}
-      {total > MAX_LISTED && (
+      <SelectableList
+        entities={results.map(({ entity }) => entity)}
+        matching={conditionsOf(state)}
+        total={total}
+      >
+        {results.map((result) => (
+          <ResultItem key={result.entity.urn} result={result} />
+        ))}
+      </SelectableList>
+      {total > results.length && (
         <p>
-          <Link href={addresses.search(text.trim(), filters)}>
-            {texts.entity.allMembers(total)}
-          </Link>
+          {isExpandable ? (
+            <button type="button" className="subtle" onClick={() => setListed(listed + MORE)}>
+              {texts.entity.moreMembers}
+            </button>
+          ) : (
+            <Link href={addresses.search(text.trim(), filters)}>
+              {texts.entity.allMembers(total)}
+            </Link>
+          )}
         </p>
       )}
     </section>

@@ -1,11 +1,11 @@
+import { Suspense, lazy } from "react";
 import { Link, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { useApiQuery } from "../api/cache.ts";
 import { isNotFound } from "../api/client.ts";
+import { loadChunk } from "../components/chunks.ts";
 import { EntityTabs } from "../components/sections.tsx";
-import { EntityLink } from "../components/common.tsx";
-import { FormattedText } from "../components/formatted_text.tsx";
 import {
   EmptyState,
   DeletedNotice,
@@ -17,6 +17,8 @@ import {
 } from "../components/states.tsx";
 import { readablePath } from "../dataset/field_path.ts";
 import { Columns } from "../dataset/columns.tsx";
+import { DatasetHeader } from "../dataset/header.tsx";
+import { datasetTab, useDatasetTabs } from "../dataset/tabs.tsx";
 import { Description } from "../description/description.tsx";
 import { lastEditOf } from "../description/saved_description.ts";
 import {
@@ -24,17 +26,25 @@ import {
   DatasetHistoryDocument,
   type DatasetQuery,
 } from "../generated/operations.ts";
-import { ColumnHistory, DatasetHistory } from "../history/history.tsx";
+import { EntityHistory } from "../history/entity_history.tsx";
 import { nameOf } from "../names.ts";
 import { canChange } from "../privileges.ts";
-import { PendingProposals } from "../proposals/pending.tsx";
 import { Rail } from "../rail/rail.tsx";
 import { texts } from "../texts.ts";
-import { formatDate } from "../time.ts";
+import { TrustSummary } from "../trust/summary.tsx";
+
+const ColumnHistory = lazy(() => loadChunk(import("../history/column_history.tsx")));
+const ViewDefinition = lazy(() => loadChunk(import("../trust/view_definition.tsx")));
 
 type Dataset = NonNullable<DatasetQuery["dataset"]>;
 
-export default function DatasetPage({ urn }: { readonly urn: string }) {
+interface DatasetPageProperties {
+  readonly urn: string;
+  /** The tab in the address; one that Docent does not have shows the overview. */
+  readonly tab?: string | undefined;
+}
+
+export default function DatasetPage({ urn, tab: segment }: DatasetPageProperties) {
   const read = useApiQuery(DatasetDocument, { urn });
   const latest = read.data?.dataset;
   const dataset = useLastKnown(latest?.exists === false ? undefined : latest);
@@ -44,7 +54,13 @@ export default function DatasetPage({ urn }: { readonly urn: string }) {
   const isHistory = parameters.get("show") === "history";
   const name = nameOf(dataset ?? { urn });
   const subject = column === null ? name : texts.history.columnOf(readablePath(column), name);
-  const title = isHistory ? texts.history.title(subject) : name;
+  const tab = isHistory ? undefined : datasetTab(segment);
+  const tabs = useDatasetTabs(urn, tab);
+  const title = isHistory
+    ? texts.history.title(subject)
+    : tab === undefined
+      ? name
+      : texts.dataset.tabTitle(tab.label, name);
   useTitle(read.isLoadingError || dataset === undefined ? undefined : title);
 
   if (read.isPending) return <Skeleton lines={10} />;
@@ -64,10 +80,21 @@ export default function DatasetPage({ urn }: { readonly urn: string }) {
         address={addresses.dataset(urn)}
         label={texts.dataset.tabsLabel}
         isHistory={isHistory}
+        overview={texts.dataset.tabs.columns}
+        others={tabs}
       />
-      {!isHistory && <Overview dataset={dataset} />}
-      {isHistory && column === null && <DatasetHistory dataset={dataset} />}
-      {isHistory && column !== null && <ColumnHistory dataset={dataset} column={column} />}
+      {tab !== undefined && (
+        <Suspense fallback={<Skeleton lines={6} />}>
+          <tab.content urn={urn} />
+        </Suspense>
+      )}
+      {!isHistory && tab === undefined && <Overview dataset={dataset} />}
+      {isHistory && column === null && <EntityHistory urn={urn} />}
+      {isHistory && column !== null && (
+        <Suspense fallback={<Skeleton />}>
+          <ColumnHistory dataset={dataset} column={column} />
+        </Suspense>
+      )}
     </article>
   );
 }
@@ -84,75 +111,18 @@ function Overview({ dataset }: { readonly dataset: Dataset }) {
         importedBy={lastEditOf(history.data?.imported)}
         canEdit={canChange(dataset.privileges, "canEditDescription")}
       />
-      <Rail entity={dataset} label={texts.rail.label} />
+      <Rail entity={dataset} label={texts.rail.label}>
+        <TrustSummary urn={dataset.urn} />
+      </Rail>
       <Columns
         urn={dataset.urn}
         canEdit={canChange(dataset.privileges, "canEditSchemaFieldDescription")}
       />
+      {/* Nothing until it is there: most datasets are not views. */}
+      <Suspense fallback={null}>
+        <ViewDefinition urn={dataset.urn} />
+      </Suspense>
     </div>
-  );
-}
-
-function DatasetHeader({ dataset }: { readonly dataset: Dataset }) {
-  const containers = [...(dataset.parentContainers?.containers ?? [])].reverse();
-  const type = dataset.subTypes?.typeNames?.[0] ?? texts.entityTypes["DATASET"]?.one;
-  const external = dataset.properties?.externalUrl;
-  return (
-    <header className="entity-header">
-      <ol className="breadcrumb">
-        <li>
-          <EntityLink entity={dataset.platform} />
-        </li>
-        {containers.map((container) => (
-          <li key={container.urn}>
-            <EntityLink entity={container} />
-          </li>
-        ))}
-      </ol>
-      <h1 dir="auto">{nameOf(dataset)}</h1>
-      <p className="hint">
-        {type} · {nameOf(dataset.platform)}
-        {external !== null && external !== undefined && /^https?:/.test(external) && (
-          <>
-            {" · "}
-            <a href={external} rel="noopener noreferrer">
-              {texts.dataset.external(nameOf(dataset.platform))}
-            </a>
-          </>
-        )}
-      </p>
-      {dataset.status?.removed === true && <p className="notice">{texts.dataset.removed}</p>}
-      {dataset.deprecation?.deprecated === true && (
-        <DeprecationNotice deprecation={dataset.deprecation} />
-      )}
-      <PendingProposals urn={dataset.urn} />
-    </header>
-  );
-}
-
-function DeprecationNotice({
-  deprecation,
-}: {
-  readonly deprecation: NonNullable<Dataset["deprecation"]>;
-}) {
-  const { note, replacement, decommissionTime: time } = deprecation;
-  const end =
-    time === null || time === undefined || time === 0
-      ? ""
-      : (time > Date.now() ? texts.dataset.decommissioned : texts.dataset.wasDecommissioned)(
-          formatDate(time),
-        );
-  return (
-    <p className="notice" dir="auto">
-      {texts.dataset.deprecatedNotice} {note}{" "}
-      {replacement !== null && replacement !== undefined && (
-        <FormattedText
-          text={texts.dataset.replacedBy}
-          values={{ replacement: <EntityLink entity={replacement} /> }}
-        />
-      )}{" "}
-      {end}
-    </p>
   );
 }
 

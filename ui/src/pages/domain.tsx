@@ -27,7 +27,7 @@ import {
   DomainHistoryDocument,
   type DomainQuery,
 } from "../generated/operations.ts";
-import { DomainHistory } from "../history/history.tsx";
+import { EntityHistory } from "../history/entity_history.tsx";
 import { nameOf } from "../names.ts";
 import { canChange } from "../privileges.ts";
 import { PendingProposals } from "../proposals/pending.tsx";
@@ -62,7 +62,7 @@ export default function DomainPage({ urn }: { readonly urn: string }) {
         label={texts.domain.tabsLabel}
         isHistory={isHistory}
       />
-      {isHistory ? <DomainHistory domain={domain} /> : <Overview domain={domain} />}
+      {isHistory ? <EntityHistory urn={urn} /> : <Overview domain={domain} />}
     </article>
   );
 }
@@ -88,7 +88,7 @@ function DomainHeader({ domain }: { readonly domain: Domain }) {
         ))}
       </ol>
       <div className="title-row">
-        <h1>{nameOf(domain)}</h1>
+        <h1 dir="auto">{nameOf(domain)}</h1>
         {node !== undefined && <DomainMenu node={node} onAction={setAction} />}
       </div>
       <p className="hint">
@@ -150,7 +150,9 @@ function Subdomains({ parent }: { readonly parent: DomainNode }) {
       <ul className="row-list narrow">
         {parent.children.map((child) => (
           <li key={child.urn}>
-            <Link href={addresses.domain(child.urn)}>{child.name}</Link>
+            <Link dir="auto" href={addresses.domain(child.urn)}>
+              {child.name}
+            </Link>
             <span className="number">{texts.number(child.totalDatasets)}</span>
           </li>
         ))}

@@ -4,8 +4,9 @@ import { useMe } from "../api/cache.ts";
 import { LoadingOrError, EmptyState, StaleNotice, useTitle } from "../components/states.tsx";
 import { DomainDialogs, type DomainAction } from "../domains/dialogs.tsx";
 import { DomainTree } from "../domains/tree.tsx";
-import { matchingDomains, useDomainHierarchy } from "../domain_hierarchy.ts";
+import { useDomainHierarchy } from "../domain_hierarchy.ts";
 import { texts } from "../texts.ts";
+import { matchingNodes } from "../tree.ts";
 
 /** With fewer domains, reading is faster than filtering. */
 const MIN_DOMAINS_FOR_FILTER = 10;
@@ -20,7 +21,7 @@ export default function DomainsPage() {
   const [text, setText] = useState("");
   const privileges = me.data?.me?.platformPrivileges;
   if (hierarchy === undefined) return <LoadingOrError read={domains} lines={12} />;
-  const matches = text.trim() === "" ? null : matchingDomains(hierarchy, text);
+  const matches = text.trim() === "" ? null : matchingNodes(hierarchy, text);
   const canCreate = privileges?.createDomains === true || privileges?.manageDomains === true;
   return (
     <div className="tree-page">

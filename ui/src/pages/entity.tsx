@@ -1,10 +1,14 @@
-import { Link } from "wouter";
+import { Suspense, lazy } from "react";
+import { Link, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { useApiQuery } from "../api/cache.ts";
 import { isNotFound } from "../api/client.ts";
+import { PlatformContents } from "../browse/tree.tsx";
+import { loadChunk } from "../components/chunks.ts";
 import { Avatar } from "../components/avatar.tsx";
 import { EntityLink } from "../components/common.tsx";
+import { EntityTabs } from "../components/sections.tsx";
 import {
   EmptyState,
   ErrorMessage,
@@ -15,44 +19,113 @@ import {
 } from "../components/states.tsx";
 import { Description } from "../description/description.tsx";
 import { ancestorsOf, descriptionsOf, externalUrlOf, memberFilter } from "../entity/about.ts";
+import { Connections } from "../entity/connections.tsx";
 import { Members } from "../entity/members.tsx";
 import { EntityPageDocument, type EntityPageQuery } from "../generated/operations.ts";
+import { EntityHistory } from "../history/entity_history.tsx";
+import { GlossaryActions } from "../glossary/actions.tsx";
+import { RelatedTerms } from "../glossary/related.tsx";
+import { KindIcon } from "../icons/icon.tsx";
+import { PlatformIcon } from "../icons/platform_icon.tsx";
 import { nameOf } from "../names.ts";
+import { GroupActions } from "../people/group_actions.tsx";
+import { GroupMembers } from "../people/members.tsx";
+import { GroupsOfUser, OwnedKinds } from "../people/owned.tsx";
+import { ProductActions } from "../products/actions.tsx";
+import { ProductMembers } from "../products/members.tsx";
 import { canChange } from "../privileges.ts";
-import { Rail } from "../rail/rail.tsx";
+import { Rail, type Governed } from "../rail/rail.tsx";
+import { TagActions } from "../tags/actions.tsx";
+import { useTagPrivileges } from "../tags/privileges.ts";
 import { texts } from "../texts.ts";
 
 type Entity = NonNullable<EntityPageQuery["entity"]>;
 
+const Lineage = lazy(() => loadChunk(import("../lineage/lineage.tsx")));
+/** The tab with the lineage, as in DataHub. */
+const LINEAGE = "Lineage";
+const WITH_LINEAGE = ["DASHBOARD", "CHART", "DATA_FLOW", "DATA_JOB"];
+
+interface EntityPageProperties {
+  readonly urn: string;
+  /** The tab in the address. */
+  readonly tab?: string | undefined;
+}
+
 /** The page of a tag, a term, a person, a container or another entity without a page of its own. */
-export default function EntityPage({ urn }: { readonly urn: string }) {
+export default function EntityPage({ urn, tab }: EntityPageProperties) {
   const read = useApiQuery(EntityPageDocument, { urn });
   const latest = read.data?.entity ?? undefined;
   const entity = useLastKnown(latest !== undefined && exists(latest) ? latest : undefined);
-  useTitle(entity === undefined ? undefined : nameOf(entity));
+  const isHistory = new URLSearchParams(useSearch()).get("show") === "history";
+  const hasLineage = entity !== undefined && WITH_LINEAGE.includes(entity.type);
+  const isLineage = hasLineage && !isHistory && tab === LINEAGE;
+  useTitle(entity === undefined ? undefined : titleOf(nameOf(entity), isHistory, isLineage));
   if (read.isPending) return <Skeleton lines={10} />;
   if (read.isLoadingError && !isNotFound(read.error))
     return <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
   if (entity === undefined) return <Missing />;
   const field = memberFilter(entity.type);
   const words = texts.entityTypes[entity.type];
+  const { privileges }: Governed = entity;
   return (
     <article className="entity">
       <StaleNotice read={read} />
       <Header entity={entity} />
-      <div className="with-rail">
-        <About entity={entity} />
-        <Rail entity={entity} label={texts.entity.about(words?.one ?? "")} />
-        {field !== undefined && (
-          <Members
-            heading={texts.entity.members[entity.type] ?? texts.entity.contents}
-            field={field}
-            urn={entity.urn}
-          />
-        )}
-      </div>
+      <EntityTabs
+        address={addresses.entity(urn)}
+        label={texts.entity.tabsLabel}
+        isHistory={isHistory}
+        others={
+          hasLineage
+            ? [
+                {
+                  address: addresses.lineage(urn),
+                  label: texts.dataset.tabs.lineage,
+                  isCurrent: isLineage,
+                },
+              ]
+            : []
+        }
+      />
+      {isHistory && <EntityHistory urn={urn} />}
+      {isLineage && (
+        <Suspense fallback={<Skeleton lines={6} />}>
+          <Lineage urn={urn} />
+        </Suspense>
+      )}
+      {!isHistory && !isLineage && (
+        <div className="with-rail">
+          <About entity={entity} />
+          <Rail entity={entity} label={texts.entity.about(words?.one ?? "")}>
+            {entity.type === "GLOSSARY_TERM" && (
+              <RelatedTerms term={entity} canEdit={privileges?.canManageEntity === true} />
+            )}
+            {entity.type === "CORP_USER" && <GroupsOfUser urn={entity.urn} />}
+          </Rail>
+          <Related entity={entity} />
+          {field !== undefined && (
+            <Members
+              heading={texts.entity.members[entity.type] ?? texts.entity.contents}
+              field={field}
+              values={[entity.urn]}
+            />
+          )}
+          {entity.type === "DATA_PRODUCT" && (
+            <ProductMembers
+              heading={texts.entity.members[entity.type] ?? texts.entity.contents}
+              urn={entity.urn}
+            />
+          )}
+        </div>
+      )}
     </article>
   );
+}
+
+function titleOf(name: string, isHistory: boolean, isLineage: boolean): string {
+  if (isHistory) return texts.history.title(name);
+  return isLineage ? texts.dataset.tabTitle(texts.dataset.tabs.lineage, name) : name;
 }
 
 const exists = (entity: Entity) => !("exists" in entity) || entity.exists !== false;
@@ -76,13 +149,18 @@ function Header({ entity }: { readonly entity: Entity }) {
       )}
       <div className="title-row">
         {isActor && <Avatar actor={entity} />}
+        {entity.type === "DATA_PLATFORM" && <PlatformIcon urn={entity.urn} />}
         {color !== null && color !== undefined && (
           <span className="tag-dot" style={{ background: color }} aria-hidden="true" />
         )}
         <h1 dir="auto">{nameOf(entity)}</h1>
+        <Actions entity={entity} />
       </div>
       <p className="hint">
-        {subType ?? texts.entityTypes[entity.type]?.one ?? entity.type}
+        <span className="with-icon">
+          <KindIcon type={entity.type} subType={subType} />
+          {subType ?? texts.entityTypes[entity.type]?.one ?? entity.type}
+        </span>
         {external !== undefined && (
           <>
             {" · "}
@@ -96,10 +174,54 @@ function Header({ entity }: { readonly entity: Entity }) {
   );
 }
 
+/** What an entity is connected to, besides its members. */
+function Related({ entity }: { readonly entity: Entity }) {
+  switch (entity.type) {
+    case "CORP_USER":
+    case "CORP_GROUP":
+      return <OwnedKinds urn={entity.urn} />;
+    case "DATA_PLATFORM":
+      return <PlatformContents urn={entity.urn} />;
+    case "DASHBOARD":
+    case "CHART":
+    case "DATA_FLOW":
+    case "DATA_JOB":
+      return <Connections urn={entity.urn} type={entity.type} />;
+    default:
+      return null;
+  }
+}
+
+/** What the user may do to the entity as a whole. */
+function Actions({ entity }: { readonly entity: Entity }) {
+  switch (entity.type) {
+    case "GLOSSARY_TERM":
+    case "GLOSSARY_NODE":
+      return <GlossaryActions urn={entity.urn} />;
+    case "TAG":
+      return "tagProperties" in entity ? (
+        <TagActions
+          tag={{
+            urn: entity.urn,
+            name: nameOf(entity),
+            color: entity.tagProperties?.colorHex ?? null,
+          }}
+        />
+      ) : null;
+    case "CORP_GROUP":
+      return <GroupActions group={{ urn: entity.urn, name: nameOf(entity) }} />;
+    case "DATA_PRODUCT":
+      return <ProductActions urn={entity.urn} />;
+    default:
+      return null;
+  }
+}
+
 /** The description, or what is known about a person. */
 function About({ entity }: { readonly entity: Entity }) {
   if (entity.type === "CORP_USER") return <Person entity={entity} />;
   if (entity.type === "DATA_PLATFORM") return null;
+  if (entity.type === "TAG") return <TagDescription entity={entity} />;
   const privileges = "privileges" in entity ? entity.privileges : undefined;
   return (
     <>
@@ -108,23 +230,15 @@ function About({ entity }: { readonly entity: Entity }) {
         {...descriptionsOf(entity)}
         canEdit={canChange(privileges, "canEditDescription")}
       />
-      {"members" in entity && (
-        <section className="section" aria-labelledby="group-members">
-          <h2 id="group-members">{texts.entity.groupMembers(entity.members?.total ?? 0)}</h2>
-          <ul className="owner-list">
-            {(entity.members?.relationships ?? []).map(({ entity: member }) =>
-              member === null || member === undefined ? null : (
-                <li key={member.urn}>
-                  <Avatar actor={member} />
-                  <EntityLink entity={member} />
-                </li>
-              ),
-            )}
-          </ul>
-        </section>
-      )}
+      {entity.type === "CORP_GROUP" && <GroupMembers group={entity} />}
     </>
   );
+}
+
+/** Tags have no `privileges` of their own. */
+function TagDescription({ entity }: { readonly entity: Entity }) {
+  const { canEditDescription } = useTagPrivileges(entity.urn);
+  return <Description urn={entity.urn} {...descriptionsOf(entity)} canEdit={canEditDescription} />;
 }
 
 function Person({ entity }: { readonly entity: Entity }) {

@@ -1,10 +1,11 @@
-import { Link } from "wouter";
+import { Link, useLocation } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { useMe, useApiQuery } from "../api/cache.ts";
+import { BrowseLinks } from "../browse/links.tsx";
 import { BarChart, CoverageBars } from "../components/charts.tsx";
 import { SearchBox } from "../components/search_box.tsx";
-import { EntityLink, Byline } from "../components/common.tsx";
+import { ChangeLine } from "../changes/line.tsx";
 import {
   EmptyState,
   GettingStarted,
@@ -16,17 +17,20 @@ import {
 } from "../components/states.tsx";
 import { useDomainHierarchy, type DomainHierarchy, type DomainNode } from "../domain_hierarchy.ts";
 import {
+  ChangesDocument,
   OverviewDocument,
-  RecentChangesDocument,
+  type ChangesQuery,
   type OverviewQuery,
-  type RecentChangesQuery,
 } from "../generated/operations.ts";
+import { Announcements } from "../home/announcements.tsx";
+import { Mine } from "../home/mine.tsx";
+import { RecentlyViewed } from "../home/viewed.tsx";
+import { SavedSearches } from "../saved_searches/list.tsx";
 import { ENTITY_TYPE } from "../search/state.ts";
-import { locationOf } from "../names.ts";
 import { texts } from "../texts.ts";
 import { formatDate } from "../time.ts";
 
-const RECENT_CHANGES = 9;
+const RECENT_CHANGES = 8;
 /** The Domains page lists the others, with a filter. */
 const MAX_DOMAINS = 16;
 const MAX_COVERAGE_BARS = 10;
@@ -36,7 +40,10 @@ export function Home() {
   const domains = useDomainHierarchy();
   const { hierarchy } = domains;
   const overview = useApiQuery(OverviewDocument, {});
-  const recent = useApiQuery(RecentChangesDocument, { count: RECENT_CHANGES });
+  const recent = useApiQuery(ChangesDocument, {
+    input: { peopleOnly: true, count: RECENT_CHANGES },
+  });
+  const user = useMe().data?.me?.corpUser.urn;
   const all = combineReads(domains, overview, recent);
   // One error for all sections; those that failed are left out.
   const isFailed = all.isLoadingError && all.error !== null;
@@ -53,49 +60,61 @@ export function Home() {
               )
             : " "}
         </p>
+        <BrowseLinks />
       </section>
       {isFailed ? (
         <ErrorMessage error={all.error} retry={() => void all.refetch()} />
       ) : (
         <StaleNotice read={all} />
       )}
+      <Announcements />
       <div className="home-columns">
-        {(hierarchy !== undefined || !isFailed) && (
-          <section aria-labelledby="home-domains">
-            <h2 id="home-domains">{texts.home.domains}</h2>
-            {hierarchy === undefined ? (
-              <Skeleton lines={8} />
-            ) : (
-              <TopDomains hierarchy={hierarchy} />
-            )}
-          </section>
-        )}
+        <div className="home-own">
+          {user !== undefined && <Mine user={user} />}
+          {user !== undefined && <RecentlyViewed user={user} />}
+          <SavedSearches />
+        </div>
         {(recent.data !== undefined || !isFailed) && (
           <section aria-labelledby="home-recent">
             <h2 id="home-recent">{texts.home.recent}</h2>
             {recent.data === undefined ? (
               <Skeleton lines={8} />
             ) : (
-              <Recent changes={recent.data.recentChanges} />
+              <Recent
+                page={recent.data.changes}
+                isEmptyCatalog={overview.data?.documentationCoverage.all.datasets === 0}
+              />
             )}
           </section>
         )}
-        {(overview.data !== undefined || !isFailed) && (
-          <section aria-labelledby="home-coverage">
-            <h2 id="home-coverage">{texts.home.coverage}</h2>
-            {overview.data !== undefined && hierarchy !== undefined && (
-              <Coverage coverage={overview.data.documentationCoverage} hierarchy={hierarchy} />
-            )}
-            {(overview.data === undefined || hierarchy === undefined) && !isFailed && (
-              <Skeleton lines={8} />
-            )}
-            {/* Users who do not see everything get no counts. */}
-            {overview.data?.changesByWeek.length !== 0 && <h2>{texts.home.activity}</h2>}
-            {overview.data !== undefined && overview.data.changesByWeek.length > 0 && (
-              <Activity weeks={overview.data.changesByWeek} />
-            )}
-          </section>
-        )}
+        <div className="home-catalog">
+          {(hierarchy !== undefined || !isFailed) && (
+            <section aria-labelledby="home-domains">
+              <h2 id="home-domains">{texts.home.domains}</h2>
+              {hierarchy === undefined ? (
+                <Skeleton lines={8} />
+              ) : (
+                <TopDomains hierarchy={hierarchy} />
+              )}
+            </section>
+          )}
+          {(overview.data !== undefined || !isFailed) && (
+            <section aria-labelledby="home-coverage">
+              <h2 id="home-coverage">{texts.home.coverage}</h2>
+              {overview.data !== undefined && hierarchy !== undefined && (
+                <Coverage coverage={overview.data.documentationCoverage} hierarchy={hierarchy} />
+              )}
+              {(overview.data === undefined || hierarchy === undefined) && !isFailed && (
+                <Skeleton lines={8} />
+              )}
+              {/* Users who do not see everything get no counts. */}
+              {overview.data?.changesByWeek.length !== 0 && <h2>{texts.home.activity}</h2>}
+              {overview.data !== undefined && overview.data.changesByWeek.length > 0 && (
+                <Activity weeks={overview.data.changesByWeek} />
+              )}
+            </section>
+          )}
+        </div>
       </div>
     </div>
   );
@@ -123,7 +142,9 @@ function TopDomains({ hierarchy }: { readonly hierarchy: DomainHierarchy }) {
       <ul className="row-list">
         {shown.map((node) => (
           <li key={node.urn}>
-            <Link href={addresses.domain(node.urn)}>{node.name}</Link>
+            <Link dir="auto" href={addresses.domain(node.urn)}>
+              {node.name}
+            </Link>
             <span className="number">{texts.number(node.totalDatasets)}</span>
           </li>
         ))}
@@ -135,26 +156,29 @@ function TopDomains({ hierarchy }: { readonly hierarchy: DomainHierarchy }) {
   );
 }
 
-function Recent({ changes }: { readonly changes: RecentChangesQuery["recentChanges"] }) {
-  if (changes.length === 0)
+interface RecentProperties {
+  readonly page: ChangesQuery["changes"];
+  readonly isEmptyCatalog: boolean;
+}
+
+function Recent({ page, isEmptyCatalog }: RecentProperties) {
+  if (page.changes.length === 0 && isEmptyCatalog)
     return <EmptyState title={texts.home.noRecent} hint={<GettingStarted />} />;
   return (
-    <ul className="row-list row-list-two-line">
-      {changes.map((change) => (
-        <li key={change.entity.urn}>
-          <span>
-            <EntityLink entity={change.entity} />
-            {"parentContainers" in change.entity && (
-              <span className="hint"> {locationOf(change.entity)}</span>
-            )}
-          </span>
-          <span className="hint">
-            {texts.aspects[change.aspectName] ?? texts.otherAspect} ·{" "}
-            <Byline actor={change.actor} time={change.time} />
-          </span>
-        </li>
-      ))}
-    </ul>
+    <>
+      {page.changes.length === 0 ? (
+        <p className="hint">{texts.home.noRecent}</p>
+      ) : (
+        <ol className="changes changes-narrow">
+          {page.changes.map((change) => (
+            <ChangeLine key={change.id} change={change} isContinued={false} />
+          ))}
+        </ol>
+      )}
+      <p className="hint">
+        <Link href={addresses.changes({ period: "week" })}>{texts.home.allChanges}</Link>
+      </p>
+    </>
   );
 }
 
@@ -193,7 +217,11 @@ function Coverage({
     .filter(({ sum }) => sum.columns > 0)
     .map(({ node, sum }) => ({
       key: node.urn,
-      label: <Link href={addresses.domain(node.urn)}>{node.name}</Link>,
+      label: (
+        <Link dir="auto" href={addresses.domain(node.urn)}>
+          {node.name}
+        </Link>
+      ),
       part: sum.describedColumns,
       whole: sum.columns,
       numbers: texts.home.coverageOf(sum.describedColumns, sum.columns),
@@ -210,7 +238,7 @@ function Coverage({
           <Link
             href={addresses.search("", { [ENTITY_TYPE]: ["DATASET"], hasDescription: ["false"] })}
           >
-            {texts.home.undocumented}
+            {texts.home.undocumentedCount(all.datasets - all.describedDatasets)}
           </Link>
         )}
       </p>
@@ -218,17 +246,20 @@ function Coverage({
   );
 }
 
+/** Each bar leads to the changes of its week. */
 function Activity({ weeks }: { readonly weeks: OverviewQuery["changesByWeek"] }) {
+  const [, navigate] = useLocation();
   const bars = weeks.map((week) => ({
     key: week.time,
     label: texts.home.week(formatDate(week.time)),
     value: week.changes,
     title: texts.home.activityOf(formatDate(week.time), week.changes),
+    address: addresses.changes({ period: String(week.time) }),
   }));
   const total = weeks.reduce((sum, week) => sum + week.changes, 0);
   return (
     <figure className="activity">
-      <BarChart bars={bars} caption={texts.home.activity} />
+      <BarChart bars={bars} caption={texts.home.activity} onOpen={navigate} />
       <figcaption className="hint">{texts.home.activityTotal(total, weeks.length)}</figcaption>
     </figure>
   );

@@ -2,6 +2,7 @@ import { useEffect, useId, useRef, useState, type ReactNode } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
+import { SelectableList } from "../bulk/selectable_list.tsx";
 import { useFocusFallback } from "../components/focus.ts";
 import { isHandledElsewhere } from "../components/shortcuts.ts";
 import { Pagination } from "../components/pagination.tsx";
@@ -15,7 +16,14 @@ import {
 import { ActiveFilters, Facets } from "../search/facets.tsx";
 import { ResultItem } from "../search/result.tsx";
 import { useResults } from "../search/results.ts";
-import { PAGE_SIZE, activeFilterCount, stateOf, type SearchState } from "../search/state.ts";
+import {
+  PAGE_SIZE,
+  activeFilterCount,
+  conditionsOf,
+  stateOf,
+  type SearchState,
+} from "../search/state.ts";
+import { SaveSearch } from "../saved_searches/save.tsx";
 import { texts } from "../texts.ts";
 
 export function SearchPage() {
@@ -28,6 +36,14 @@ export function SearchPage() {
   useFocusFallback(page, () => page.current?.querySelector<HTMLElement>(".search-header button"));
   if (search.data === undefined) return <LoadingOrError read={search} lines={12} />;
   const { results, facets, total } = search.data;
+  const pages = (
+    <Pagination
+      page={state.page}
+      size={PAGE_SIZE}
+      total={total}
+      addressOf={(page) => addresses.search(state.query, state.filters, page)}
+    />
+  );
   return (
     <div className="search-page" aria-busy={search.isPlaceholderData} ref={page}>
       <Filters active={activeFilterCount(state)} total={total}>
@@ -45,18 +61,23 @@ export function SearchPage() {
               {texts.search.clear}
             </Link>
           )}
+          <SaveSearch state={state} />
         </div>
         {total === 0 ? (
           <NoResults state={state} />
         ) : (
-          results.map((result) => <ResultItem key={result.entity.urn} result={result} />)
+          <SelectableList
+            entities={results.map(({ entity }) => entity)}
+            matching={conditionsOf(state)}
+            total={total}
+          >
+            {results.map((result) => (
+              <ResultItem key={result.entity.urn} result={result} />
+            ))}
+            {pages}
+          </SelectableList>
         )}
-        <Pagination
-          page={state.page}
-          size={PAGE_SIZE}
-          total={total}
-          addressOf={(page) => addresses.search(state.query, state.filters, page)}
-        />
+        {total === 0 && pages}
       </div>
     </div>
   );

@@ -1,49 +1,97 @@
-import type { ReactNode } from "react";
+import { lazy, type ComponentType } from "react";
 import { Link } from "wouter";
 
+import { SECTION_PRIVILEGES, useRights, type AdminSection } from "../admin/rights.ts";
 import * as addresses from "../addresses.ts";
-import { useTitle } from "../components/states.tsx";
+import { loadChunk } from "../components/chunks.ts";
+import { Skeleton, useTitle } from "../components/states.tsx";
 import { Account } from "../settings/account.tsx";
-import { AuditLog } from "../settings/audit.tsx";
 import { Preferences } from "../settings/preferences.tsx";
 import { Tokens } from "../settings/tokens.tsx";
-import { Users } from "../settings/users.tsx";
+import { adminTexts } from "../admin_texts.ts";
 import { texts } from "../texts.ts";
 import { NotFound } from "./not_found.tsx";
 
-const SECTIONS: Readonly<Record<keyof typeof texts.settings.sections, () => ReactNode>> = {
+import "../styles/admin.css";
+
+type Section = keyof typeof texts.settings.sections;
+
+const SECTIONS: Readonly<Record<Section, ComponentType>> = {
   tokens: Tokens,
   account: Account,
-  users: Users,
-  audit: AuditLog,
   appearance: Preferences,
+  users: lazy(() => loadChunk(import("../admin/people.tsx"))),
+  invitations: lazy(() => loadChunk(import("../admin/invitations.tsx"))),
+  groups: lazy(() => loadChunk(import("../admin/groups.tsx"))),
+  roles: lazy(() => loadChunk(import("../admin/roles.tsx"))),
+  policies: lazy(() => loadChunk(import("../admin/policies.tsx"))),
+  "all-tokens": lazy(() => loadChunk(import("../admin/all_tokens.tsx"))),
+  "service-accounts": lazy(() => loadChunk(import("../admin/service_accounts.tsx"))),
+  "ownership-types": lazy(() => loadChunk(import("../admin/ownership_types.tsx"))),
+  audit: lazy(() => loadChunk(import("../settings/audit.tsx"))),
+  server: lazy(() => loadChunk(import("../admin/server.tsx"))),
 };
 
-function isSection(name: string): name is keyof typeof SECTIONS {
-  return Object.hasOwn(SECTIONS, name);
-}
+/** The sections in the navigation, by their headings. */
+const NAVIGATION: readonly (readonly [heading: string, sections: readonly Section[]])[] = [
+  [adminTexts.sections.personal, ["tokens", "account", "appearance"]],
+  [
+    adminTexts.sections.access,
+    ["users", "invitations", "groups", "roles", "policies", "all-tokens", "service-accounts"],
+  ],
+  [adminTexts.sections.catalog, ["ownership-types"]],
+  [adminTexts.sections.system, ["audit", "server"]],
+];
+
+const isSection = (name: string): name is Section => Object.hasOwn(SECTIONS, name);
+const isAdminSection = (name: Section): name is AdminSection =>
+  Object.hasOwn(SECTION_PRIVILEGES, name);
 
 export default function SettingsPage({ section }: { readonly section: string }) {
+  const rights = useRights();
   useTitle(
     isSection(section) ? texts.settings.titleOf(texts.settings.sections[section]) : undefined,
   );
   if (!isSection(section)) return <NotFound />;
-  const Section = SECTIONS[section];
+  const isAllowed = (name: Section) =>
+    !isAdminSection(name) || rights.has(...SECTION_PRIVILEGES[name]);
+  const Content = SECTIONS[section];
   return (
-    <>
+    <div className="settings">
       <h1 className="settings-title">{texts.settings.title}</h1>
-      <nav className="tabs" aria-label={texts.settings.sectionsLabel}>
-        {Object.entries(texts.settings.sections).map(([name, label]) => (
-          <Link
-            key={name}
-            href={addresses.settings(name)}
-            aria-current={name === section ? "page" : undefined}
-          >
-            {label}
-          </Link>
-        ))}
+      <nav className="settings-nav" aria-label={texts.settings.sectionsLabel}>
+        {NAVIGATION.map(([heading, sections]) => {
+          const allowed = sections.filter(isAllowed);
+          if (allowed.length === 0) return null;
+          return (
+            <div key={heading} className="settings-nav-group">
+              <p>{heading}</p>
+              <ul>
+                {allowed.map((name) => (
+                  <li key={name}>
+                    <Link
+                      href={addresses.settings(name)}
+                      aria-current={name === section ? "page" : undefined}
+                    >
+                      {texts.settings.sections[name]}
+                    </Link>
+                  </li>
+                ))}
+              </ul>
+            </div>
+          );
+        })}
       </nav>
-      <Section />
-    </>
+      <section className="settings-content" aria-labelledby="settings-section">
+        <h2 id="settings-section">{texts.settings.sections[section]}</h2>
+        {isAllowed(section) ? (
+          <Content />
+        ) : rights.isKnown ? (
+          <p className="notice">{adminTexts.notAllowed}</p>
+        ) : (
+          <Skeleton />
+        )}
+      </section>
+    </div>
   );
 }

@@ -42,7 +42,19 @@ export function DomainSection({
     unset.mutate({ urn });
   };
   return (
-    <RailSection id="domain" heading={texts.dataset.domain}>
+    <RailSection
+      id="domain"
+      heading={texts.dataset.domain}
+      add={
+        canEdit
+          ? {
+              label: domain === undefined ? texts.domainPicker.set : texts.domainPicker.edit,
+              icon: domain === undefined ? "add" : "edit",
+              onClick: () => setPicking(true),
+            }
+          : undefined
+      }
+    >
       {domain === undefined ? (
         <p className="hint">{texts.rail.noDomain}</p>
       ) : (
@@ -53,16 +65,6 @@ export function DomainSection({
             </li>
           ))}
         </ol>
-      )}
-      {canEdit && (
-        <button
-          type="button"
-          className="subtle"
-          aria-label={domain === undefined ? texts.domainPicker.set : texts.domainPicker.edit}
-          onClick={() => setPicking(true)}
-        >
-          {domain === undefined ? texts.domainPicker.set : texts.description.edit}
-        </button>
       )}
       {error !== null && <ErrorMessage error={error} />}
       <DomainPicker

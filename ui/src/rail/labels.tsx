@@ -1,11 +1,12 @@
 import { useState } from "react";
 
-import { useApiMutation } from "../api/cache.ts";
+import { useProposableMutation } from "../api/cache.ts";
 import type { Operation } from "../api/operation.ts";
 import { EntityLink } from "../components/common.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { EntityPicker } from "../components/entity_picker.tsx";
 import { plainText } from "../components/plain_text.ts";
+import { UndoNotice, useUndo } from "../components/undo.tsx";
 import {
   AddTagDocument,
   AddTermDocument,
@@ -15,9 +16,10 @@ import {
   type TagLabelFragment,
   type TermLabelFragment,
 } from "../generated/operations.ts";
+import { Icon } from "../icons/icon.tsx";
 import { nameOf, type Nameable } from "../names.ts";
 import { texts } from "../texts.ts";
-import { RailSection, UndoNotice, useUndo } from "./section.tsx";
+import { RailSection } from "./section.tsx";
 
 type Labeling = Operation<unknown, { urn: string; label: string }>;
 
@@ -98,16 +100,18 @@ export function Terms({
 function Labels(properties: LabelsProperties) {
   const { id, words, type, urn, labels, canEdit } = properties;
   const [isAdding, setAdding] = useState(false);
-  const add = useApiMutation(properties.addition);
-  const remove = useApiMutation(properties.removal);
-  const { last, report } = useUndo();
+  const add = useProposableMutation(properties.addition);
+  const remove = useProposableMutation(properties.removal);
+  const { last, report, clear } = useUndo();
   const change = (label: Nameable & { readonly urn: string }, isRemoved: boolean) => {
     add.reset();
     remove.reset();
     const name = nameOf(label);
-    const done = () => {
+    const done = (isProposed: boolean) => {
       setAdding(false);
-      report((isRemoved ? words.removed : words.added)(name), () => change(label, !isRemoved));
+      // The shell tells that the change waits for a decision.
+      if (isProposed) clear();
+      else report((isRemoved ? words.removed : words.added)(name), () => change(label, !isRemoved));
     };
     (isRemoved ? remove : add).mutate({ urn, label: label.urn }, { onSuccess: done });
   };
@@ -125,11 +129,13 @@ function Labels(properties: LabelsProperties) {
       {labels.length === 0 && <p className="hint">{words.none}</p>}
       <ul className="chips">
         {labels.map((label) => (
-          <li key={label.urn} className="chip" title={label.hint && plainText(label.hint)}>
+          <li key={label.urn} className="chip">
             {label.color !== null && label.color !== undefined && (
               <span className="tag-dot" style={{ background: label.color }} aria-hidden="true" />
             )}
-            <EntityLink entity={label} />
+            <span className="definition" data-tooltip={label.hint && plainText(label.hint)}>
+              <EntityLink entity={label} />
+            </span>
             {canEdit && (
               <button
                 type="button"
@@ -138,7 +144,7 @@ function Labels(properties: LabelsProperties) {
                 aria-label={words.remove(nameOf(label))}
                 onClick={() => change(label, true)}
               >
-                ✕
+                <Icon name="close" />
               </button>
             )}
           </li>

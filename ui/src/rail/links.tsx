@@ -1,18 +1,20 @@
 import { useRef, useState } from "react";
 
-import { useApiMutation } from "../api/cache.ts";
+import { useApiMutation, useProposableMutation } from "../api/cache.ts";
 import { isNotFound } from "../api/client.ts";
 import { useFocusFallback } from "../components/focus.ts";
 import { isSafeUrl } from "../components/markdown.tsx";
 import { Byline } from "../components/common.tsx";
 import { ErrorMessage } from "../components/states.tsx";
-import { hasFormChanges, confirmDiscard } from "../components/unsaved.ts";
+import { confirmDiscard } from "../components/discard_question.ts";
+import { hasFormChanges } from "../components/unsaved.ts";
 import {
   AddLinkDocument,
   RemoveLinkDocument,
   UpdateLinkDocument,
   type LinksPartFragment,
 } from "../generated/operations.ts";
+import { IconButton } from "../icons/icon_button.tsx";
 import { texts } from "../texts.ts";
 import { LinkForm, type LinkInput } from "./link_form.tsx";
 
@@ -41,12 +43,12 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
   const section = useRef<HTMLElement>(null);
   const add = useApiMutation(AddLinkDocument);
   const update = useApiMutation(UpdateLinkDocument);
-  const remove = useApiMutation(RemoveLinkDocument);
+  const remove = useProposableMutation(RemoveLinkDocument);
 
   /** Opens the form for a link, or closes it, unless the user wants to keep unsaved text. */
-  const edit = (link: LinkInput | "new" | null): boolean => {
-    if (section.current !== null && hasFormChanges(section.current) && !confirmDiscard())
-      return false;
+  const edit = async (link: LinkInput | "new" | null): Promise<boolean> => {
+    const isChanged = section.current !== null && hasFormChanges(section.current);
+    if (isChanged && !(await confirmDiscard())) return false;
     for (const change of [add, update, remove]) change.reset();
     if (link !== null) latest.current = link === "new" ? [] : [link];
     setRemoved(null);
@@ -54,10 +56,13 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
     setEditing(link);
     return true;
   };
-  const removeLink = (link: LinkInput) => {
-    if (!edit(null)) return;
+  const removeLink = async (link: LinkInput) => {
+    if (!(await edit(null))) return;
     latest.current = [];
-    remove.mutate({ urn, url: link.url, label: link.label }, { onSuccess: () => setRemoved(link) });
+    remove.mutate(
+      { urn, url: link.url, label: link.label },
+      { onSuccess: (isProposed) => setRemoved(isProposed ? null : link) },
+    );
   };
   const undoRemove = (link: LinkInput) =>
     add.mutate({ urn, url: link.url, label: link.label }, { onSuccess: () => setRemoved(null) });
@@ -105,7 +110,7 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
         error={describeConflict(add.error ?? update.error)}
         isBusy={isBusy}
         onSave={save}
-        onCancel={() => edit(null)}
+        onCancel={() => void edit(null)}
       />
     </li>
   );
@@ -117,8 +122,8 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
         key={keyOf(link)}
         link={link}
         canEdit={canEdit}
-        onEdit={edit}
-        onRemove={removeLink}
+        onEdit={(edited) => void edit(edited)}
+        onRemove={(removedLink) => void removeLink(removedLink)}
       />
     ),
   );
@@ -129,15 +134,12 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
       <div className="rail-heading">
         <h2 id="links">{texts.links.heading}</h2>
         {canEdit && editing === null && (
-          <button
-            type="button"
-            className="icon-button"
-            aria-label={texts.links.add}
-            data-add-link
-            onClick={() => edit("new")}
-          >
-            +
-          </button>
+          <IconButton
+            icon="add"
+            label={texts.links.add}
+            data-add-link=""
+            onClick={() => void edit("new")}
+          />
         )}
       </div>
       {links.length === 0 && editing === null && <p className="hint">{texts.links.none}</p>}
@@ -147,7 +149,7 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
         <p className="hint" role="status">
           {texts.links.removed(removed.label)}{" "}
           <button type="button" className="subtle" onClick={() => undoRemove(removed)}>
-            {texts.links.undo}
+            {texts.common.undo}
           </button>
         </p>
       )}
@@ -175,23 +177,21 @@ function LinkItem({ link, canEdit, onEdit, onRemove }: LinkItemProperties) {
       />
       {canEdit && (
         <span className="link-actions">
-          <button
-            type="button"
-            className="subtle"
+          <IconButton
+            icon="edit"
+            className="quiet"
             data-edit-link={keyOf(link)}
-            aria-label={texts.links.edit(link.label)}
+            label={texts.links.edit(link.label)}
+            hint={texts.links.editShort}
             onClick={() => onEdit(link)}
-          >
-            {texts.links.editShort}
-          </button>
-          <button
-            type="button"
-            className="subtle"
-            aria-label={texts.links.remove(link.label)}
+          />
+          <IconButton
+            icon="remove"
+            className="quiet"
+            label={texts.links.remove(link.label)}
+            hint={texts.links.removeShort}
             onClick={() => onRemove(link)}
-          >
-            {texts.links.removeShort}
-          </button>
+          />
         </span>
       )}
     </li>

@@ -1,19 +1,21 @@
 import { useState } from "react";
 
-import { useApiMutation, useApiQuery } from "../api/cache.ts";
+import { useApiQuery, useProposableMutation } from "../api/cache.ts";
 import { Avatar } from "../components/avatar.tsx";
 import { EntityLink } from "../components/common.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { EntityPicker } from "../components/entity_picker.tsx";
+import { UndoNotice, useUndo } from "../components/undo.tsx";
 import {
   AddOwnerDocument,
   OwnershipTypesDocument,
   RemoveOwnerDocument,
   type OwnerEntryFragment,
 } from "../generated/operations.ts";
+import { Icon } from "../icons/icon.tsx";
 import { nameOf, type Nameable } from "../names.ts";
 import { texts } from "../texts.ts";
-import { RailSection, UndoNotice, useUndo } from "./section.tsx";
+import { RailSection } from "./section.tsx";
 
 const DEFAULT_KIND = "urn:li:ownershipType:__system__technical_owner";
 
@@ -32,9 +34,9 @@ export function Owners({
   const words = texts.rail.owners;
   const [isAdding, setAdding] = useState(false);
   const [kind, setKind] = useState(DEFAULT_KIND);
-  const add = useApiMutation(AddOwnerDocument);
-  const remove = useApiMutation(RemoveOwnerDocument);
-  const { last, report } = useUndo();
+  const add = useProposableMutation(AddOwnerDocument);
+  const remove = useProposableMutation(RemoveOwnerDocument);
+  const { last, report, clear } = useUndo();
   const change = (
     owner: Nameable & { readonly urn: string },
     ownershipType: string | undefined,
@@ -43,8 +45,10 @@ export function Owners({
     add.reset();
     remove.reset();
     const done = {
-      onSuccess: () => {
+      onSuccess: (isProposed: boolean) => {
         setAdding(false);
+        // The shell tells that the change waits for a decision.
+        if (isProposed) return clear();
         const text = (isRemoved ? words.removed : words.added)(nameOf(owner));
         report(text, () => change(owner, ownershipType, !isRemoved));
       },
@@ -79,6 +83,7 @@ export function Owners({
             <span className="owner-name">
               <EntityLink entity={owner} />
               <span className="hint">{ownershipType?.info?.name}</span>
+              <Mail actor={owner} />
             </span>
             {canEdit && (
               <button
@@ -88,7 +93,7 @@ export function Owners({
                 aria-label={words.remove(nameOf(owner))}
                 onClick={() => change(owner, ownershipType?.urn, true)}
               >
-                ✕
+                <Icon name="close" />
               </button>
             )}
           </li>
@@ -113,6 +118,17 @@ export function Owners({
         </Dialog>
       )}
     </RailSection>
+  );
+}
+
+/** The address of a person who has one. */
+function Mail({ actor }: { readonly actor: OwnerEntryFragment["owner"] }) {
+  const mail = "username" in actor ? actor.properties?.email : undefined;
+  if (mail === null || mail === undefined || mail === "") return null;
+  return (
+    <a className="owner-mail" href={`mailto:${mail}`}>
+      {mail}
+    </a>
   );
 }
 

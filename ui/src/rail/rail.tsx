@@ -1,3 +1,5 @@
+import { Fragment, type ReactNode } from "react";
+
 import { CopyButton, EntityLink } from "../components/common.tsx";
 import type {
   DomainPartFragment,
@@ -32,11 +34,22 @@ export interface Governed {
   readonly privileges?: RailPrivilegesFragment | null;
 }
 
-/** Who owns an entity, where it belongs, and how it is labeled. */
-export function Rail({ entity, label }: { readonly entity: Governed; readonly label: string }) {
+/** Who owns an entity, where it belongs, and how it is labeled. What only its type has comes
+ *  first. */
+export function Rail({
+  entity,
+  label,
+  children,
+}: {
+  readonly entity: Governed;
+  readonly label: string;
+  /** Sections of this entity type alone. */
+  readonly children?: ReactNode;
+}) {
   const { urn, privileges } = entity;
   return (
     <aside className="rail" aria-label={label}>
+      {children}
       {entity.ownership !== undefined && (
         <Owners
           urn={urn}
@@ -115,7 +128,12 @@ function Properties({ entity }: { readonly entity: Governed }) {
 function PropertyValues({ entry }: { readonly entry: StructuredPropertyEntryFragment }) {
   const entities = (entry.valueEntities ?? []).filter((entity) => entity !== null);
   if (entities.length > 0)
-    return entities.map((entity) => <EntityLink key={entity.urn} entity={entity} />);
+    return entities.map((entity, index) => (
+      <Fragment key={entity.urn}>
+        {index > 0 && ", "}
+        <EntityLink entity={entity} />
+      </Fragment>
+    ));
   const values = entry.values.filter((value) => value !== null);
   const text = (value: (typeof values)[number]) =>
     "stringValue" in value ? value.stringValue : texts.number(value.numberValue);

@@ -1,14 +1,15 @@
-import { useRef, useState, type ReactNode } from "react";
+import { useRef, type ReactNode } from "react";
 
 import { useFocusFallback } from "../components/focus.ts";
-import { ErrorMessage } from "../components/states.tsx";
-import { texts } from "../texts.ts";
+import type { IconName } from "../icons/icon.tsx";
+import { IconButton } from "../icons/icon_button.tsx";
 
 interface RailSectionProperties {
   readonly id: string;
   readonly heading: string;
-  /** What adds an entry, if the user may. */
-  readonly add?: { readonly label: string; readonly onClick: () => void } | undefined;
+  /** What adds an entry, or edits the only one, if the user may. */
+  readonly add?:
+    { readonly label: string; readonly icon?: IconName; readonly onClick: () => void } | undefined;
   readonly children: ReactNode;
 }
 
@@ -22,54 +23,10 @@ export function RailSection({ id, heading, add, children }: RailSectionPropertie
       <div className="rail-heading">
         <h2 id={id}>{heading}</h2>
         {add !== undefined && (
-          <button
-            type="button"
-            className="icon-button"
-            aria-label={add.label}
-            onClick={add.onClick}
-          >
-            +
-          </button>
+          <IconButton icon={add.icon ?? "add"} label={add.label} onClick={add.onClick} />
         )}
       </div>
       {children}
     </section>
-  );
-}
-
-interface Change {
-  readonly text: string;
-  readonly undo: () => void;
-}
-
-/** The last change of a section, with a button that reverts it. */
-export function useUndo() {
-  const [last, setLast] = useState<Change | null>(null);
-  return { last, report: (text: string, undo: () => void) => setLast({ text, undo }) };
-}
-
-export function UndoNotice({
-  last,
-  isBusy,
-  error,
-}: {
-  readonly last: Change | null;
-  readonly isBusy: boolean;
-  readonly error: Error | null;
-}) {
-  return (
-    <>
-      <div role="status">
-        {last !== null && (
-          <p className="hint">
-            {last.text}{" "}
-            <button type="button" className="subtle" disabled={isBusy} onClick={last.undo}>
-              {texts.rail.undo}
-            </button>
-          </p>
-        )}
-      </div>
-      {error !== null && <ErrorMessage error={error} />}
-    </>
   );
 }

@@ -2,11 +2,23 @@ import { useId, useState } from "react";
 import { useLocation } from "wouter";
 
 import { SAME_PAGE } from "../addresses.ts";
+import { useApiQuery } from "../api/cache.ts";
 import { useDomainHierarchy } from "../domain_hierarchy.ts";
-import type { FacetFragment } from "../generated/operations.ts";
+import {
+  EntityNamesDocument,
+  SavedSearchesDocument,
+  type FacetFragment,
+} from "../generated/operations.ts";
 import { urnId, nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
-import { DOMAIN_SUBTREE, toggleFilter, type SearchState } from "./state.ts";
+import {
+  DOMAIN_SUBTREE,
+  MISSING,
+  MISSING_FILTERS,
+  SAVED_SEARCH,
+  toggleFilter,
+  type SearchState,
+} from "./state.ts";
 
 type Value = FacetFragment["aggregations"][number];
 
@@ -44,7 +56,34 @@ export function Facets({
       {shown.map((facet) => (
         <FacetGroup key={facet.field} facet={facet} state={state} />
       ))}
+      <MissingMetadata state={state} />
     </div>
+  );
+}
+
+/** Filters for what still needs a description, a domain or an owner. */
+function MissingMetadata({ state }: { readonly state: SearchState }) {
+  const [, navigate] = useLocation();
+  const id = useId();
+  return (
+    <fieldset className="facet">
+      <legend>{texts.search.missing.heading}</legend>
+      {MISSING_FILTERS.map(({ field, value }) => (
+        <label
+          key={`${field} ${value}`}
+          className="facet-value"
+          htmlFor={`${id}-${field}-${value}`}
+        >
+          <input
+            id={`${id}-${field}-${value}`}
+            type="checkbox"
+            checked={(state.filters[field] ?? []).includes(value)}
+            onChange={() => navigate(toggleFilter(state, field, value), { state: SAME_PAGE })}
+          />
+          <span className="facet-name">{texts.search.missing.names[value]}</span>
+        </label>
+      ))}
+    </fieldset>
   );
 }
 
@@ -76,7 +115,9 @@ function FacetGroup({
               navigate(toggleFilter(state, facet.field, value.value), { state: SAME_PAGE })
             }
           />
-          <span className="facet-name">{valueName(facet.field, value)}</span>
+          <span dir="auto" className="facet-name">
+            {valueName(facet.field, value)}
+          </span>
           <span className="number">{texts.number(value.count)}</span>
         </label>
       ))}
@@ -116,14 +157,21 @@ export function ActiveFilters({
     values.map((value) => {
       const key = `${field} ${value}`;
       const filter = { state, field, value };
+      if (field === SAVED_SEARCH) return <SavedSearchChip key={key} {...filter} />;
       if (field === "hasDescription") {
-        const name = value === "true" ? texts.search.documented : texts.search.undocumented;
+        const name =
+          value === "true" ? texts.search.documented : (texts.search.missing.names[value] ?? value);
         return <FilterChip key={key} {...filter} name={name} />;
       }
-      if (field !== "domains" && field !== DOMAIN_SUBTREE) {
+      if (field === MISSING)
         return (
-          <FilterChip key={key} {...filter} name={nameOfValue(field, value) ?? urnId(value)} />
+          <FilterChip key={key} {...filter} name={texts.search.missing.names[value] ?? value} />
         );
+      if (field !== "domains" && field !== DOMAIN_SUBTREE) {
+        const name = nameOfValue(field, value);
+        if (name === undefined && value.startsWith("urn:li:"))
+          return <EntityChip key={key} {...filter} />;
+        return <FilterChip key={key} {...filter} name={name ?? value} />;
       }
       const name = nameOfValue("domains", value);
       return name === undefined ? (
@@ -157,6 +205,19 @@ function FilterChip({ state, field, value, name }: ActiveFilter & { readonly nam
 
 const domainFilterName = (field: string, name: string) =>
   field === DOMAIN_SUBTREE ? texts.search.includingSubdomains(name) : name;
+
+/** An entity that is not among the facet values. */
+function EntityChip(filter: ActiveFilter) {
+  const read = useApiQuery(EntityNamesDocument, { urns: [filter.value] });
+  const entity = read.data?.entities?.[0];
+  return <FilterChip {...filter} name={entity ? nameOf(entity) : urnId(filter.value)} />;
+}
+
+function SavedSearchChip(filter: ActiveFilter) {
+  const views = useApiQuery(SavedSearchesDocument, {}).data?.listMyViews?.views;
+  const view = views?.find(({ urn }) => urn === filter.value);
+  return <FilterChip {...filter} name={view?.name ?? texts.saved.one} />;
+}
 
 /** A domain that is not among the facet values: its name comes from the hierarchy. */
 function DomainChip(filter: ActiveFilter) {

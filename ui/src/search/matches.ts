@@ -46,6 +46,17 @@ export function matchesOf(result: Result): {
   };
 }
 
+/** How much of a name matches, from 0 to 1. */
+function matchedShare(match: Match | undefined): number {
+  let matched = 0;
+  let length = 0;
+  for (const piece of match?.pieces ?? []) {
+    length += piece.text.length;
+    if (piece.matched) matched += piece.text.length;
+  }
+  return length === 0 ? 0 : matched / length;
+}
+
 function columnsOf(matches: readonly Match[]): ColumnMatch[] {
   const columns = new Map<string, ColumnMatch>();
   const add = (path: string, match: Partial<ColumnMatch>) =>
@@ -56,5 +67,8 @@ function columnsOf(matches: readonly Match[]): ColumnMatch[] {
     // Edited descriptions come first, and replace imported ones.
     for (const path of match.columns) add(path, { description: match });
   }
-  return [...columns.values()];
+  // Names that match as a whole come first: of col_25 and col_250, the requested one.
+  return [...columns.values()].toSorted(
+    (left, right) => matchedShare(right.name) - matchedShare(left.name),
+  );
 }

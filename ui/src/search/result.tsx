@@ -2,6 +2,7 @@ import { Fragment } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
+import { SelectBox } from "../bulk/selectable_list.tsx";
 import { EntityLink } from "../components/common.tsx";
 import {
   firstParagraph,
@@ -11,7 +12,9 @@ import {
   type TextSpan,
 } from "../components/plain_text.ts";
 import { readablePath } from "../dataset/field_path.ts";
-import { descriptionOf, locationOf, nameOf, parentPath } from "../names.ts";
+import { KindIcon } from "../icons/icon.tsx";
+import { PlatformIcon } from "../icons/platform_icon.tsx";
+import { contextOf, descriptionOf, nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
 import { matchesOf, type ColumnMatch, type Match, type Result } from "./matches.ts";
 
@@ -22,27 +25,29 @@ const SNIPPET_LENGTH = 220;
 export function ResultItem({ result }: { readonly result: Result }) {
   const { entity } = result;
   const matches = matchesOf(result);
-  const location =
-    "parentDomains" in entity
-      ? parentPath(entity.parentDomains?.domains)
-      : "parentContainers" in entity
-        ? locationOf(entity)
-        : "";
+  const location = contextOf({ ...entity, platform: null });
   return (
     <article className="result">
+      <SelectBox entity={entity} />
       <h2>
         <Link dir="auto" href={addresses.entity(entity.urn)} data-result>
           {nameOf(entity)}
         </Link>
       </h2>
       <p className="result-details">
-        <span>{typeOf(entity)}</span>
+        <span className="with-icon">
+          <KindIcon type={entity.type} subType={typeOf(entity)} />
+          {typeOf(entity)}
+        </span>
         {"platform" in entity && entity.platform !== undefined && (
-          <span>{nameOf(entity.platform)}</span>
+          <span className="with-icon">
+            <PlatformIcon urn={entity.platform.urn} />
+            {nameOf(entity.platform)}
+          </span>
         )}
-        {location !== "" && <span>{location}</span>}
+        {location !== "" && <span dir="auto">{location}</span>}
         {"domain" in entity && entity.domain?.domain !== undefined && (
-          <Link href={addresses.domain(entity.domain.domain.urn)} className="chip">
+          <Link dir="auto" href={addresses.domain(entity.domain.domain.urn)} className="chip">
             {nameOf(entity.domain.domain)}
           </Link>
         )}

@@ -2,11 +2,12 @@ import { useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useApiQuery, useMe } from "../api/cache.ts";
+import { useApiQuery } from "../api/cache.ts";
 import { RelativeTime } from "../components/common.tsx";
 import { EmptyState, LoadingOrError, StaleNotice } from "../components/states.tsx";
 import { AuditLogDocument, type AuditLogQuery } from "../generated/operations.ts";
-import { nameOf } from "../names.ts";
+import { formatFile, saveFile } from "../components/csv.ts";
+import { isSystemUser, nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
 
 const PAGE_SIZE = 50;
@@ -15,33 +16,34 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 type Event = AuditLogQuery["auditLog"]["events"][number];
 
 /** Lists who did what, for administrators. */
-export function AuditLog() {
-  const me = useMe();
+export default function AuditLog() {
   const [, navigate] = useLocation();
   // Fixed while the page is open, so that periods do not move with every render.
   const [now] = useState(() => Date.now());
   const parameters = new URLSearchParams(useSearch());
   const filters = {
     user: parameters.get("user") ?? "",
+    entity: parameters.get("entity") ?? "",
+    operation: parameters.get("operation") ?? "",
     outcome: oneOf(texts.audit.outcomes, parameters.get("outcome")),
     period: oneOf(texts.audit.periods, parameters.get("period")),
   };
   const scroll = parameters.get("scroll");
   const user = filters.user.trim();
   const days = Number.parseInt(filters.period, 10);
-  const canSee = me.data?.me?.platformPrivileges.viewAuditLog === true;
   const read = useApiQuery(
     AuditLogDocument,
     {
       since: days > 0 ? now - days * DAY_MS : null,
       actor: user === "" ? null : user.startsWith("urn:") ? user : `urn:li:corpuser:${user}`,
+      entity: filters.entity === "" ? null : filters.entity,
+      operation: filters.operation === "" ? null : filters.operation,
       outcome: filters.outcome === "" ? null : filters.outcome,
       count: PAGE_SIZE,
       scroll,
     },
-    { enabled: canSee, keepPrevious: true },
+    { keepPrevious: true },
   );
-  if (!canSee) return <p className="notice">{texts.audit.notAllowed}</p>;
   const filter = (changed: Partial<addresses.AuditFilters>) =>
     navigate(addresses.audit({ ...filters, ...changed }), {
       replace: true,
@@ -61,6 +63,18 @@ export function AuditLog() {
           value={filters.user}
           onChange={(event) => filter({ user: event.target.value })}
         />
+        <TypedFilter
+          key={`entity ${filters.entity}`}
+          label={texts.audit.entity}
+          value={filters.entity}
+          onChange={(entity) => filter({ entity })}
+        />
+        <TypedFilter
+          key={`operation ${filters.operation}`}
+          label={texts.audit.operation}
+          value={filters.operation}
+          onChange={(operation) => filter({ operation })}
+        />
         <Choice
           label={texts.audit.outcome}
           options={texts.audit.outcomes}
@@ -73,19 +87,24 @@ export function AuditLog() {
           value={filters.period}
           onChange={(period) => filter({ period })}
         />
+        <button
+          type="button"
+          disabled={log === undefined || log.events.length === 0}
+          onClick={() => saveFile(texts.audit.fileName, formatFile(rowsOf(log?.events ?? [])))}
+        >
+          {texts.audit.download}
+        </button>
       </div>
-      {read.data === undefined && <LoadingOrError read={read} />}
+      {(read.data === undefined || (read.error !== null && read.isPlaceholderData)) && (
+        <LoadingOrError read={read} />
+      )}
       <StaleNotice read={read} />
       {log !== undefined && log.events.length === 0 && (
         <EmptyState
           title={texts.audit.none}
           hint={log.nextScroll === null ? texts.audit.noneHint : texts.audit.examined}
         >
-          {isFiltered && (
-            <Link href={addresses.audit({ user: "", outcome: "", period: "" })}>
-              {texts.audit.showAll}
-            </Link>
-          )}
+          {isFiltered && <Link href={addresses.settings("audit")}>{texts.audit.showAll}</Link>}
         </EmptyState>
       )}
       {log !== undefined && log.events.length > 0 && (
@@ -140,7 +159,13 @@ function EventRow({ event }: { readonly event: Event }) {
       <th scope="row">
         <RelativeTime time={event.time} />
       </th>
-      <td data-label={columns.user}>{userOf(event)}</td>
+      <td data-label={columns.user}>
+        {typeof event.actorUrn === "string" && !isSystemUser({ urn: event.actorUrn }) ? (
+          <Link href={addresses.entity(event.actorUrn)}>{userOf(event)}</Link>
+        ) : (
+          userOf(event)
+        )}
+      </td>
       <td data-label={columns.operation}>
         <code>{event.operation}</code>
       </td>
@@ -152,7 +177,8 @@ function EventRow({ event }: { readonly event: Event }) {
         )}
       </td>
       <td data-label={columns.target} className="audit-target">
-        {first?.urn} {event.entityCount > 1 && texts.audit.more(event.entityCount - 1)}
+        {first !== undefined && <EntityAddress urn={first.urn} />}{" "}
+        {event.entityCount > 1 && texts.audit.more(event.entityCount - 1)}
         {event.dropped > 0 && texts.audit.dropped(event.dropped)}
         {first !== undefined && !isDenied && <p className="hint">{changesOf(first)}</p>}
       </td>
@@ -160,6 +186,90 @@ function EventRow({ event }: { readonly event: Event }) {
         {event.address} <span className="hint">{event.credential}</span>
       </td>
     </tr>
+  );
+}
+
+/** Where an entity of the log is on the page: what has no page of its own leads to its section. */
+function EntityAddress({ urn }: { readonly urn: string }) {
+  const type = urn.split(":")[2] ?? "";
+  if (type === "dataHubPolicy")
+    return <Link href={addresses.settingsWith("policies", { policy: urn })}>{urn}</Link>;
+  return LINKED.has(type) ? <Link href={addresses.entity(urn)}>{urn}</Link> : <>{urn}</>;
+}
+
+/** The types that have a page. */
+const LINKED = new Set([
+  "dataset",
+  "domain",
+  "tag",
+  "glossaryTerm",
+  "glossaryNode",
+  "corpuser",
+  "corpGroup",
+  "container",
+  "dashboard",
+  "chart",
+  "dataFlow",
+  "dataJob",
+  "dataProduct",
+]);
+
+/** The events of the page, as rows of a file. */
+function rowsOf(events: readonly Event[]): readonly (readonly string[])[] {
+  const { columns } = texts.audit;
+  const header = [
+    columns.time,
+    columns.user,
+    columns.operation,
+    columns.outcome,
+    texts.audit.reason,
+    columns.target,
+    texts.audit.changes,
+    columns.origin,
+  ];
+  const rows = events.map((event) => {
+    const first = event.entities[0];
+    return [
+      new Date(event.time).toISOString(),
+      event.actorUrn ?? "",
+      event.operation,
+      texts.audit.outcomes[event.outcome],
+      event.reason ?? "",
+      [first?.urn ?? "", event.entityCount > 1 ? texts.audit.more(event.entityCount - 1) : ""]
+        .join(" ")
+        .trim(),
+      first === undefined || event.outcome === "DENIED" ? "" : changesOf(first),
+      event.address ?? "",
+    ];
+  });
+  return [header, ...rows];
+}
+
+/** A filter that must be complete: it applies with Enter, or when the field is left. */
+function TypedFilter({
+  label,
+  value,
+  onChange,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}) {
+  const [text, setText] = useState(value);
+  const apply = () => {
+    if (text.trim() !== value) onChange(text.trim());
+  };
+  return (
+    <input
+      type="search"
+      className="column-filter"
+      aria-label={label}
+      placeholder={label}
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+      onBlur={apply}
+      onKeyDown={(event) => event.key === "Enter" && apply()}
+    />
   );
 }
 

@@ -13,6 +13,7 @@ import {
   RevokeTokenDocument,
   TokensDocument,
   type AccessTokenDuration,
+  type AccessTokenType,
   type TokensQuery,
 } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
@@ -121,18 +122,22 @@ function TokenTable({
   );
 }
 
-function expirationOf(token: Token): string {
+/** When a token expires, or that it has. */
+export function expirationOf(token: { readonly expiresAt: number | null }): string {
   if (token.expiresAt === null || token.expiresAt === undefined) return texts.tokens.never;
   return token.expiresAt < Date.now() ? texts.tokens.expired : formatDate(token.expiresAt);
 }
 
 interface NewTokenProperties {
   readonly actor: string;
-  readonly others: readonly Token[];
+  /** The tokens whose names would be confusing. */
+  readonly others: readonly Pick<Token, "name">[];
+  readonly type?: AccessTokenType;
   readonly onClose: () => void;
 }
 
-function NewTokenDialog({ actor, others, onClose }: NewTokenProperties) {
+/** Creates an access token, and shows its value once. */
+export function NewTokenDialog({ actor, others, type = "PERSONAL", onClose }: NewTokenProperties) {
   const [typed, setTyped] = useState("");
   const isUsed = others.some((other) => other.name === typed.trim());
   const create = useApiMutation(CreateTokenDocument);
@@ -144,7 +149,7 @@ function NewTokenDialog({ actor, others, onClose }: NewTokenProperties) {
     const name = String(form.get("name")).trim();
     setError(name === "" ? texts.tokens.nameMissing : null);
     if (name !== "")
-      create.mutate({ actor, name, duration: form.get("duration") as AccessTokenDuration });
+      create.mutate({ type, actor, name, duration: form.get("duration") as AccessTokenDuration });
   };
   return (
     <Dialog title={texts.tokens.create} isOpen onClose={onClose}>
@@ -209,7 +214,13 @@ function NewTokenDialog({ actor, others, onClose }: NewTokenProperties) {
   );
 }
 
-function RevokeDialog({ token, onClose }: { readonly token: Token; readonly onClose: () => void }) {
+export function RevokeDialog({
+  token,
+  onClose,
+}: {
+  readonly token: Pick<Token, "id" | "name">;
+  readonly onClose: () => void;
+}) {
   const revoke = useApiMutation(RevokeTokenDocument);
   return (
     <Dialog title={texts.tokens.revokeTitle(token.name)} isOpen onClose={onClose}>

@@ -1,0 +1,161 @@
+import { useEffect, useState } from "react";
+import { Link, useLocation, useSearch } from "wouter";
+
+import * as addresses from "../addresses.ts";
+import { useApiMutation, useApiQuery } from "../api/cache.ts";
+import { Dialog } from "../components/dialog.tsx";
+import { Pagination, pageFromAddress } from "../components/pagination.tsx";
+import { EmptyState, LoadingOrError, StaleNotice } from "../components/states.tsx";
+import { CreateGroupDocument, GroupsDocument } from "../generated/operations.ts";
+import { nameOf } from "../names.ts";
+import { adminTexts } from "../admin_texts.ts";
+import { texts } from "../texts.ts";
+import { FilterField } from "./common.tsx";
+import { groupDescription } from "./group_description.ts";
+import { GroupEditor } from "./group_editor.tsx";
+import { NameForm } from "./name_form.tsx";
+import { useRights } from "./rights.ts";
+
+const PAGE_SIZE = 100;
+const CREATORS = ["MANAGE_USERS_AND_GROUPS", "CREATE_USERS_AND_GROUPS", "CREATE_GROUPS"];
+
+/** All groups, or the one in the address. */
+export default function Groups() {
+  const words = adminTexts.groups;
+  const rights = useRights();
+  const [, navigate] = useLocation();
+  const parameters = new URLSearchParams(useSearch());
+  const selected = parameters.get("group");
+  const text = parameters.get("query") ?? "";
+  const query = text.trim();
+  const page = pageFromAddress(parameters, PAGE_SIZE);
+  const [isCreating, setCreating] = useState(false);
+  const read = useApiQuery(
+    GroupsDocument,
+    { query: query === "" ? "*" : query, start: (page - 1) * PAGE_SIZE, count: PAGE_SIZE },
+    { enabled: selected === null, keepPrevious: true },
+  );
+  if (selected !== null)
+    return (
+      <GroupEditor
+        key={selected}
+        urn={selected}
+        rights={rights}
+        backAddress={addresses.settingsWith("groups", { query: text })}
+      />
+    );
+  const found = read.data?.listGroups;
+  return (
+    <>
+      <p className="hint admin-intro">{words.intro}</p>
+      <div className="admin-filters">
+        <FilterField
+          label={words.find}
+          value={text}
+          onChange={(typed) =>
+            navigate(addresses.settingsWith("groups", { query: typed }), {
+              replace: true,
+              state: addresses.SAME_PAGE,
+            })
+          }
+        />
+        {rights.has(...CREATORS) && (
+          <button type="button" className="primary" onClick={() => setCreating(true)}>
+            {words.create}
+          </button>
+        )}
+      </div>
+      {read.data === undefined && <LoadingOrError read={read} />}
+      <StaleNotice read={read} />
+      {found?.total === 0 && (
+        <EmptyState title={words.none(query)} hint={words.noneHint}>
+          {query !== "" && <Link href={addresses.settings("groups")}>{words.showAll}</Link>}
+        </EmptyState>
+      )}
+      {found !== undefined && found !== null && found.groups.length > 0 && (
+        <div className="table-scroll">
+          <table className="data-table stacked">
+            <thead>
+              <tr>
+                {Object.values(words.columns).map((label) => (
+                  <th key={label} scope="col">
+                    {label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {found.groups.map((group) => (
+                <tr key={group.urn}>
+                  <th scope="row">
+                    <Link
+                      dir="auto"
+                      href={addresses.settingsWith("groups", { query: text, group: group.urn })}
+                    >
+                      {nameOf(group)}
+                    </Link>
+                  </th>
+                  <td className="single-line" dir="auto">
+                    {groupDescription(group)}
+                  </td>
+                  <td data-label={words.columns.members}>
+                    {texts.number(group.members?.total ?? 0)}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {found !== undefined && found !== null && (
+        <Pagination
+          page={page}
+          size={PAGE_SIZE}
+          total={found.total}
+          addressOf={(number) => addresses.settingsWith("groups", { query: text }, number)}
+        />
+      )}
+      {isCreating && (
+        <NewGroupDialog
+          onClose={() => setCreating(false)}
+          onCreated={(urn) => {
+            setCreating(false);
+            navigate(addresses.settingsWith("groups", { group: urn }));
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function NewGroupDialog({
+  onClose,
+  onCreated,
+}: {
+  readonly onClose: () => void;
+  readonly onCreated: (urn: string) => void;
+}) {
+  const words = adminTexts.groups;
+  const create = useApiMutation(CreateGroupDocument);
+  const created = create.data?.createGroup;
+  // Leaving would ask about the fields as long as they are there.
+  useEffect(() => {
+    if (typeof created === "string") onCreated(created);
+  }, [created, onCreated]);
+  if (typeof created === "string") return null;
+  return (
+    <Dialog title={words.create} isOpen onClose={onClose}>
+      <NameForm
+        name=""
+        description=""
+        button={words.createButton}
+        isBusy={create.isPending}
+        error={create.error}
+        onSubmit={(name, description) =>
+          create.mutate({ name, description: description === "" ? null : description })
+        }
+        onClose={onClose}
+      />
+    </Dialog>
+  );
+}

@@ -1,0 +1,136 @@
+import { useEffect, useRef, useState } from "react";
+
+import { refreshAll, useMe } from "../api/cache.ts";
+import { focusOnMount } from "../components/focus.ts";
+import { useUnsaved } from "../components/unsaved.ts";
+import { readablePath } from "../dataset/field_path.ts";
+import { texts } from "../texts.ts";
+import { applyEdits, type OutcomeKind, type Report, type Result } from "./apply.ts";
+import type { Edit } from "./edits.ts";
+import { setLastRun } from "./last_run.ts";
+
+const MAX_LISTED = 50;
+/** In the order in which they are reported. */
+const OUTCOMES: readonly OutcomeKind[] = [
+  "done",
+  "proposed",
+  "unchanged",
+  "conflict",
+  "failed",
+  "skipped",
+];
+
+interface RunProperties {
+  readonly edits: readonly Edit[];
+  readonly onClose: () => void;
+  /** Called with the results of each run, of an undo too. */
+  readonly onFinished?: (results: readonly Result[]) => void;
+}
+
+/** Applies edits as soon as it is shown: progress, then what became of each, with undo. */
+export function RunView({ edits, onClose, onFinished }: RunProperties) {
+  const user = useMe().data?.me?.corpUser.urn;
+  const [current, setCurrent] = useState({ edits, isUndo: false });
+  const [done, setDone] = useState(0);
+  const [report, setReport] = useState<Report | null>(null);
+  const running = useRef<Promise<unknown> | undefined>(undefined);
+  const abort = useRef(new AbortController());
+  useUnsaved(() => false, { saving: () => running.current });
+  useEffect(() => {
+    setDone(0);
+    setReport(null);
+    abort.current = new AbortController();
+    running.current = applyEdits(current.edits, {
+      signal: abort.current.signal,
+      onProgress: setDone,
+    }).then(async (finished) => {
+      running.current = undefined;
+      setReport(finished);
+      const { undo } = finished;
+      setLastRun(undo.length === 0 ? null : { user, changed: undo.length, undo });
+      onFinished?.(finished.results);
+      await refreshAll();
+    });
+  }, [current]);
+  if (report === null) {
+    const total = current.edits.length;
+    return (
+      <div className="bulk-run">
+        <progress max={total} value={done} aria-label={texts.bulk.writing(done, total)} />
+        <p className="hint" role="status">
+          {texts.bulk.writing(done, total)}
+        </p>
+        <div className="dialog-actions">
+          <button type="button" ref={focusOnMount} onClick={() => abort.current.abort()}>
+            {texts.bulk.cancel}
+          </button>
+        </div>
+      </div>
+    );
+  }
+  const open = report.results.filter(
+    ({ outcome }) => outcome.kind === "failed" || outcome.kind === "skipped",
+  );
+  return (
+    <div className="bulk-run">
+      <div role="status">
+        {OUTCOMES.map((kind) => (
+          <OutcomeList
+            key={kind}
+            kind={kind}
+            results={report.results.filter(({ outcome }) => outcome.kind === kind)}
+          />
+        ))}
+      </div>
+      <div className="dialog-actions">
+        {report.undo.length > 0 && (
+          <button
+            type="button"
+            onClick={() => setCurrent({ edits: report.undo, isUndo: !current.isUndo })}
+          >
+            {current.isUndo ? texts.bulk.redo : texts.bulk.undo}
+          </button>
+        )}
+        {open.length > 0 && (
+          <button
+            type="button"
+            onClick={() => setCurrent({ ...current, edits: open.map(({ edit }) => edit) })}
+          >
+            {texts.bulk.retry(open.length)}
+          </button>
+        )}
+        <button type="button" className="primary" ref={focusOnMount} onClick={onClose}>
+          {texts.bulk.close}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** The results with one outcome: listed unless all is well. */
+function OutcomeList({
+  kind,
+  results,
+}: {
+  readonly kind: OutcomeKind;
+  readonly results: readonly Result[];
+}) {
+  if (results.length === 0) return null;
+  const heading = texts.bulk.outcomes[kind](results.length);
+  if (kind === "done") return <p>{heading}</p>;
+  return (
+    <details className="bulk-group" open={kind === "failed" || kind === "conflict"}>
+      <summary>{heading}</summary>
+      <ul>
+        {results.slice(0, MAX_LISTED).map(({ edit, outcome }, index) => (
+          <li key={index}>
+            {edit.name}
+            {edit.facet === "column" && <code> {readablePath(edit.path)}</code>}
+            {outcome.kind === "failed" && <span className="hint">: {outcome.reason}</span>}
+          </li>
+        ))}
+        {results.length > MAX_LISTED && <li>{texts.bulk.andMore(results.length - MAX_LISTED)}</li>}
+      </ul>
+    </details>
+  );
+}

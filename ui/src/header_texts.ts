@@ -1,0 +1,42 @@
+// The part of texts.ts about the header of a dataset and what it changes.
+
+export const headerTexts = {
+  actions: "More actions",
+  imported: "Imported {when}",
+  rename: {
+    action: "Rename…",
+    title: "Rename dataset",
+    name: "Display name",
+    hint: "Shown in Docent only. The table keeps its name in its platform.",
+    missing: "Enter a name.",
+    done: (name: string) => `Renamed to ${name}.`,
+  },
+  deprecation: {
+    add: "Deprecate…",
+    edit: "Edit deprecation…",
+    remove: "Remove deprecation",
+    title: "Deprecate dataset",
+    note: "Why",
+    noteHint: "For people who use it today, such as “Replaced by the new checkout”.",
+    date: "Decommission date",
+    optional: "(optional)",
+    replacement: "Replacement",
+    noReplacement: "None",
+    choose: "Choose…",
+    filter: "Search datasets",
+    list: "Datasets",
+    chosen: "Chosen",
+    noMatch: (query: string) => `No datasets match “${query}”`,
+    clear: "Remove replacement",
+    saved: "Deprecation saved.",
+    removed: "Deprecation removed.",
+  },
+  softDeletion: {
+    remove: "Remove from the catalog",
+    restore: "Restore",
+    removed: "Removed from the catalog. Search no longer finds it; its metadata is kept.",
+    restored: "Restored to the catalog.",
+  },
+  save: "Save",
+  cancel: "Cancel",
+};

@@ -1,0 +1,157 @@
+import { useState } from "react";
+
+import { useApiMutation, useApiQuery } from "../api/cache.ts";
+import { RelativeTime } from "../components/common.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { focusOnMount } from "../components/focus.ts";
+import { ErrorMessage } from "../components/states.tsx";
+import { UndoNotice, useUndo } from "../components/undo.tsx";
+import {
+  AnnouncementsDocument,
+  CreateAnnouncementDocument,
+  DeleteAnnouncementDocument,
+  type AnnouncementsQuery,
+} from "../generated/operations.ts";
+import { texts } from "../texts.ts";
+
+type Post = NonNullable<AnnouncementsQuery["listPosts"]>["posts"][number];
+
+const isWebLink = (link: string) => /^https?:\/\//.test(link);
+
+/** What administrators announce; nothing if there is nothing, and the user may not add any. */
+export function Announcements() {
+  const read = useApiQuery(AnnouncementsDocument, {});
+  const [isAdding, setAdding] = useState(false);
+  const remove = useApiMutation(DeleteAnnouncementDocument);
+  const again = useApiMutation(CreateAnnouncementDocument);
+  const undo = useUndo();
+  const posts = (read.data?.listPosts?.posts ?? []).filter(
+    ({ postType }) => postType === "HOME_PAGE_ANNOUNCEMENT",
+  );
+  const canManage = read.data?.me?.platformPrivileges.manageGlobalAnnouncements === true;
+  if (posts.length === 0 && !canManage) return null;
+  const deletePost = (post: Post) =>
+    remove.mutate(
+      { urn: post.urn },
+      {
+        onSuccess: () =>
+          undo.report(texts.announcements.deleted(post.content.title), () =>
+            again.mutate({ content: post.content }, { onSuccess: undo.clear }),
+          ),
+      },
+    );
+  return (
+    <section className="announcements" aria-label={texts.announcements.heading}>
+      {posts.map((post) => (
+        <article key={post.urn} className="announcement">
+          <div>
+            <h2 dir="auto">
+              <PostTitle post={post} />
+            </h2>
+            {(post.content.description ?? "") !== "" && (
+              <p className="announcement-text" dir="auto">
+                {post.content.description}
+              </p>
+            )}
+          </div>
+          <span className="hint">
+            <RelativeTime time={post.lastModified.time} />
+            {canManage && (
+              <button
+                type="button"
+                className="subtle"
+                aria-label={texts.announcements.delete(post.content.title)}
+                disabled={remove.isPending}
+                onClick={() => deletePost(post)}
+              >
+                ✕
+              </button>
+            )}
+          </span>
+        </article>
+      ))}
+      <UndoNotice last={undo.last} isBusy={again.isPending} error={remove.error ?? again.error} />
+      {canManage && (
+        <button type="button" className="subtle" onClick={() => setAdding(true)}>
+          {texts.announcements.add}
+        </button>
+      )}
+      {isAdding && <AddDialog onClose={() => setAdding(false)} />}
+    </section>
+  );
+}
+
+function PostTitle({ post }: { readonly post: Post }) {
+  const { title, link } = post.content;
+  return link !== null && link !== undefined && isWebLink(link) ? (
+    <a href={link} rel="noopener noreferrer">
+      {title}
+    </a>
+  ) : (
+    <>{title}</>
+  );
+}
+
+function AddDialog({ onClose }: { readonly onClose: () => void }) {
+  const create = useApiMutation(CreateAnnouncementDocument);
+  const [title, setTitle] = useState("");
+  const [text, setText] = useState("");
+  const [link, setLink] = useState("");
+  return (
+    <Dialog title={texts.announcements.addTitle} isOpen onClose={onClose}>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const content = {
+            contentType: link === "" ? ("TEXT" as const) : ("LINK" as const),
+            title: title.trim(),
+            description: text.trim() === "" ? null : text.trim(),
+            link: link === "" ? null : link,
+          };
+          create.mutate({ content }, { onSuccess: onClose });
+        }}
+      >
+        <label>
+          {texts.announcements.title}
+          <input
+            required
+            pattern=".*\S.*"
+            dir="auto"
+            value={title}
+            ref={focusOnMount}
+            onChange={(event) => setTitle(event.target.value)}
+          />
+        </label>
+        <label>
+          {texts.announcements.text}
+          <textarea
+            rows={4}
+            dir="auto"
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+        </label>
+        <label>
+          {texts.announcements.link}
+          <input
+            type="url"
+            pattern="https?://.+"
+            title={texts.announcements.linkHint}
+            value={link}
+            onChange={(event) => setLink(event.target.value)}
+          />
+        </label>
+        {create.error !== null && <ErrorMessage error={create.error} />}
+        <div className="dialog-actions">
+          <button type="button" onClick={onClose}>
+            {texts.common.cancel}
+          </button>
+          <button type="submit" className="primary" disabled={create.isPending}>
+            {texts.announcements.publish}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
