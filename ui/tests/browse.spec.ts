@@ -223,6 +223,8 @@ test(
     await page.goto(`/dataset/${urn}`);
     const tags = page.getByRole("region", { name: "Tags" });
     await tags.getByRole("button", { name: "Add tag" }).click();
+    // Without a text, the list has only some of the tags.
+    await page.getByRole("dialog").getByRole("combobox").fill("Legacy");
     await page.getByRole("option", { name: "Legacy" }).click();
     await expect(page.getByRole("link", { name: "1 proposed change" })).toBeVisible();
     await expect(page.getByRole("dialog")).toBeHidden();

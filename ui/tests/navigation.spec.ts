@@ -82,7 +82,7 @@ test("on a phone the filters are behind a button", async ({ page }) => {
     "aria-expanded",
     "true",
   );
-  await page.getByRole("button", { name: /^Show \d+ results?$/ }).click();
+  await page.getByRole("button", { name: /^Show [\d,]+ results?$/ }).click();
   await expect(platforms).toBeHidden();
   await expect(page.getByRole("button", { name: "Filters (1)" })).toBeVisible();
 });

@@ -36,9 +36,13 @@ export function RunView({ edits, onClose, onFinished }: RunProperties) {
   const running = useRef<Promise<unknown> | undefined>(undefined);
   const abort = useRef(new AbortController());
   useUnsaved(() => false, { saving: () => running.current });
-  useEffect(() => {
+  /** Starts the next run. The report of the last one goes at once, with its buttons. */
+  const start = (next: typeof current) => {
     setDone(0);
     setReport(null);
+    setCurrent(next);
+  };
+  useEffect(() => {
     abort.current = new AbortController();
     running.current = applyEdits(current.edits, {
       signal: abort.current.signal,
@@ -86,7 +90,7 @@ export function RunView({ edits, onClose, onFinished }: RunProperties) {
         {report.undo.length > 0 && (
           <button
             type="button"
-            onClick={() => setCurrent({ edits: report.undo, isUndo: !current.isUndo })}
+            onClick={() => start({ edits: report.undo, isUndo: !current.isUndo })}
           >
             {current.isUndo ? texts.bulk.redo : texts.bulk.undo}
           </button>
@@ -94,7 +98,7 @@ export function RunView({ edits, onClose, onFinished }: RunProperties) {
         {open.length > 0 && (
           <button
             type="button"
-            onClick={() => setCurrent({ ...current, edits: open.map(({ edit }) => edit) })}
+            onClick={() => start({ ...current, edits: open.map(({ edit }) => edit) })}
           >
             {texts.bulk.retry(open.length)}
           </button>
