@@ -48,6 +48,8 @@ test(
     await expect(page.getByRole("textbox", { name: "Description (Markdown)" })).toBeFocused();
     await page.keyboard.type("The best tables.");
     await page.keyboard.press("Control+Enter");
+    // The editor and its preview show the text until it is saved.
+    await expect(page.getByRole("textbox", { name: "Description (Markdown)" })).toBeHidden();
     await expect(page.getByText("The best tables.")).toBeVisible();
 
     const dataset = await createDataset(docent, "story_gold");
