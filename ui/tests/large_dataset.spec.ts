@@ -39,8 +39,7 @@ test("5,000 columns load within a second, scroll smoothly and filter instantly",
   );
   expect(await page.getByRole("row").count(), "rendered rows").toBeLessThan(120);
 
-  // Rows have labels, shares and actions: 30 frames per second on a slow machine.
-  expect(await frameCost(page), "milliseconds per frame").toBeLessThan(1000 / 30);
+  expect(await frameCost(page), "milliseconds per frame").toBeLessThan(1000 / 60);
 
   await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
   await expect(page.getByRole("rowheader", { name: "measurement_4999" })).toBeVisible();

@@ -8,7 +8,6 @@ import { confirmDiscard, isAskingToDiscard } from "../components/discard_questio
 import { useUnsaved } from "../components/unsaved.ts";
 import { SavedText } from "../description/saved_text.tsx";
 import { Icon } from "../icons/icon.tsx";
-import { IconButton } from "../icons/icon_button.tsx";
 import { texts } from "../texts.ts";
 import { ColumnLabels, ColumnShares, type ColumnDetail } from "../trust/column_details.tsx";
 import { columnName } from "./field_path.ts";
@@ -89,7 +88,7 @@ export const ColumnCells = memo(function ColumnCells(properties: ColumnPropertie
         }}
       >
         <ColumnDescription {...properties} />
-        <ColumnLabels detail={properties.detail} />
+        <ColumnLabels detail={properties.detail} onFollow={actions.onFollow} />
       </div>
     </>
   );
@@ -141,24 +140,20 @@ function ColumnDescription({ urn, row, isEditing, canEdit, save, actions }: Colu
         <span className={hasNone ? "column-actions column-actions-empty" : "column-actions"}>
           {row.edited !== "" && (
             <a
-              className="icon-button button"
+              className="icon-button button row-icon-history"
               href={addresses.history(addresses.dataset(urn), row.path)}
               aria-label={texts.columns.historyLabel(row.readable)}
               data-tooltip={texts.columns.history}
               onClick={actions.onFollow}
-            >
-              <Icon name="history" />
-            </a>
+            />
           )}
           <a
-            className="icon-button button"
+            className="icon-button button row-icon-elsewhere"
             href={addresses.columnGrid(columnName(row.path))}
             aria-label={texts.bulk.grid.elsewhereLabel(row.readable)}
             data-tooltip={texts.bulk.grid.elsewhere}
             onClick={actions.onFollow}
-          >
-            <Icon name="table" />
-          </a>
+          />
           {canEdit && hasNone && (
             <button
               type="button"
@@ -171,11 +166,12 @@ function ColumnDescription({ urn, row, isEditing, canEdit, save, actions }: Colu
             </button>
           )}
           {canEdit && !hasNone && (
-            <IconButton
-              icon="edit"
+            <button
+              type="button"
+              className="icon-button row-icon-edit"
               data-edit-button
-              label={texts.columns.editLabel(row.readable)}
-              hint={texts.description.edit}
+              aria-label={texts.columns.editLabel(row.readable)}
+              data-tooltip={texts.description.edit}
               onClick={() => actions.onEdit(row.path)}
             />
           )}

@@ -1,5 +1,5 @@
 import { defaultRangeExtractor, useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState, type CSSProperties } from "react";
 import { flushSync } from "react-dom";
 import { useLocation, useSearch } from "wouter";
 
@@ -12,6 +12,7 @@ import { SectionHeader } from "../components/sections.tsx";
 import { CopyButton } from "../components/common.tsx";
 import { StaleNotice, ErrorMessage, Skeleton } from "../components/states.tsx";
 import { ColumnsDocument } from "../generated/operations.ts";
+import { iconImage } from "../icons/icon.tsx";
 import { texts } from "../texts.ts";
 import { useColumnDetails, type Details } from "../trust/column_details.tsx";
 import { ColumnCells, type ColumnActions } from "./column_cells.tsx";
@@ -36,6 +37,12 @@ const END_TOLERANCE = 2;
 const MAX_RENDERED_ROWS = 300;
 /** Rows rendered beyond the visible ones. */
 const OVERSCAN_ROWS = 6;
+/** The icons of a row's actions, which the style sheet draws only where they are visible. */
+const ROW_ICONS = {
+  "--icon-history": iconImage("history"),
+  "--icon-elsewhere": iconImage("table"),
+  "--icon-edit": iconImage("edit"),
+} as CSSProperties;
 /** With fewer columns, reading is faster than filtering. */
 const MIN_ROWS_FOR_FILTER = 8;
 
@@ -321,7 +328,13 @@ function ColumnTable({
   );
 
   return (
-    <div role="table" className="columns" aria-labelledby="columns" aria-rowcount={rows.length + 1}>
+    <div
+      role="table"
+      className="columns"
+      style={ROW_ICONS}
+      aria-labelledby="columns"
+      aria-rowcount={rows.length + 1}
+    >
       <div role="rowgroup" className="columns-sticky">
         <div role="row" className="column columns-header" aria-rowindex={1}>
           <div role="columnheader">{texts.columns.name}</div>

@@ -62,6 +62,12 @@ export function Icon({ name }: { readonly name: IconName }) {
   );
 }
 
+/** The icon as a CSS image, for `mask`. A row of a long table needs no elements for it. */
+export function iconImage(name: IconName): string {
+  const shape = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="none" stroke="black" stroke-width="1.4" stroke-linecap="round" stroke-linejoin="round"><path d="${STROKES[name]}"/></svg>`;
+  return `url("data:image/svg+xml,${encodeURIComponent(shape)}")`;
+}
+
 /** The icon of each entity type of the API. */
 const KINDS: Readonly<Record<string, IconName>> = {
   DATASET: "table",

@@ -1,8 +1,7 @@
 // What the columns table shows beside names, types and descriptions: labels, foreign keys and the
 // shares of empty and distinct values.
 
-import { useMemo } from "react";
-import { Link } from "wouter";
+import { useMemo, type MouseEvent } from "react";
 
 import * as addresses from "../addresses.ts";
 import { useApiQuery } from "../api/cache.ts";
@@ -105,7 +104,14 @@ function referencesOf(key: ForeignKey, path: string): ColumnDetail["references"]
 }
 
 /** Tags, terms and foreign keys, below the description. */
-export function ColumnLabels({ detail }: { readonly detail: ColumnDetail | undefined }) {
+export function ColumnLabels({
+  detail,
+  onFollow,
+}: {
+  readonly detail: ColumnDetail | undefined;
+  /** Follows a link. Its own component in every label would make scrolling slow. */
+  readonly onFollow: (event: MouseEvent<HTMLAnchorElement>) => void;
+}) {
   if (detail === undefined) return null;
   const { tags, terms, references } = detail;
   if (tags.length + terms.length + references.length === 0) return null;
@@ -115,13 +121,14 @@ export function ColumnLabels({ detail }: { readonly detail: ColumnDetail | undef
         const name = readablePath(path);
         return (
           <li key={`${dataset.urn} ${path}`}>
-            <Link
+            <a
               className="foreign-key"
               href={addresses.column(dataset.urn, path)}
               title={words.columns.foreignKeyTitle(name, nameOf(dataset))}
+              onClick={onFollow}
             >
               {words.columns.foreignKey(`${nameOf(dataset)}.${name}`)}
-            </Link>
+            </a>
           </li>
         );
       })}
@@ -134,7 +141,7 @@ export function ColumnLabels({ detail }: { readonly detail: ColumnDetail | undef
               aria-hidden="true"
             />
           )}
-          <EntityLink entity={tag} />
+          <EntityLink entity={tag} onFollow={onFollow} />
         </li>
       ))}
       {terms.map((term) => (
@@ -143,7 +150,7 @@ export function ColumnLabels({ detail }: { readonly detail: ColumnDetail | undef
           className="chip"
           title={hint(term.properties?.definition || term.properties?.description)}
         >
-          <EntityLink entity={term} />
+          <EntityLink entity={term} onFollow={onFollow} />
         </li>
       ))}
     </ul>
