@@ -14,7 +14,6 @@ export const adminTexts = {
   },
   cancel: "Cancel",
   notAllowed: "You don't have the privilege for this page. Ask an administrator.",
-  impact: "What this affects",
 
   /** What has a name and a description. */
   names: {
@@ -106,8 +105,6 @@ export const adminTexts = {
 
   groups: {
     intro: "Groups own assets, and get rights from roles and policies.",
-    create: "New group",
-    createButton: "Create",
     save: "Save",
     find: "Find groups",
     none: (query: string) => (query === "" ? "No groups yet" : `No groups match “${query}”`),
@@ -143,20 +140,6 @@ export const adminTexts = {
     added: (name: string) => `${name} is added.`,
     removed: (name: string) => `${name} is removed.`,
     delete: "Delete group…",
-    deleteBody: "This can't be undone.",
-    deleteMembers: (number: number) =>
-      plural(number, {
-        one: "# member leaves it, with the rights that it gives.",
-        other: "# members leave it, with the rights that it gives.",
-      }),
-    deleteOwned: (number: number) =>
-      plural(number, {
-        one: "# asset loses it as an owner.",
-        other: "# assets lose it as an owner.",
-      }),
-    deleteRoles: (roles: readonly string[]) => `It has the role ${list(roles)}.`,
-    deletePolicies: (names: readonly string[]) => `It is removed from the policies ${list(names)}.`,
-    deleteNothing: "It has no members, owns nothing and has no role.",
   },
 
   tokens: {

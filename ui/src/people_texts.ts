@@ -29,20 +29,20 @@ export const peopleTexts = {
     renameTitle: (name: string) => `Rename ${name}`,
     renameButton: "Rename",
     remove: "Delete…",
-    deletePreview: (members: number, owned: number) => {
-      const parts = [
-        ...(members > 0 ? [`${peopleOf(members)} will no longer be in it`] : []),
-        ...(owned > 0
-          ? [
-              plural(owned, {
-                one: "# entity will lose it as an owner",
-                other: "# entities will lose it as an owner",
-              }),
-            ]
-          : []),
-      ];
-      return `${parts.length === 0 ? "It has no members and owns nothing" : list(parts)}. This can't be undone.`;
-    },
+    deleteBody: "This can't be undone.",
+    deleteMembers: (number: number) =>
+      plural(number, {
+        one: "# member leaves it, with the rights that it gives.",
+        other: "# members leave it, with the rights that it gives.",
+      }),
+    deleteOwned: (number: number) =>
+      plural(number, {
+        one: "# asset loses it as an owner.",
+        other: "# assets lose it as an owner.",
+      }),
+    deleteRoles: (roles: readonly string[]) => `It has the role ${list(roles)}.`,
+    deletePolicies: (names: readonly string[]) => `It is removed from the policies ${list(names)}.`,
+    deleteNothing: "It has no members, owns nothing and has no role.",
   },
   members: {
     none: "No members yet",

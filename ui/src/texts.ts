@@ -539,6 +539,7 @@ const english = {
 
   common: {
     cancel: "Cancel",
+    impact: "What this affects",
     name: "Name",
     copy: "Copy",
     restricted: "Restricted",

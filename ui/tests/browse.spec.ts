@@ -103,6 +103,11 @@ test(
       `mutation ($input: AddGroupMembersInput!) { addGroupMembers(input: $input) }`,
       { input: { groupUrn: group, userUrns: crew } },
     );
+    // What a deletion affects is said wherever a group can be deleted.
+    await docent.graphql(
+      `mutation ($group: String!) { batchAssignRole(input: { roleUrn: "urn:li:dataHubRole:Reader", actors: [$group] }) }`,
+      { group },
+    );
     await page.reload();
     await expect(members).toContainText("50 of 56 people are shown.");
     await members.getByRole("button", { name: "Show more" }).click();
@@ -110,7 +115,8 @@ test(
 
     await page.getByRole("button", { name: "Actions for Story Crew" }).click();
     await page.getByRole("menuitem", { name: "Delete…" }).click();
-    await expect(dialog).toContainText("56 people will no longer be in it.");
+    await expect(dialog).toContainText("56 members leave it");
+    await expect(dialog).toContainText("It has the role Reader.");
     await dialog.getByRole("button", { name: "Delete" }).click();
     await expect(page).toHaveURL(/\/groups$/);
     await expect(page.getByRole("link", { name: "Story Crew" })).toHaveCount(0);

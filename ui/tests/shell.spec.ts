@@ -9,9 +9,14 @@ import { browse, expect, test, WRITES } from "./fixtures.ts";
 test("the navigation lists what can be browsed, on wide screens and phones", async ({ page }) => {
   await page.goto("/");
   const navigation = page.getByRole("navigation", { name: "Main" });
+  // The home page repeats the entries of the menu.
+  const onHome = page.getByRole("navigation", { name: "Browse" }).getByRole("link");
+  await expect(onHome.first()).toBeVisible();
+  const entries = await onHome.allInnerTexts();
   await browse(page, "Domains");
   await expect(page.getByRole("heading", { level: 1, name: "Domains" })).toBeVisible();
   await navigation.getByRole("button", { name: "Browse" }).click();
+  await expect(page.getByRole("menuitem")).toHaveText(entries);
   await expect(page.getByRole("menuitem", { name: "Domains" })).toHaveAttribute(
     "aria-current",
     "page",

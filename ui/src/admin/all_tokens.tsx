@@ -12,7 +12,7 @@ import { RevokeDialog, expirationOf } from "../settings/tokens.tsx";
 import { adminTexts } from "../admin_texts.ts";
 import { texts } from "../texts.ts";
 import { formatDateTime } from "../time.ts";
-import { FilterField } from "./common.tsx";
+import { AdminTable, FilterField } from "./common.tsx";
 
 type Token = AllTokensQuery["listAccessTokens"]["tokens"][number];
 
@@ -62,25 +62,11 @@ export default function AllTokens() {
         </EmptyState>
       )}
       {found !== undefined && found.tokens.length > 0 && (
-        <div className="table-scroll">
-          <table className="data-table stacked">
-            <thead>
-              <tr>
-                {Object.values(words.columns).map((label) => (
-                  <th key={label} scope="col">
-                    {label}
-                  </th>
-                ))}
-                <td />
-              </tr>
-            </thead>
-            <tbody>
-              {found.tokens.map((token) => (
-                <TokenRow key={token.id} token={token} onRevoke={() => setRevoking(token)} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <AdminTable columns={words.columns}>
+          {found.tokens.map((token) => (
+            <TokenRow key={token.id} token={token} onRevoke={() => setRevoking(token)} />
+          ))}
+        </AdminTable>
       )}
       {found !== undefined && (
         <Pagination

@@ -43,22 +43,6 @@ export function ConfirmDialog({
   );
 }
 
-/** What a deletion affects, as a list of sentences. */
-export function Impact({ sentences }: { readonly sentences: readonly string[] }) {
-  return (
-    <>
-      <p>{adminTexts.impact}:</p>
-      <ul>
-        {sentences.map((sentence) => (
-          <li key={sentence} dir="auto">
-            {sentence}
-          </li>
-        ))}
-      </ul>
-    </>
-  );
-}
-
 /** A warning about a change, such as the loss of one's own rights. */
 export function Warning({ children }: { readonly children: ReactNode }) {
   return <p className="notice admin-warning">{children}</p>;
@@ -107,5 +91,37 @@ export function FilterField({ label, value, onChange }: FilterProperties) {
       value={value}
       onChange={(event) => onChange(event.target.value)}
     />
+  );
+}
+
+/** A table whose rows become paragraphs on narrow screens. */
+export function AdminTable({
+  columns,
+  hasActions = true,
+  children,
+}: {
+  /** The headings, in order. */
+  readonly columns: Readonly<Record<string, string>>;
+  /** Whether a last column without a heading has what users can do with the row. */
+  readonly hasActions?: boolean;
+  /** The rows. */
+  readonly children: ReactNode;
+}) {
+  return (
+    <div className="table-scroll">
+      <table className="data-table stacked">
+        <thead>
+          <tr>
+            {Object.values(columns).map((label) => (
+              <th key={label} scope="col">
+                {label}
+              </th>
+            ))}
+            {hasActions && <td />}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
   );
 }

@@ -8,39 +8,33 @@ import { EmptyState, LoadingOrError, StaleNotice } from "../components/states.ts
 import {
   DescribeGroupDocument,
   GroupDetailsDocument,
-  RenameGroupDocument,
+  RenameDocument,
   type GroupDetailsQuery,
 } from "../generated/operations.ts";
-import { useGranted } from "../granted.ts";
 import { nameOf } from "../names.ts";
 import { adminTexts } from "../admin_texts.ts";
+import { DeleteGroupDialog } from "../people/group_actions.tsx";
+import { useGroupPrivileges } from "../people/group_privileges.ts";
 import { groupDescription } from "./group_description.ts";
-import { DeleteGroupDialog } from "./group_deletion.tsx";
 import { GroupActors } from "./group_actors.tsx";
 import { NameForm } from "./name_form.tsx";
-import type { Rights } from "./rights.ts";
 
 export type GroupDetails = NonNullable<GroupDetailsQuery["corpGroup"]>;
 
-const MANAGERS = ["MANAGE_USERS_AND_GROUPS", "UPDATE_USERS_AND_GROUPS", "UPDATE_GROUPS"];
-
 interface EditorProperties {
   readonly urn: string;
-  readonly rights: Rights;
   readonly backAddress: string;
 }
 
 /** One group: its name, description, members and owners, and its deletion. */
-export function GroupEditor({ urn, rights, backAddress }: EditorProperties) {
+export function GroupEditor({ urn, backAddress }: EditorProperties) {
   const words = adminTexts.groups;
   const [, navigate] = useLocation();
   const read = useApiQuery(GroupDetailsDocument, { urn });
-  const granted = useGranted("CORP_GROUP", urn);
+  const { canManage, canEditMembers } = useGroupPrivileges(urn);
   const [isEditing, setEditing] = useState(false);
   const [isDeleting, setDeleting] = useState(false);
   const group = read.data?.corpGroup;
-  const canManage = rights.has(...MANAGERS);
-  const canEditMembers = canManage || granted.has("EDIT_GROUP_MEMBERS");
   return (
     <>
       <p>
@@ -83,8 +77,7 @@ export function GroupEditor({ urn, rights, backAddress }: EditorProperties) {
           {isEditing && <EditDialog group={group} onClose={() => setEditing(false)} />}
           {isDeleting && (
             <DeleteGroupDialog
-              group={group}
-              canSeePolicies={rights.has("MANAGE_POLICIES")}
+              group={{ urn, name: nameOf(group) }}
               onClose={() => setDeleting(false)}
               onDeleted={() => navigate(backAddress)}
             />
@@ -106,7 +99,7 @@ function EditDialog({
   const words = adminTexts.groups;
   // What the edit started with: a refresh meanwhile must not change what is compared.
   const [before] = useState({ name: nameOf(group), description: groupDescription(group) });
-  const rename = useApiMutation(RenameGroupDocument);
+  const rename = useApiMutation(RenameDocument);
   const describe = useApiMutation(DescribeGroupDocument);
   const save = async (name: string, description: string) => {
     if (name !== before.name) await rename.mutateAsync({ urn: group.urn, name });

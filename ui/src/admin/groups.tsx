@@ -1,23 +1,22 @@
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useApiMutation, useApiQuery } from "../api/cache.ts";
-import { Dialog } from "../components/dialog.tsx";
+import { useApiQuery } from "../api/cache.ts";
 import { Pagination, pageFromAddress } from "../components/pagination.tsx";
 import { EmptyState, LoadingOrError, StaleNotice } from "../components/states.tsx";
-import { CreateGroupDocument, GroupsDocument } from "../generated/operations.ts";
+import { GroupsDocument } from "../generated/operations.ts";
 import { nameOf } from "../names.ts";
 import { adminTexts } from "../admin_texts.ts";
+import { CreateGroupDialog } from "../people/group_actions.tsx";
+import { GROUP_CREATORS } from "../people/group_privileges.ts";
+import { useRights } from "../rights.ts";
 import { texts } from "../texts.ts";
-import { FilterField } from "./common.tsx";
+import { AdminTable, FilterField } from "./common.tsx";
 import { groupDescription } from "./group_description.ts";
 import { GroupEditor } from "./group_editor.tsx";
-import { NameForm } from "./name_form.tsx";
-import { useRights } from "./rights.ts";
 
 const PAGE_SIZE = 100;
-const CREATORS = ["MANAGE_USERS_AND_GROUPS", "CREATE_USERS_AND_GROUPS", "CREATE_GROUPS"];
 
 /** All groups, or the one in the address. */
 export default function Groups() {
@@ -40,7 +39,6 @@ export default function Groups() {
       <GroupEditor
         key={selected}
         urn={selected}
-        rights={rights}
         backAddress={addresses.settingsWith("groups", { query: text })}
       />
     );
@@ -59,9 +57,9 @@ export default function Groups() {
             })
           }
         />
-        {rights.has(...CREATORS) && (
+        {rights.has(...GROUP_CREATORS) && (
           <button type="button" className="primary" onClick={() => setCreating(true)}>
-            {words.create}
+            {texts.people.groups.create}
           </button>
         )}
       </div>
@@ -73,39 +71,24 @@ export default function Groups() {
         </EmptyState>
       )}
       {found !== undefined && found !== null && found.groups.length > 0 && (
-        <div className="table-scroll">
-          <table className="data-table stacked">
-            <thead>
-              <tr>
-                {Object.values(words.columns).map((label) => (
-                  <th key={label} scope="col">
-                    {label}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {found.groups.map((group) => (
-                <tr key={group.urn}>
-                  <th scope="row">
-                    <Link
-                      dir="auto"
-                      href={addresses.settingsWith("groups", { query: text, group: group.urn })}
-                    >
-                      {nameOf(group)}
-                    </Link>
-                  </th>
-                  <td className="single-line" dir="auto">
-                    {groupDescription(group)}
-                  </td>
-                  <td data-label={words.columns.members}>
-                    {texts.number(group.members?.total ?? 0)}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <AdminTable columns={words.columns} hasActions={false}>
+          {found.groups.map((group) => (
+            <tr key={group.urn}>
+              <th scope="row">
+                <Link
+                  dir="auto"
+                  href={addresses.settingsWith("groups", { query: text, group: group.urn })}
+                >
+                  {nameOf(group)}
+                </Link>
+              </th>
+              <td className="single-line" dir="auto">
+                {groupDescription(group)}
+              </td>
+              <td data-label={words.columns.members}>{texts.number(group.members?.total ?? 0)}</td>
+            </tr>
+          ))}
+        </AdminTable>
       )}
       {found !== undefined && found !== null && (
         <Pagination
@@ -116,46 +99,11 @@ export default function Groups() {
         />
       )}
       {isCreating && (
-        <NewGroupDialog
+        <CreateGroupDialog
           onClose={() => setCreating(false)}
-          onCreated={(urn) => {
-            setCreating(false);
-            navigate(addresses.settingsWith("groups", { group: urn }));
-          }}
+          onCreated={(urn) => navigate(addresses.settingsWith("groups", { group: urn }))}
         />
       )}
     </>
-  );
-}
-
-function NewGroupDialog({
-  onClose,
-  onCreated,
-}: {
-  readonly onClose: () => void;
-  readonly onCreated: (urn: string) => void;
-}) {
-  const words = adminTexts.groups;
-  const create = useApiMutation(CreateGroupDocument);
-  const created = create.data?.createGroup;
-  // Leaving would ask about the fields as long as they are there.
-  useEffect(() => {
-    if (typeof created === "string") onCreated(created);
-  }, [created, onCreated]);
-  if (typeof created === "string") return null;
-  return (
-    <Dialog title={words.create} isOpen onClose={onClose}>
-      <NameForm
-        name=""
-        description=""
-        button={words.createButton}
-        isBusy={create.isPending}
-        error={create.error}
-        onSubmit={(name, description) =>
-          create.mutate({ name, description: description === "" ? null : description })
-        }
-        onClose={onClose}
-      />
-    </Dialog>
   );
 }

@@ -13,7 +13,7 @@ import { InviteDialog } from "../settings/link_dialogs.tsx";
 import { adminTexts } from "../admin_texts.ts";
 import { texts } from "../texts.ts";
 import { formatDateTime } from "../time.ts";
-import { ConfirmDialog } from "./common.tsx";
+import { AdminTable, ConfirmDialog } from "./common.tsx";
 
 type Invitation = OpenInvitationsQuery["listInviteTokens"][number];
 
@@ -43,48 +43,34 @@ export default function Invitations() {
       </p>
       {invitations?.length === 0 && <EmptyState title={words.none} hint={words.noneHint} />}
       {invitations !== undefined && invitations.length > 0 && (
-        <div className="table-scroll">
-          <table className="data-table stacked">
-            <thead>
-              <tr>
-                {Object.values(words.columns).map((label) => (
-                  <th key={label} scope="col">
-                    {label}
-                  </th>
-                ))}
-                <td />
-              </tr>
-            </thead>
-            <tbody>
-              {invitations.map((invitation) => (
-                <tr key={invitation.urn}>
-                  <th scope="row">{roleOf(invitation)}</th>
-                  <td data-label={words.columns.created}>
-                    <RelativeTime time={invitation.createdAt} />
-                  </td>
-                  <td data-label={words.columns.by}>
-                    {invitation.createdBy !== null && nameOf(invitation.createdBy)}
-                  </td>
-                  <td data-label={words.columns.expires}>{formatDateTime(invitation.expiresAt)}</td>
-                  <td className="row-actions">
-                    <button
-                      type="button"
-                      className="subtle"
-                      aria-label={words.revokeLabel(roleOf(invitation))}
-                      onClick={() => {
-                        revoke.reset();
-                        setRevoked(false);
-                        setRevoking(invitation);
-                      }}
-                    >
-                      {words.revoke}
-                    </button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <AdminTable columns={words.columns}>
+          {invitations.map((invitation) => (
+            <tr key={invitation.urn}>
+              <th scope="row">{roleOf(invitation)}</th>
+              <td data-label={words.columns.created}>
+                <RelativeTime time={invitation.createdAt} />
+              </td>
+              <td data-label={words.columns.by}>
+                {invitation.createdBy !== null && nameOf(invitation.createdBy)}
+              </td>
+              <td data-label={words.columns.expires}>{formatDateTime(invitation.expiresAt)}</td>
+              <td className="row-actions">
+                <button
+                  type="button"
+                  className="subtle"
+                  aria-label={words.revokeLabel(roleOf(invitation))}
+                  onClick={() => {
+                    revoke.reset();
+                    setRevoked(false);
+                    setRevoking(invitation);
+                  }}
+                >
+                  {words.revoke}
+                </button>
+              </td>
+            </tr>
+          ))}
+        </AdminTable>
       )}
       {isInviting && <InviteDialog onClose={() => setInviting(false)} />}
       {revoking !== null && (

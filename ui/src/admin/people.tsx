@@ -19,9 +19,10 @@ import { nameOf } from "../names.ts";
 import { InviteDialog, ResetDialog } from "../settings/link_dialogs.tsx";
 import { adminTexts } from "../admin_texts.ts";
 import { texts } from "../texts.ts";
-import { FilterField } from "./common.tsx";
+import { AdminTable, FilterField } from "./common.tsx";
 import { RemoveDialog, SignOutDialog, SuspendDialog } from "./people_dialogs.tsx";
-import { SECTION_PRIVILEGES, useRights, type Rights } from "./rights.ts";
+import { useRights, type Rights } from "../rights.ts";
+import { SECTION_PRIVILEGES } from "./rights.ts";
 import { RoleSelect, type Role } from "./role_select.tsx";
 
 type Result = NonNullable<PeopleQuery["searchAcrossEntities"]>["searchResults"][number]["entity"];
@@ -110,43 +111,29 @@ export default function People() {
         </EmptyState>
       )}
       {found !== undefined && found !== null && found.total > 0 && (
-        <div className="table-scroll">
-          <table className="data-table stacked">
-            <thead>
-              <tr>
-                {Object.values(words.columns).map((label) => (
-                  <th key={label} scope="col">
-                    {label}
-                  </th>
-                ))}
-                <td />
-              </tr>
-            </thead>
-            <tbody>
-              {found.searchResults.map(
-                ({ entity }) =>
-                  isPerson(entity) && (
-                    <PersonRow
-                      key={entity.urn}
-                      person={entity}
-                      rights={rights}
-                      roles={roles.data?.listRoles?.roles ?? null}
-                      onAction={(action) => start(action, entity)}
-                      onResume={() => setStatus(entity, "ACTIVE", "SUSPENDED")}
-                      onRole={(say, undo) => {
-                        status.reset();
-                        setDone(null);
-                        report(say, () => {
-                          clear();
-                          undo();
-                        });
-                      }}
-                    />
-                  ),
-              )}
-            </tbody>
-          </table>
-        </div>
+        <AdminTable columns={words.columns}>
+          {found.searchResults.map(
+            ({ entity }) =>
+              isPerson(entity) && (
+                <PersonRow
+                  key={entity.urn}
+                  person={entity}
+                  rights={rights}
+                  roles={roles.data?.listRoles?.roles ?? null}
+                  onAction={(action) => start(action, entity)}
+                  onResume={() => setStatus(entity, "ACTIVE", "SUSPENDED")}
+                  onRole={(say, undo) => {
+                    status.reset();
+                    setDone(null);
+                    report(say, () => {
+                      clear();
+                      undo();
+                    });
+                  }}
+                />
+              ),
+          )}
+        </AdminTable>
       )}
       {found !== undefined && found !== null && (
         <Pagination

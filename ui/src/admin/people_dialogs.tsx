@@ -11,7 +11,8 @@ import {
 } from "../generated/operations.ts";
 import { nameOf } from "../names.ts";
 import { adminTexts } from "../admin_texts.ts";
-import { ConfirmDialog, Impact, Warning } from "./common.tsx";
+import { Impact } from "../components/impact.tsx";
+import { ConfirmDialog, Warning } from "./common.tsx";
 import type { Person } from "./people.tsx";
 
 interface SuspendProperties {

@@ -26,7 +26,7 @@ import {
 } from "./policy.ts";
 import { PolicyForm } from "./policy_form.tsx";
 import { sentenceOf } from "./policy_sentence.ts";
-import { useRights } from "./rights.ts";
+import { useRights } from "../rights.ts";
 
 interface Entry {
   readonly urn: string;

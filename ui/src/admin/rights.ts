@@ -1,16 +1,6 @@
-// What the current user may administer. The API names the granted privileges; each section lists
-// those of which one is enough.
+// What lets users see each section of the administration: one of the privileges is enough.
 
-import { useApiQuery, useMe } from "../api/cache.ts";
-import { PlatformPrivilegesDocument } from "../generated/operations.ts";
-
-export interface Rights {
-  /** False until the privileges are known. */
-  readonly isKnown: boolean;
-  /** Whether the user has one of the privileges. */
-  readonly has: (...names: readonly string[]) => boolean;
-  readonly user: string;
-}
+import { GROUP_CREATORS, GROUP_MANAGERS } from "../people/group_privileges.ts";
 
 /** The privileges of which one is enough for each section of the administration. */
 export const SECTION_PRIVILEGES = {
@@ -21,13 +11,7 @@ export const SECTION_PRIVILEGES = {
     "CREATE_USERS_AND_GROUPS",
     "CREATE_USERS",
   ],
-  groups: [
-    "MANAGE_USERS_AND_GROUPS",
-    "CREATE_USERS_AND_GROUPS",
-    "UPDATE_USERS_AND_GROUPS",
-    "CREATE_GROUPS",
-    "UPDATE_GROUPS",
-  ],
+  groups: [...GROUP_CREATORS, ...GROUP_MANAGERS],
   roles: ["MANAGE_POLICIES"],
   policies: ["MANAGE_POLICIES"],
   "all-tokens": ["MANAGE_ACCESS_TOKENS"],
@@ -38,15 +22,3 @@ export const SECTION_PRIVILEGES = {
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type AdminSection = keyof typeof SECTION_PRIVILEGES;
-
-export function useRights(): Rights {
-  const me = useMe();
-  const user = me.data?.me?.corpUser.urn ?? "";
-  const read = useApiQuery(PlatformPrivilegesDocument, { actor: user }, { enabled: user !== "" });
-  const granted = new Set(read.data?.getGrantedPrivileges?.privileges ?? []);
-  return {
-    isKnown: read.isSuccess,
-    has: (...names) => names.some((name) => granted.has(name)),
-    user,
-  };
-}

@@ -17,7 +17,7 @@ import { adminTexts } from "../admin_texts.ts";
 import { ConfirmDialog } from "./common.tsx";
 import { policyOf } from "./policy.ts";
 import { sentenceOf } from "./policy_sentence.ts";
-import { useRights } from "./rights.ts";
+import { useRights } from "../rights.ts";
 
 type Role = NonNullable<RolesWithMembersQuery["listRoles"]>["roles"][number];
 type Member = Nameable & { readonly urn: string };

@@ -13,7 +13,7 @@ import {
 import { adminTexts } from "../admin_texts.ts";
 import { policyTexts } from "../policy_texts.ts";
 import { texts } from "../texts.ts";
-import { useRights } from "./rights.ts";
+import { useRights } from "../rights.ts";
 
 /** The state of the server: version, store, index, sizes, what the catalog has, and settings. */
 export default function Server() {

@@ -18,9 +18,9 @@ import {
 import { urnId } from "../names.ts";
 import { NewTokenDialog } from "../settings/tokens.tsx";
 import { adminTexts } from "../admin_texts.ts";
-import { ConfirmDialog } from "./common.tsx";
+import { AdminTable, ConfirmDialog } from "./common.tsx";
 import { NameForm } from "./name_form.tsx";
-import { useRights } from "./rights.ts";
+import { useRights } from "../rights.ts";
 import { RoleSelect } from "./role_select.tsx";
 
 type Account = ServiceAccountsQuery["listServiceAccounts"]["serviceAccounts"][number];
@@ -70,80 +70,66 @@ export default function ServiceAccounts() {
       </p>
       {found?.total === 0 && <EmptyState title={words.none} hint={words.noneHint} />}
       {found !== undefined && found.serviceAccounts.length > 0 && (
-        <div className="table-scroll">
-          <table className="data-table stacked">
-            <thead>
-              <tr>
-                {Object.values(words.columns).map((label) => (
-                  <th key={label} scope="col">
-                    {label}
-                  </th>
-                ))}
-                <td />
-              </tr>
-            </thead>
-            <tbody>
-              {found.serviceAccounts.map((account) => (
-                <tr key={account.urn}>
-                  <th scope="row" dir="auto">
-                    {accountName(account)}
-                    {account.description !== null && <p className="hint">{account.description}</p>}
-                  </th>
-                  <td>
-                    <code>{urnId(account.urn)}</code>
-                  </td>
-                  <td data-label={words.columns.role}>
-                    <RoleSelect
-                      actor={{ urn: account.urn, name: accountName(account) }}
-                      current={account.roles?.relationships.map(({ entity }) => entity) ?? []}
-                      roles={roles.data?.listRoles?.roles ?? null}
-                      onChanged={(say, undo) => {
-                        setDone(null);
-                        report(say, () => {
-                          clear();
-                          undo();
-                        });
-                      }}
-                    />
-                  </td>
-                  <td data-label={words.columns.created}>
-                    {account.createdAt !== null && <RelativeTime time={account.createdAt} />}
-                  </td>
-                  <td className="row-actions">
-                    <button
-                      type="button"
-                      aria-label={words.newTokenLabel(accountName(account))}
-                      onClick={() => setTokenFor(account)}
-                    >
-                      {words.newToken}
-                    </button>{" "}
-                    {rights.has("MANAGE_ACCESS_TOKENS") && (
-                      <Link
-                        className="button"
-                        href={addresses.settingsWith("all-tokens", { user: urnId(account.urn) })}
-                        aria-label={words.tokensLabel(accountName(account))}
-                      >
-                        {words.tokens}
-                      </Link>
-                    )}{" "}
-                    <button
-                      type="button"
-                      className="subtle"
-                      aria-label={words.removeLabel(accountName(account))}
-                      onClick={() => {
-                        remove.reset();
-                        setDone(null);
-                        setRemoving(account);
-                      }}
-                    >
-                      {words.remove}
-                    </button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <AdminTable columns={words.columns}>
+          {found.serviceAccounts.map((account) => (
+            <tr key={account.urn}>
+              <th scope="row" dir="auto">
+                {accountName(account)}
+                {account.description !== null && <p className="hint">{account.description}</p>}
+              </th>
+              <td>
+                <code>{urnId(account.urn)}</code>
+              </td>
+              <td data-label={words.columns.role}>
+                <RoleSelect
+                  actor={{ urn: account.urn, name: accountName(account) }}
+                  current={account.roles?.relationships.map(({ entity }) => entity) ?? []}
+                  roles={roles.data?.listRoles?.roles ?? null}
+                  onChanged={(say, undo) => {
+                    setDone(null);
+                    report(say, () => {
+                      clear();
+                      undo();
+                    });
+                  }}
+                />
+              </td>
+              <td data-label={words.columns.created}>
+                {account.createdAt !== null && <RelativeTime time={account.createdAt} />}
+              </td>
+              <td className="row-actions">
+                <button
+                  type="button"
+                  aria-label={words.newTokenLabel(accountName(account))}
+                  onClick={() => setTokenFor(account)}
+                >
+                  {words.newToken}
+                </button>{" "}
+                {rights.has("MANAGE_ACCESS_TOKENS") && (
+                  <Link
+                    className="button"
+                    href={addresses.settingsWith("all-tokens", { user: urnId(account.urn) })}
+                    aria-label={words.tokensLabel(accountName(account))}
+                  >
+                    {words.tokens}
+                  </Link>
+                )}{" "}
+                <button
+                  type="button"
+                  className="subtle"
+                  aria-label={words.removeLabel(accountName(account))}
+                  onClick={() => {
+                    remove.reset();
+                    setDone(null);
+                    setRemoving(account);
+                  }}
+                >
+                  {words.remove}
+                </button>
+              </td>
+            </tr>
+          ))}
+        </AdminTable>
       )}
       {found !== undefined && (
         <Pagination

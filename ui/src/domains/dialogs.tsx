@@ -8,9 +8,8 @@ import { useApiMutation, useMe, useApiQuery } from "../api/cache.ts";
 import { run } from "../api/client.ts";
 import { DeleteDialog } from "../components/delete_dialog.tsx";
 import { Dialog } from "../components/dialog.tsx";
-import { focusOnMount } from "../components/focus.ts";
 import { DescriptionField, DialogActions, NameField } from "../components/form_dialog.tsx";
-import { FormattedText } from "../components/formatted_text.tsx";
+import { MoveConfirmation } from "../components/move_confirmation.tsx";
 import { LoadingOrError, StaleNotice, ErrorMessage } from "../components/states.tsx";
 import type { DomainHierarchy, DomainNode } from "../domain_hierarchy.ts";
 import {
@@ -207,36 +206,24 @@ function MoveDialog({ node, target, hierarchy, onClose }: MoveProperties) {
   }
   const isSame = (destination?.urn ?? null) === (node.parent?.urn ?? null);
   return (
-    <Dialog title={texts.domains.moveTitle(node.name)} isOpen onClose={onClose}>
-      <p>
-        <FormattedText
-          text={texts.domains.moveTo}
-          values={{ destination: <strong>{destination?.name ?? texts.domains.topLevel}</strong> }}
-        />
-      </p>
-      <p className="hint">
-        {isSame
+    <MoveConfirmation
+      title={texts.domains.moveTitle(node.name)}
+      text={texts.domains.moveTo}
+      destination={destination?.name ?? texts.domains.topLevel}
+      hint={
+        isSame
           ? texts.domains.moveSame
-          : texts.domains.movePreview(node.descendants, node.totalDatasets)}
-      </p>
-      {move.error !== null && <ErrorMessage error={move.error} />}
-      <div className="dialog-actions">
-        <button type="button" ref={isSame ? focusOnMount : undefined} onClick={onClose}>
-          {texts.common.cancel}
-        </button>
-        <button
-          type="button"
-          className="primary"
-          ref={isSame ? undefined : focusOnMount}
-          disabled={isSame || move.isPending}
-          onClick={() =>
-            move.mutate({ urn: node.urn, parent: destination?.urn ?? null }, { onSuccess: onClose })
-          }
-        >
-          {texts.domains.moveButton}
-        </button>
-      </div>
-    </Dialog>
+          : texts.domains.movePreview(node.descendants, node.totalDatasets)
+      }
+      button={texts.domains.moveButton}
+      isSame={isSame}
+      isBusy={move.isPending}
+      error={move.error}
+      onMove={() =>
+        move.mutate({ urn: node.urn, parent: destination?.urn ?? null }, { onSuccess: onClose })
+      }
+      onClose={onClose}
+    />
   );
 }
 

@@ -6,7 +6,6 @@ import { useApiMutation, useMe } from "../api/cache.ts";
 import { run } from "../api/client.ts";
 import { DeleteDialog } from "../components/delete_dialog.tsx";
 import { Dialog } from "../components/dialog.tsx";
-import { focusOnMount } from "../components/focus.ts";
 import {
   DescriptionField,
   FormDialog,
@@ -14,8 +13,7 @@ import {
   closeThen,
   fieldOf,
 } from "../components/form_dialog.tsx";
-import { FormattedText } from "../components/formatted_text.tsx";
-import { ErrorMessage } from "../components/states.tsx";
+import { MoveConfirmation } from "../components/move_confirmation.tsx";
 import { TreePicker } from "../components/tree_picker.tsx";
 import { CarriersPreview, useCarriers } from "../entity/carriers.tsx";
 import {
@@ -185,35 +183,20 @@ function MoveDialog({
   const isSame = (destination?.urn ?? null) === (entry.parent?.urn ?? null);
   const { groups, terms } = contentsOf(entry);
   return (
-    <Dialog title={words.moveTitle(entry.name)} isOpen onClose={onClose}>
-      <p>
-        <FormattedText
-          text={words.moveTo}
-          values={{ destination: <strong>{destination?.name ?? words.topLevel}</strong> }}
-        />
-      </p>
-      <p className="hint">{isSame ? words.moveSame : words.movePreview(groups, terms)}</p>
-      {move.error !== null && <ErrorMessage error={move.error} />}
-      <div className="dialog-actions">
-        <button type="button" ref={isSame ? focusOnMount : undefined} onClick={onClose}>
-          {texts.common.cancel}
-        </button>
-        <button
-          type="button"
-          className="primary"
-          ref={isSame ? undefined : focusOnMount}
-          disabled={isSame || move.isPending}
-          onClick={() =>
-            move.mutate(
-              { urn: entry.urn, parent: destination?.urn ?? null },
-              { onSuccess: onClose },
-            )
-          }
-        >
-          {words.moveButton}
-        </button>
-      </div>
-    </Dialog>
+    <MoveConfirmation
+      title={words.moveTitle(entry.name)}
+      text={words.moveTo}
+      destination={destination?.name ?? words.topLevel}
+      hint={isSame ? words.moveSame : words.movePreview(groups, terms)}
+      button={words.moveButton}
+      isSame={isSame}
+      isBusy={move.isPending}
+      error={move.error}
+      onMove={() =>
+        move.mutate({ urn: entry.urn, parent: destination?.urn ?? null }, { onSuccess: onClose })
+      }
+      onClose={onClose}
+    />
   );
 }
 

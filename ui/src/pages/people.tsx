@@ -2,13 +2,15 @@ import { useState } from "react";
 import { Link, useLocation } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useApiQuery, useMe } from "../api/cache.ts";
+import { useApiQuery } from "../api/cache.ts";
 import { countsOf } from "../browse/counts.ts";
 import { EntityList, type ListedEntity } from "../browse/list.tsx";
 import { Avatar } from "../components/avatar.tsx";
 import { plainText } from "../components/plain_text.ts";
 import { ValueCountsDocument } from "../generated/operations.ts";
 import { CreateGroupDialog } from "../people/group_actions.tsx";
+import { GROUP_CREATORS } from "../people/group_privileges.ts";
+import { useRights } from "../rights.ts";
 import { texts } from "../texts.ts";
 
 /** How much a user or group owns, once that is known. */
@@ -69,7 +71,7 @@ export function GroupsPage() {
   const owned = useOwned();
   const [, navigate] = useLocation();
   const [isCreating, setCreating] = useState(false);
-  const canCreate = useMe().data?.me?.platformPrivileges.manageIdentities === true;
+  const canCreate = useRights().has(...GROUP_CREATORS);
   const groupOf = (entity: ListedEntity) => ("groupProperties" in entity ? entity : undefined);
   const descriptionOf = (entity: ListedEntity) =>
     groupOf(entity)?.edits?.description || groupOf(entity)?.groupProperties?.description || "";

@@ -1,7 +1,8 @@
 import { lazy, type ComponentType } from "react";
 import { Link } from "wouter";
 
-import { SECTION_PRIVILEGES, useRights, type AdminSection } from "../admin/rights.ts";
+import { SECTION_PRIVILEGES, type AdminSection } from "../admin/rights.ts";
+import { useRights } from "../rights.ts";
 import * as addresses from "../addresses.ts";
 import { loadChunk } from "../components/chunks.ts";
 import { Skeleton, useTitle } from "../components/states.tsx";

@@ -15,16 +15,19 @@ import {
   fieldOf,
 } from "../components/form_dialog.tsx";
 import { Menu } from "../components/menu.tsx";
+import { Impact } from "../components/impact.tsx";
 import { LoadingOrError, StaleNotice, combineReads } from "../components/states.tsx";
-import { useCarriers } from "../entity/carriers.tsx";
 import {
+  BelongingsDocument,
   CreateGroupDocument,
   DeleteGroupDocument,
-  GroupMembersDocument,
+  GroupUseDocument,
+  PoliciesDocument,
   RenameDocument,
 } from "../generated/operations.ts";
+import { useRights } from "../rights.ts";
 import { texts } from "../texts.ts";
-import { useGroupPrivileges } from "./members.tsx";
+import { useGroupPrivileges } from "./group_privileges.ts";
 
 interface NamedGroup {
   readonly urn: string;
@@ -128,7 +131,8 @@ function RenameGroupDialog({
   );
 }
 
-function DeleteGroupDialog({
+/** Deletes a group, after it has said what that affects. */
+export function DeleteGroupDialog({
   group,
   onClose,
   onDeleted,
@@ -137,10 +141,29 @@ function DeleteGroupDialog({
   readonly onClose: () => void;
   readonly onDeleted: () => void;
 }) {
-  const members = useApiQuery(GroupMembersDocument, { urn: group.urn, count: 0 });
-  const owned = useCarriers(["owners"], group.urn);
-  const isReady = members.isSuccess && owned.isSuccess;
-  const read = combineReads(members, owned);
+  const words = texts.people.groups;
+  const rights = useRights();
+  const canSeePolicies = rights.has("MANAGE_POLICIES");
+  const use = useApiQuery(GroupUseDocument, { urn: group.urn });
+  const owned = useApiQuery(BelongingsDocument, { urn: group.urn });
+  const policies = useApiQuery(PoliciesDocument, {}, { enabled: canSeePolicies });
+  const isReady =
+    rights.isKnown && use.isSuccess && owned.isSuccess && (!canSeePolicies || policies.isSuccess);
+  const read = combineReads(use, owned, policies);
+  const members = use.data?.corpGroup?.members?.total ?? 0;
+  const assets = owned.data?.searchAcrossEntities?.total ?? 0;
+  const roles = (use.data?.corpGroup?.roles?.relationships ?? []).flatMap(({ entity }) =>
+    entity !== null && "name" in entity ? [entity.name] : [],
+  );
+  const named = (policies.data?.listPolicies?.policies ?? [])
+    .filter(({ actors }) => actors.groups?.includes(group.urn) === true)
+    .map(({ name }) => name);
+  const sentences = [
+    ...(members > 0 ? [words.deleteMembers(members)] : []),
+    ...(assets > 0 ? [words.deleteOwned(assets)] : []),
+    ...(roles.length > 0 ? [words.deleteRoles(roles)] : []),
+    ...(named.length > 0 ? [words.deletePolicies(named)] : []),
+  ];
   return (
     <DeleteDialog
       name={group.name}
@@ -149,15 +172,12 @@ function DeleteGroupDialog({
       onClose={onClose}
       onDeleted={onDeleted}
     >
-      {!isReady && <LoadingOrError read={read} lines={2} />}
+      <p>{words.deleteBody}</p>
       <StaleNotice read={read} />
-      {isReady && (
-        <p>
-          {texts.people.groups.deletePreview(
-            members.data.corpGroup?.members?.total ?? 0,
-            owned.data.searchAcrossEntities?.total ?? 0,
-          )}
-        </p>
+      {isReady ? (
+        <Impact sentences={sentences.length === 0 ? [words.deleteNothing] : sentences} />
+      ) : (
+        <LoadingOrError read={read} lines={2} />
       )}
     </DeleteDialog>
   );

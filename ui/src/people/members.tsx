@@ -13,24 +13,13 @@ import {
   GroupMembersDocument,
   RemoveGroupMemberDocument,
 } from "../generated/operations.ts";
-import { useGranted } from "../granted.ts";
 import { nameOf, type Nameable } from "../names.ts";
 import { texts } from "../texts.ts";
+import { useGroupPrivileges } from "./group_privileges.ts";
 
 type Person = Nameable & { readonly urn: string };
 
 const PAGE_SIZE = 50;
-
-/** The privileges that let users manage groups, in which they may also join any. */
-const MANAGERS = ["MANAGE_USERS_AND_GROUPS", "UPDATE_USERS_AND_GROUPS", "UPDATE_GROUPS"];
-const MEMBER_EDITORS = [...MANAGERS, "EDIT_GROUP_MEMBERS"];
-
-/** What the current user may do to a group and its members. */
-export function useGroupPrivileges(urn: string) {
-  const granted = useGranted("CORP_GROUP", urn);
-  const hasOne = (names: readonly string[]) => names.some((name) => granted.has(name));
-  return { canManage: hasOne(MANAGERS), canEditMembers: hasOne(MEMBER_EDITORS) };
-}
 
 /** The members of a group, to change for those who may. */
 export function GroupMembers({ group }: { readonly group: Person }) {

@@ -1,13 +1,12 @@
-import { useGranted } from "../granted.ts";
+import { useRights } from "../rights.ts";
 
 /** What the current user may do to a tag. */
 export function useTagPrivileges(urn: string) {
-  const granted = useGranted("TAG", urn);
-  const hasOne = (...names: readonly string[]) => names.some((name) => granted.has(name));
+  const rights = useRights({ type: "TAG", urn });
   return {
-    canEdit: hasOne("EDIT_ENTITY", "MANAGE_TAGS"),
-    canEditDescription: hasOne("EDIT_ENTITY", "MANAGE_TAGS", "EDIT_ENTITY_DOCS"),
-    canEditOwners: hasOne("EDIT_ENTITY", "MANAGE_TAGS", "EDIT_ENTITY_OWNERS"),
-    canDelete: hasOne("DELETE_ENTITY", "MANAGE_TAGS"),
+    canEdit: rights.has("EDIT_ENTITY", "MANAGE_TAGS"),
+    canEditDescription: rights.has("EDIT_ENTITY", "MANAGE_TAGS", "EDIT_ENTITY_DOCS"),
+    canEditOwners: rights.has("EDIT_ENTITY", "MANAGE_TAGS", "EDIT_ENTITY_OWNERS"),
+    canDelete: rights.has("DELETE_ENTITY", "MANAGE_TAGS"),
   };
 }
