@@ -233,6 +233,7 @@ export const trustTexts = {
     remove: "Delete",
     removeLabel: (name: string) => `Delete query ${name}`,
     removed: (name: string) => `Query “${name}” deleted.`,
+    saved: (name: string) => `Query “${name}” saved.`,
     copyLabel: (name: string) => `Copy the SQL of ${name}`,
     untitled: "Untitled query",
     name: "Name",

@@ -98,6 +98,79 @@ test(
   },
 );
 
+test(
+  "names, structured properties and parents are changed back in the history",
+  WRITES,
+  async ({ page, docent }) => {
+    const history = page.getByRole("region", { name: "History" });
+    const row = (label: string) =>
+      history.locator(".timeline-row").filter({
+        has: page.locator(".timeline-label").getByText(label, { exact: true }),
+      });
+    const undo = (label: string) => row(label).getByRole("button", { name: /^Undo/ });
+    const urn = await createDataset(docent, "story_value_history");
+    const property = "urn:li:structuredProperty:history.level";
+    await docent.graphql(
+      `mutation { createStructuredProperty(input: { id: "history.level", qualifiedName: "history.level",
+        displayName: "Level", valueType: "urn:li:dataType:datahub.number",
+        entityTypes: ["urn:li:entityType:datahub.dataset"] }) { urn } }`,
+    );
+    for (const level of [1, 2])
+      await docent.graphql(
+        `mutation ($urn: String!, $property: String!, $level: Float!) { upsertStructuredProperties(input: { assetUrn: $urn,
+          structuredPropertyInputParams: [{ structuredPropertyUrn: $property, values: [{ numberValue: $level }] }] }) { properties { associatedUrn } } }`,
+        { urn, property, level },
+      );
+    for (const name of ["First name", "Second name"])
+      await docent.graphql(
+        `mutation ($urn: String!, $name: String!) { updateName(input: { urn: $urn, name: $name }) }`,
+        { urn, name },
+      );
+    await page.goto(`${address(urn)}?show=history`);
+    await undo("Name").click();
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("First name");
+    await row("Name").getByRole("button", { name: "Restore: Name Second name" }).click();
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Second name");
+    await expect(row("Properties").first()).toContainText("Level: 2");
+    await undo("Properties").click();
+    await expect(row("Properties").first()).toContainText("Level: 1");
+    await docent.graphql(
+      `mutation ($urn: String!, $property: String!) { removeStructuredProperties(input: { assetUrn: $urn, structuredPropertyUrns: [$property] }) { properties { associatedUrn } } }`,
+      { urn, property },
+    );
+    await page.reload();
+    await expect(row("Properties").first().locator("del")).toContainText("Level: 1");
+    await undo("Properties").click();
+    await expect(row("Properties").first().locator("ins")).toContainText("Level: 1");
+    await undo("Properties").click();
+    await expect(row("Properties").first().locator("del")).toContainText("Level: 1");
+
+    // A domain and a term group, each moved from one parent to another and to the top.
+    await docent.graphql(
+      `mutation { a: createDomain(input: { id: "history-a", name: "History A" })
+        b: createDomain(input: { id: "history-b", name: "History B", parentDomain: "urn:li:domain:history-a" })
+        c: createGlossaryNode(input: { id: "history-group", name: "History group" })
+        d: createGlossaryTerm(input: { id: "history-term", name: "History term", parentNode: "urn:li:glossaryNode:history-group" }) }`,
+    );
+    await page.goto("/domain/urn:li:domain:history-b?show=history");
+    await expect(row("Location").first()).toContainText("History A");
+    // Its creation put it there.
+    await expect(undo("Location")).toHaveCount(0);
+    await docent.graphql(
+      `mutation { moveDomain(input: { resourceUrn: "urn:li:domain:history-b" })
+        updateParentNode(input: { resourceUrn: "urn:li:glossaryTerm:history-term" }) }`,
+    );
+    await page.reload();
+    await undo("Location").click();
+    await expect(row("Location").first().locator("ins")).toContainText("History A");
+    await undo("Location").click();
+    await expect(row("Location").first().locator("del")).toContainText("History A");
+    await page.goto("/glossaryTerm/urn:li:glossaryTerm:history-term?show=history");
+    await undo("Location").click();
+    await expect(row("Location").first().locator("ins")).toContainText("History group");
+  },
+);
+
 test("a column has its own history", WRITES, async ({ page, docent }) => {
   const urn = datasetUrn("hive", "fct_users_created");
   for (const description of ["The id", "The number"]) {

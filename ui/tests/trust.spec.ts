@@ -166,6 +166,12 @@ test("queries are saved, edited, deleted and restored", WRITES, async ({ page, d
   await page.keyboard.press("Control+Enter");
   await expect(dialog).toBeHidden();
   await expect(query.locator("pre")).toHaveText("SELECT DISTINCT city FROM t");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(query.locator("pre")).toHaveText("SELECT city FROM t -- all of them");
+  await page.getByRole("button", { name: "Edit query Cities" }).click();
+  await dialog.getByLabel("SQL").fill("SELECT DISTINCT city FROM t");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("Query “Cities” saved.")).toBeVisible();
 
   await page.getByRole("button", { name: "Delete query Cities" }).click();
   await expect(page.getByText("No saved queries yet")).toBeVisible();

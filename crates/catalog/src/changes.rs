@@ -120,7 +120,8 @@ pub struct ChangesQuery {
     pub since_ms: Option<EpochMillis>,
     /// Only changes before this time.
     pub until_ms: Option<EpochMillis>,
-    /// Without ingestion runs and the server itself.
+    /// Without ingestion runs and the server itself. A hard deletion has no system metadata that
+    /// names a run, so it counts as a change of the person whose token was used.
     pub people_only: bool,
     /// Continues after this entry.
     pub after: Option<LogKey>,

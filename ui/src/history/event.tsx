@@ -6,7 +6,7 @@ import { readablePath } from "../dataset/field_path.ts";
 import { nameOf, urnId, type Nameable } from "../names.ts";
 import { texts } from "../texts.ts";
 import { formatDate } from "../time.ts";
-import { textsOf, type TimelineEvent } from "./events.ts";
+import { propertyValuesOf, textsOf, type TimelineEvent } from "./events.ts";
 import type { Named } from "./timeline.tsx";
 
 export function eventLabel(event: TimelineEvent): string {
@@ -165,9 +165,4 @@ function Move({ event, byUrn }: ContentProperties) {
 }
 
 /** The values of a structured property, as one text. */
-function valuesOf(event: TimelineEvent): string {
-  const text = event.parameters.get("propertyValues");
-  if (text === undefined) return "";
-  const values: unknown = JSON.parse(text);
-  return Array.isArray(values) ? values.map(String).join(", ") : "";
-}
+const valuesOf = (event: TimelineEvent) => propertyValuesOf(event).map(String).join(", ");

@@ -183,6 +183,22 @@ function subjectOf(event: Omit<TimelineEvent, "isLatest">): string {
   return [event.kind, event.aspect, event.column ?? "", what, ownerType].join(" ");
 }
 
+/** The change of the same subject before an event, if the history has it. */
+export function formerOf(
+  moments: readonly Moment[],
+  event: TimelineEvent,
+): TimelineEvent | undefined {
+  const subject = subjectOf(event);
+  const same = moments.flatMap(({ events }) => events).filter((it) => subjectOf(it) === subject);
+  return same[same.findIndex(({ id }) => id === event.id) + 1];
+}
+
+/** The values of a structured property. */
+export function propertyValuesOf(event: TimelineEvent): readonly unknown[] {
+  const values: unknown = JSON.parse(event.parameters.get("propertyValues") ?? "[]");
+  return Array.isArray(values) ? values : [];
+}
+
 export interface Texts {
   readonly before: string;
   readonly after: string;

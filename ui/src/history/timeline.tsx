@@ -30,7 +30,7 @@ import {
   type TimelineEvent,
 } from "./events.ts";
 import { RestoreDialog, describeConflict } from "./restore_dialog.tsx";
-import { mayRestoreText, revertOf, type Privileges } from "./revert.ts";
+import { mayRestoreText, revertOf, type History } from "./revert.ts";
 
 export type Named = NonNullable<NonNullable<NamesQuery["entities"]>[number]>;
 
@@ -82,12 +82,7 @@ export default function Timeline({ urn }: { readonly urn: string }) {
           ))}
         </select>
       </label>
-      <Reverts
-        urn={urn}
-        moments={moments}
-        privileges={privileges}
-        exists={(other) => byUrn.has(other)}
-      >
+      <Reverts history={{ urn, moments, privileges, exists: (other) => byUrn.has(other) }}>
         {(buttonOf) => (
           <ol className="timeline-moments">
             {shown.map(({ moment, events }) => (
@@ -193,17 +188,14 @@ function Row({ events, byUrn, buttonOf }: RowProperties) {
 }
 
 interface RevertsProperties {
-  readonly urn: string;
-  readonly moments: readonly Moment[];
-  readonly privileges: Privileges;
-  /** Whether an entity exists and can be seen. */
-  readonly exists: (urn: string) => boolean;
+  readonly history: History;
   /** Renders the list, with the button of each event. */
   readonly children: (buttonOf: (moment: Moment) => ButtonOf) => ReactNode;
 }
 
 /** Undoes labels and assignments at once, and restores texts after a preview. */
-function Reverts({ urn, moments, privileges, exists, children }: RevertsProperties) {
+function Reverts({ history, children }: RevertsProperties) {
+  const { urn, moments, privileges } = history;
   const [restored, setRestored] = useState<TimelineEvent | null>(null);
   const revert = useMutation({
     mutationFn: (send: () => Promise<unknown>) => send(),
@@ -230,7 +222,7 @@ function Reverts({ urn, moments, privileges, exists, children }: RevertsProperti
     update.mutate({ input }, { onSuccess: () => setRestored(null) });
   };
   const buttonOf = (moment: Moment) => (event: TimelineEvent) => {
-    const send = revertOf(urn, event, moment, privileges, exists);
+    const send = revertOf(event, moment, history);
     if (send !== undefined) {
       return (
         <button
@@ -287,7 +279,7 @@ function currentText(moments: readonly Moment[], event: TimelineEvent): string {
 }
 
 function labelOf(event: TimelineEvent): string {
-  const { modifier } = event;
+  const modifier = event.kind === "NAME" ? textsOf(event)?.after : event.modifier;
   const name =
     modifier === undefined ? "" : modifier.startsWith("urn:") ? urnId(modifier) : modifier;
   return `${eventLabel(event)} ${name}`.trim();

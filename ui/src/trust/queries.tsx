@@ -28,6 +28,13 @@ const MAX_POPULAR = 10;
 
 const nameOfQuery = ({ properties }: QueryEntryFragment) => properties?.name || words.untitled;
 
+/** What a query says, as the API takes it. */
+const inputOf = ({ properties }: QueryEntryFragment) => ({
+  name: properties?.name ?? "",
+  description: properties?.description ?? "",
+  statement: properties?.statement ?? { value: "", language: "SQL" as const },
+});
+
 /** The tab "Queries" of a dataset. */
 export default function Queries({ urn }: { readonly urn: string }) {
   const page = pageFromAddress(new URLSearchParams(useSearch()), PAGE_SIZE);
@@ -50,7 +57,6 @@ export default function Queries({ urn }: { readonly urn: string }) {
     for (const change of [create, update, remove]) change.reset();
     setEditing(query);
   };
-  const done = { onSuccess: () => setEditing(null) };
   const save = ({ name, description, statement }: QueryInput) => {
     clear();
     const properties = {
@@ -59,22 +65,33 @@ export default function Queries({ urn }: { readonly urn: string }) {
       statement: { value: statement, language: "SQL" as const },
     };
     if (editing === "new")
-      create.mutate({ input: { properties, subjects: [{ datasetUrn: urn }] } }, done);
-    else if (editing !== null) update.mutate({ urn: editing.urn, input: { properties } }, done);
+      create.mutate(
+        { input: { properties, subjects: [{ datasetUrn: urn }] } },
+        { onSuccess: () => setEditing(null) },
+      );
+    else if (editing !== null) {
+      const before = inputOf(editing);
+      const undo = () =>
+        update.mutate({ urn: editing.urn, input: { properties: before } }, { onSuccess: clear });
+      update.mutate(
+        { urn: editing.urn, input: { properties } },
+        {
+          onSuccess: () => {
+            setEditing(null);
+            report(words.saved(name || words.untitled), undo);
+          },
+        },
+      );
+    }
   };
   const deleteQuery = (query: QueryEntryFragment) => {
     edit(null);
-    const { properties, subjects } = query;
-    const datasets = [...new Set((subjects ?? []).map(({ dataset }) => dataset.urn))];
+    const datasets = [...new Set((query.subjects ?? []).map(({ dataset }) => dataset.urn))];
     const restore = () =>
       create.mutate(
         {
           input: {
-            properties: {
-              name: properties?.name ?? null,
-              description: properties?.description ?? null,
-              statement: properties?.statement ?? { value: "", language: "SQL" },
-            },
+            properties: inputOf(query),
             subjects: datasets.map((datasetUrn) => ({ datasetUrn })),
           },
         },
@@ -104,7 +121,7 @@ export default function Queries({ urn }: { readonly urn: string }) {
         <UndoNotice
           last={last}
           isBusy={isBusy}
-          error={editing === null ? (remove.error ?? create.error) : null}
+          error={editing === null ? (remove.error ?? create.error ?? update.error) : null}
         />
         <ul className="query-list">
           {queries.map((query) => (
