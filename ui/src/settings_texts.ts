@@ -17,6 +17,7 @@ export const settingsTexts = {
     "all-tokens": "All tokens",
     "service-accounts": "Service accounts",
     "ownership-types": "Ownership types",
+    properties: "Structured properties",
     audit: "Audit log",
     server: "Server",
   },

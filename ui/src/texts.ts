@@ -161,6 +161,7 @@ const english = {
     DATA_JOB: { one: "Task", many: "Tasks" },
     DATA_PRODUCT: { one: "Data product", many: "Data products" },
     DATA_PLATFORM: { one: "Platform", many: "Platforms" },
+    SCHEMA_FIELD: { one: "Column", many: "Columns" },
   } as Record<string, { one: string; many: string }>,
 
   home: {

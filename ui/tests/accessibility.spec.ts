@@ -75,6 +75,7 @@ const PAGES: Readonly<Record<string, ReadonlyArray<readonly [name: string, path:
     ["policies", "/settings/policies"],
     ["policy", "/settings/policies?policy=urn:li:dataHubPolicy:finance-stewards"],
     ["ownership types", "/settings/ownership-types"],
+    ["structured properties", "/settings/properties"],
     ["audit log", "/settings/audit"],
     ["server", "/settings/server"],
   ],

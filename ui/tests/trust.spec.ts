@@ -203,9 +203,11 @@ test("structured properties are set, changed and removed", WRITES, async ({ page
   await expect(row("Retention in days")).toContainText("365");
 
   await page.getByRole("button", { name: "Set Escalation" }).click();
-  await dialog
-    .getByLabel("One value per line")
-    .fill("urn:li:corpuser:jdoe\nurn:li:corpGroup:data-team");
+  await dialog.getByRole("combobox").fill("J. Doe");
+  await dialog.getByRole("option", { name: "J. Doe" }).click();
+  await dialog.getByRole("combobox").fill("data team");
+  await dialog.getByRole("option", { name: "Data Team" }).click();
+  await expectAccessible(page, "choosing entities");
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(row("Escalation").getByRole("link")).toHaveText(["J. Doe", "Data Team"]);
 

@@ -14,6 +14,7 @@ import { texts } from "../texts.ts";
 import { NotFound } from "./not_found.tsx";
 
 import "../styles/admin.css";
+import "../styles/governance.css";
 
 type Section = keyof typeof texts.settings.sections;
 
@@ -29,6 +30,7 @@ const SECTIONS: Readonly<Record<Section, ComponentType>> = {
   "all-tokens": lazy(() => loadChunk(import("../admin/all_tokens.tsx"))),
   "service-accounts": lazy(() => loadChunk(import("../admin/service_accounts.tsx"))),
   "ownership-types": lazy(() => loadChunk(import("../admin/ownership_types.tsx"))),
+  properties: lazy(() => loadChunk(import("../properties/definitions.tsx"))),
   audit: lazy(() => loadChunk(import("../settings/audit.tsx"))),
   server: lazy(() => loadChunk(import("../admin/server.tsx"))),
 };
@@ -40,7 +42,7 @@ const NAVIGATION: readonly (readonly [heading: string, sections: readonly Sectio
     adminTexts.sections.access,
     ["users", "invitations", "groups", "roles", "policies", "all-tokens", "service-accounts"],
   ],
-  [adminTexts.sections.catalog, ["ownership-types"]],
+  [adminTexts.sections.catalog, ["properties", "ownership-types"]],
   [adminTexts.sections.system, ["audit", "server"]],
 ];
 

@@ -1,12 +1,16 @@
 import { useState, type FormEvent } from "react";
 
+import type { Named } from "../admin/policy.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { focusOnMount } from "../components/focus.ts";
 import { ErrorMessage } from "../components/states.tsx";
+import { useUnsaved } from "../components/unsaved.ts";
 import type {
   PropertyDefinitionFragment,
   PropertyValuesFragment,
 } from "../generated/operations.ts";
+import { nameOf } from "../names.ts";
+import { EntityValues } from "../properties/entity_values.tsx";
 import { trustTexts } from "../trust_texts.ts";
 import { linesOf, optionsOf, parseValues, type ValueInput } from "./property_values.ts";
 
@@ -36,6 +40,10 @@ export function PropertyDialog({
   const options = optionsOf(property);
   // Fixed at the start: the values may be refreshed while the user types.
   const [before] = useState(() => (entry === undefined ? [] : linesOf(entry)));
+  const isEntity = definition.valueType.info.type === "URN" && options.length === 0;
+  const [beforeEntities] = useState(() => entitiesOf(entry));
+  const [entities, setEntities] = useState(beforeEntities);
+  useUnsaved(() => urnsOf(entities) !== urnsOf(beforeEntities));
   // Markdown has several lines, so each value has a field of its own, and there is one for a new
   // value.
   const isText = definition.valueType.info.type === "RICH_TEXT";
@@ -43,7 +51,9 @@ export function PropertyDialog({
   const fields = isLines ? [before.join("\n")] : isMultiple ? [...before, ""] : [before[0] ?? ""];
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const typed = new FormData(event.currentTarget).getAll("value").map(String);
+    const typed = isEntity
+      ? entities.map(({ urn }) => urn)
+      : new FormData(event.currentTarget).getAll("value").map(String);
     const separate = isLines ? typed.flatMap((text) => text.split("\n")) : typed;
     const lines = separate.map((text) => text.trim()).filter((text) => text !== "");
     const parsed =
@@ -78,6 +88,8 @@ export function PropertyDialog({
               </label>
             ))}
           </fieldset>
+        ) : isEntity ? (
+          <EntityValues property={property} chosen={entities} onChange={setEntities} />
         ) : (
           fields.map((text, index) => (
             <label key={index}>
@@ -116,3 +128,17 @@ export function PropertyDialog({
     </Dialog>
   );
 }
+
+/** The entities that are values now. Those that are missing have no name but their URN. */
+function entitiesOf(entry: PropertyValuesFragment | undefined): readonly Named[] {
+  const named = new Map(
+    (entry?.valueEntities ?? []).flatMap((entity) =>
+      entity === null ? [] : [[entity.urn, nameOf(entity)] as const],
+    ),
+  );
+  const urns = entry === undefined ? [] : linesOf(entry);
+  return urns.map((urn) => ({ urn, name: named.get(urn) ?? urn }));
+}
+
+const urnsOf = (entities: ReadonlyArray<{ readonly urn: string }>) =>
+  entities.map(({ urn }) => urn).join("\n");
