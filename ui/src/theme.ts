@@ -27,3 +27,16 @@ export function setTheme(chosen: Theme): void {
   }
   applyTheme(chosen);
 }
+
+/** The accent color of the current theme as #rrggbb, which fields for colors need. */
+export function accentColor(): string {
+  const probe = document.createElement("span");
+  probe.style.color = "var(--accent)";
+  document.body.append(probe);
+  const parts = getComputedStyle(probe).color.match(/\d+/g) ?? [];
+  probe.remove();
+  return `#${parts
+    .slice(0, 3)
+    .map((part) => Number(part).toString(16).padStart(2, "0"))
+    .join("")}`;
+}

@@ -24,6 +24,8 @@ test(
     await page.getByRole("button", { name: "New tag" }).click();
     await dialog.getByLabel("Name").fill("Story Gold");
     await dialog.getByLabel("Color").click();
+    // The choice starts with the accent color of the page.
+    await expect(dialog.getByLabel("Color")).toHaveValue("#0b6b62");
     await dialog.getByLabel("Color").fill("#aa8800");
     await dialog.getByRole("button", { name: "Create" }).click();
     const heading = page.getByRole("heading", { level: 1 });

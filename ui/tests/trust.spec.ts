@@ -119,6 +119,12 @@ test(
     await dialog.getByLabel("What is wrong, and who is affected").fill("Since **Monday**.");
     await dialog.getByLabel("Kind").selectOption("Volume");
     await dialog.getByLabel("Priority").selectOption("Critical");
+    await dialog.getByRole("button", { name: "Assign user or group" }).click();
+    const people = page.getByRole("dialog", { name: "Assign user or group" });
+    await people.getByRole("combobox").fill("J. Doe");
+    await people.getByRole("option", { name: "J. Doe" }).click();
+    await expect(people).toBeHidden();
+    await expect(dialog.getByLabel("Title")).toHaveValue("Half of the rows are missing");
     await expectAccessible(page, "raising an incident");
     await dialog.getByRole("button", { name: "Raise" }).click();
     await expect(dialog).toBeHidden();
@@ -126,7 +132,25 @@ test(
     const incident = incidents.getByRole("listitem");
     await expect(incident).toContainText("Active Volume · Critical · Triage");
     await expect(incident.getByText("Monday")).toHaveCSS("font-weight", /[67]00|bold/);
+    await expect(incident).toContainText("Assigned to J. Doe");
     await expect(page.getByRole("link", { name: "1 active incident" })).toBeVisible();
+
+    await page.getByRole("button", { name: "Edit “Half of the rows are missing”" }).click();
+    await dialog.getByLabel("Priority").selectOption("Low");
+    await dialog.getByLabel("Stage").selectOption("Investigation");
+    await dialog.getByRole("button", { name: "Remove J. Doe" }).click();
+    await dialog.getByRole("button", { name: "Assign user or group" }).click();
+    await people.getByRole("combobox").fill("data team");
+    await people.getByRole("option", { name: "Data Team" }).click();
+    await expectAccessible(page, "editing an incident");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await expect(dialog).toBeHidden();
+    await expect(incident).toContainText("Active Volume · Low · Investigation");
+    await expect(incident).toContainText("Assigned to Data Team");
+    await expect(incident.getByText("Monday")).toBeVisible();
+    await incidents.getByRole("button", { name: "Undo" }).click();
+    await expect(incident).toContainText("Active Volume · Critical · Triage");
+    await expect(incident).toContainText("Assigned to J. Doe");
 
     await page.getByRole("button", { name: "Resolve “Half of the rows are missing”" }).click();
     await dialog.getByLabel("What was done").fill("Loaded again");

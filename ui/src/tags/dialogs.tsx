@@ -20,6 +20,7 @@ import {
   SetTagColorDocument,
 } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
+import { accentColor } from "../theme.ts";
 
 /** The fields of the index that name the tags of an entity and of its columns. */
 export const TAG_FIELDS = ["tags", "fieldTags", "editedFieldTags"];
@@ -127,9 +128,6 @@ export async function saveTag(before: EditedTag, after: EditedTag): Promise<void
 /** The color, if one is chosen. */
 const colorOf = (form: FormData) => (form.has("color") ? fieldOf(form, "color") : null);
 
-/** The color of tags without one, as a start for choosing. */
-const DEFAULT_COLOR = "#1f5f8b";
-
 function ColorField({ color }: { readonly color: string | null }) {
   const [isColored, setColored] = useState(color !== null && color !== "");
   return (
@@ -137,7 +135,7 @@ function ColorField({ color }: { readonly color: string | null }) {
       {isColored ? (
         <label>
           {texts.tags.color}
-          <input type="color" name="color" defaultValue={color || DEFAULT_COLOR} />
+          <input type="color" name="color" defaultValue={color || accentColor()} />
         </label>
       ) : (
         <label className="checkbox-label">

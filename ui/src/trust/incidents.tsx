@@ -9,12 +9,13 @@ import { SectionHeader } from "../components/sections.tsx";
 import { UndoNotice, useUndo } from "../components/undo.tsx";
 import {
   SetIncidentStatusDocument,
+  UpdateIncidentDocument,
   type IncidentEntryFragment,
   type IncidentState,
 } from "../generated/operations.ts";
 import { trustTexts } from "../trust_texts.ts";
 import { useActors } from "./actors.ts";
-import { RaiseDialog, ResolveDialog } from "./incident_dialogs.tsx";
+import { IncidentDialog, ResolveDialog } from "./incident_dialogs.tsx";
 
 const words = trustTexts.incidents;
 
@@ -32,12 +33,18 @@ export function Incidents({
   readonly canEdit: boolean;
 }) {
   const [isRaising, setRaising] = useState(false);
+  const [editing, setEditing] = useState<IncidentEntryFragment | null>(null);
   const [resolving, setResolving] = useState<IncidentEntryFragment | null>(null);
   const setStatus = useApiMutation(SetIncidentStatusDocument);
+  const update = useApiMutation(UpdateIncidentDocument);
   const { last, report, clear } = useUndo();
   const actorOf = useActors(
     incidents.flatMap(({ created, status }) => [created.actor, status.lastUpdated.actor]),
   );
+  const closeDialog = () => {
+    setRaising(false);
+    setEditing(null);
+  };
   const active = incidents.filter(isActive);
   const resolved = incidents.filter((incident) => !isActive(incident));
   /** Sets the status, and offers the one of before. */
@@ -62,6 +69,16 @@ export function Incidents({
     <ul className="incidents">
       {list.map((incident) => (
         <Incident key={incident.urn} incident={incident} actorOf={actorOf}>
+          {canEdit && isActive(incident) && (
+            <button
+              type="button"
+              className="subtle"
+              aria-label={words.editLabel(titleOf(incident))}
+              onClick={() => setEditing(incident)}
+            >
+              {words.edit}
+            </button>
+          )}
           {canEdit && (
             <button
               type="button"
@@ -97,8 +114,8 @@ export function Incidents({
       {active.length > 0 && entries(active)}
       <UndoNotice
         last={last}
-        isBusy={setStatus.isPending}
-        error={resolving === null ? setStatus.error : null}
+        isBusy={setStatus.isPending || update.isPending}
+        error={resolving === null ? (setStatus.error ?? update.error) : null}
       />
       {resolved.length > 0 && (
         <details open={active.length === 0}>
@@ -106,7 +123,21 @@ export function Incidents({
           {entries(resolved)}
         </details>
       )}
-      {isRaising && <RaiseDialog urn={urn} onClose={() => setRaising(false)} />}
+      {(isRaising || editing !== null) && (
+        <IncidentDialog
+          urn={urn}
+          incident={editing}
+          onSaved={(before) => {
+            if (editing !== null && before !== null) {
+              report(words.changed(titleOf(editing)), () =>
+                update.mutate({ urn: editing.urn, input: before }, { onSuccess: clear }),
+              );
+            }
+            closeDialog();
+          }}
+          onClose={closeDialog}
+        />
+      )}
       {resolving !== null && (
         <ResolveDialog
           title={titleOf(resolving)}
