@@ -81,6 +81,7 @@ export const csvTexts = {
     noFields:
       "The file has none of the columns description, domain, owners, tags and terms, so there is nothing to import.",
     urn: (urn: string) => `“${urn}” is not a URN`,
+    invalidUrn: (urn: string, reason: string) => `“${urn}” is not a valid URN: ${reason}`,
     missing: "It does not exist, or you may not see it",
     noColumn: (path: string) => `The dataset has no column “${path}”`,
     duplicate: (line: number) => `Same as line ${count(line)}`,

@@ -89,6 +89,9 @@ test(
     // Somebody else describes one of them after the export.
     await describe(docent, c, "newer in the catalog");
     rows.push(["urn:li:dataset:(urn:li:dataPlatform:hive,csvstory_none,PROD)"]);
+    // The server rejects requests with these.
+    rows.push(["urn:li:dataset:(x,y,PROD)"]);
+    cell(d, "domain").set("urn:li:domain:(");
     await importRows(page, rows);
     const main = page.getByRole("main");
     await expect(main).toContainText("3 values will change");
@@ -97,6 +100,10 @@ test(
     const errors = page.getByRole("region", { name: "Errors" });
     await expect(errors).toContainText("Tags: “no such tag” does not exist");
     await expect(errors).toContainText("It does not exist, or you may not see it");
+    await expect(errors).toContainText("Domain: “urn:li:domain:(” does not exist");
+    const malformed = errors.getByRole("row").filter({ hasText: "(x,y,PROD)" });
+    await expect(malformed).toContainText("is not a valid URN");
+    await expect(malformed.getByRole("cell").first()).toHaveText("7");
     await expect(page.getByRole("region", { name: "Conflicts" })).toContainText(
       "newer in the catalog",
     );

@@ -28,6 +28,7 @@ import {
   type TextEdit,
 } from "./edits.ts";
 import { READ_SIZE, readStates, type EntityState } from "./entity_state.ts";
+import { chunks } from "./read_pages.ts";
 import { canonical, difference, ownerOf } from "./values.ts";
 
 export type Outcome =
@@ -109,12 +110,6 @@ function batchesOf(steps: readonly (readonly [Edit, Edit])[]): readonly Map<Edit
     const size = key === "text" ? PARALLEL_TEXTS : READ_SIZE;
     return chunks(all, size).map((chunk) => new Map(chunk));
   });
-}
-
-export function chunks<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
-    items.slice(index * size, (index + 1) * size),
-  );
 }
 
 interface Written {

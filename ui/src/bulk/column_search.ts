@@ -4,7 +4,7 @@ import { run } from "../api/client.ts";
 import { columnName } from "../dataset/field_path.ts";
 import { BulkColumnsDocument, ScrollMatchesDocument } from "../generated/operations.ts";
 import { locationOf, nameOf, type Nameable } from "../names.ts";
-import { chunks } from "./apply.ts";
+import { chunks } from "./read_pages.ts";
 import { columnPermission, columnsOf, type ColumnState } from "./column_states.ts";
 import type { Permission } from "./entity_state.ts";
 

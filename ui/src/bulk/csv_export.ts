@@ -4,7 +4,6 @@
 import { run } from "../api/client.ts";
 import { BulkColumnsDocument } from "../generated/operations.ts";
 import { locationOf, nameOf, type Nameable } from "../names.ts";
-import { chunks } from "./apply.ts";
 import {
   COLUMN_HEADER,
   ENTITY_FIELDS,
@@ -15,6 +14,7 @@ import {
 import { formatHeader, formatRow } from "../components/csv.ts";
 import { MAX_ROWS } from "./csv_cells.ts";
 import { columnsOf } from "./column_states.ts";
+import { chunks } from "./read_pages.ts";
 import { READ_SIZE, readStates, type EntityState, type Names } from "./entity_state.ts";
 
 export interface Export {

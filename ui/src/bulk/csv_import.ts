@@ -5,7 +5,6 @@ import { run } from "../api/client.ts";
 import { BulkColumnsDocument } from "../generated/operations.ts";
 import { nameOf, type Nameable } from "../names.ts";
 import { csvTexts } from "../csv_texts.ts";
-import { chunks } from "./apply.ts";
 import { columnPermission, columnsOf, type DatasetColumns } from "./column_states.ts";
 import {
   COLUMN_HEADER,
@@ -23,6 +22,7 @@ import { OpenQuoteError, parseRows, type CsvRow } from "../components/csv.ts";
 import { MAX_ROWS } from "./csv_cells.ts";
 import type { Edit } from "./edits.ts";
 import { readStates, type EntityState } from "./entity_state.ts";
+import { readPages, type RejectedUrns } from "./read_pages.ts";
 import { canonical, normalizeText, type Facet, type Values } from "./values.ts";
 
 /** One value that the file changes. */
@@ -199,7 +199,7 @@ async function compareEntities(
   { signal, onProgress }: Options,
 ): Promise<void> {
   const valid = rows.filter(({ problems }) => problems.length === 0);
-  const { byUrn, names } = await readStates(
+  const { byUrn, names, rejected } = await readStates(
     valid.map(({ urn }) => urn),
     signal,
     (done) => onProgress(done, rows.length),
@@ -215,7 +215,7 @@ async function compareEntities(
   for (const row of rows) {
     const state = byUrn.get(row.urn);
     if (state === undefined) {
-      if (row.problems.length === 0) row.problems.push(csvTexts.problems.missing);
+      if (isValid(row)) row.problems.push(missingProblem(row.urn, rejected));
       plan.add(row, row.cells.get("name") || row.urn, []);
       continue;
     }
@@ -291,15 +291,15 @@ async function compareColumns(
 ): Promise<void> {
   const urns = [...new Set(rows.filter(isValid).map(({ urn }) => urn))];
   const datasets = new Map<string, DatasetColumns>();
-  let done = 0;
-  for (const page of chunks(urns, COLUMN_READ_SIZE)) {
+  const read = async (page: readonly string[]) => {
     const reply = await run(BulkColumnsDocument, { urns: page }, signal);
     for (const entity of reply.entities ?? []) {
       if (entity !== null && "schemaMetadata" in entity) datasets.set(entity.urn, entity);
     }
-    done += page.length;
-    onProgress(done, urns.length);
-  }
+  };
+  const rejected = await readPages(urns, COLUMN_READ_SIZE, read, (done) =>
+    onProgress(done, urns.length),
+  );
   const columns = new Map(
     [...datasets].map(([urn, dataset]) => [
       urn,
@@ -309,11 +309,20 @@ async function compareColumns(
   for (const row of rows) {
     const dataset = datasets.get(row.urn);
     const name = dataset === undefined ? row.urn : nameOf(dataset as Nameable);
+    if (dataset === undefined && isValid(row)) row.problems.push(missingProblem(row.urn, rejected));
     plan.add(row, name, compareColumn(row, name, dataset, columns.get(row.urn)));
   }
 }
 
 const isValid = ({ problems }: FileRow) => problems.length === 0;
+
+/** Why the catalog has returned nothing for a row. */
+function missingProblem(urn: string, rejected: RejectedUrns): string {
+  const reason = rejected.get(urn);
+  return reason === undefined
+    ? csvTexts.problems.missing
+    : csvTexts.problems.invalidUrn(urn, reason);
+}
 
 function compareColumn(
   row: FileRow,
@@ -322,12 +331,13 @@ function compareColumn(
   columns: ReadonlyMap<string, { readonly edited: string }> | undefined,
 ): readonly Compared[] {
   const { problems, fields } = csvTexts;
-  if (!isValid(row)) return [];
+  if (dataset === undefined || !isValid(row)) return [];
   const path = row.cells.get("column") ?? "";
   const column = columns?.get(path);
-  if (dataset === undefined) row.problems.push(problems.missing);
-  else if (column === undefined) row.problems.push(problems.noColumn(path));
-  if (dataset === undefined || column === undefined) return [];
+  if (column === undefined) {
+    row.problems.push(problems.noColumn(path));
+    return [];
+  }
   const raw = row.cells.get("description") ?? "";
   const check = parseChecks(row.cells.get("check") ?? "")?.[0];
   if (raw.trim() === "") return [{ kind: isEmptied(check, "") ? "emptied" : "unchanged" }];

@@ -10,9 +10,9 @@ import {
 } from "../generated/operations.ts";
 import { nameOf, urnId } from "../names.ts";
 import { csvTexts } from "../csv_texts.ts";
-import { chunks } from "./apply.ts";
 import type { Reference } from "./csv_cells.ts";
 import { READ_SIZE } from "./entity_state.ts";
+import { readPages } from "./read_pages.ts";
 
 /** What a reference refers to, and the types that it may have. */
 export type ReferenceKind = "domain" | "tags" | "terms" | "owners" | "ownershipType";
@@ -58,12 +58,14 @@ export class References {
       if ("urn" in reference && kind !== "ownershipType" && !this.names.has(reference.urn))
         urns.add(reference.urn);
     }
-    for (const page of chunks([...urns], READ_SIZE)) {
+    const read = async (page: readonly string[]) => {
       const reply = await run(ReferencedEntitiesDocument, { urns: page }, signal);
       for (const entity of reply.entities ?? []) {
         if (entity !== null) this.names.set(entity.urn, nameOf(entity));
       }
-    }
+    };
+    // A rejected URN has no name, so it resolves to an error.
+    await readPages([...urns], READ_SIZE, read);
     for (const [kind, reference] of references) {
       if ("name" in reference && TYPES[kind].length > 0)
         await this.#loadName(kind, reference.name, signal);

@@ -3,6 +3,7 @@
 import { run } from "../api/client.ts";
 import { BulkStatesDocument, type BulkStatesQuery } from "../generated/operations.ts";
 import { nameOf, type Nameable } from "../names.ts";
+import { readPages, type RejectedUrns } from "./read_pages.ts";
 import { ownerKey, type Facet, type Values } from "./values.ts";
 
 /** Whether the user may change a part of an entity, or propose the change. */
@@ -30,6 +31,7 @@ export type Names = Map<string, string>;
 export interface States {
   readonly byUrn: ReadonlyMap<string, EntityState>;
   readonly names: Names;
+  readonly rejected: RejectedUrns;
 }
 
 /** Reads the states of entities, in pages. Entities that no longer exist, or that the user may not
@@ -41,15 +43,14 @@ export async function readStates(
 ): Promise<States> {
   const byUrn = new Map<string, EntityState>();
   const names: Names = new Map();
-  for (let start = 0; start < urns.length; start += READ_SIZE) {
-    const page = urns.slice(start, start + READ_SIZE);
+  const read = async (page: readonly string[]) => {
     const reply = await run(BulkStatesDocument, { urns: page }, signal);
     for (const entity of reply.entities ?? []) {
       if (entity !== null) byUrn.set(entity.urn, stateOf(entity, names));
     }
-    onProgress(start + page.length);
-  }
-  return { byUrn, names };
+  };
+  const rejected = await readPages(urns, READ_SIZE, read, onProgress);
+  return { byUrn, names, rejected };
 }
 
 function stateOf(entity: BulkEntity, names: Names): EntityState {
