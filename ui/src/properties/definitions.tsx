@@ -2,7 +2,6 @@ import { useState } from "react";
 import { useSearch } from "wouter";
 
 import { FilterField } from "../admin/common.tsx";
-import { useRights } from "../admin/rights.ts";
 import * as addresses from "../addresses.ts";
 import { useApiQuery } from "../api/cache.ts";
 import { Pagination, pageFromAddress } from "../components/pagination.tsx";
@@ -12,6 +11,7 @@ import {
   type ManagedPropertyFragment,
 } from "../generated/operations.ts";
 import { propertyTexts as words } from "../property_texts.ts";
+import { useRights } from "../rights.ts";
 import { texts } from "../texts.ts";
 import { optionsOf } from "../trust/property_values.ts";
 import { nameOfProperty } from "./definition.ts";
