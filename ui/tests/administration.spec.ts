@@ -159,6 +159,7 @@ test(
       "Access tokens",
       "Account",
       "Preferences",
+      "Structured properties",
     ]);
     await createPolicy(docent, {
       type: "PLATFORM",
@@ -180,6 +181,7 @@ test(
       "Users",
       "Invitations",
       "Groups",
+      "Structured properties",
       "Server",
     ]);
     // Roles need another privilege, so they are text.

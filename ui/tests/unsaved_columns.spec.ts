@@ -195,8 +195,9 @@ test("unsaved column text is restored after a reload", WRITES, async ({ page, do
   await page.keyboard.press("Tab");
   await expect(column(page, "name")).toBeFocused();
   await page.keyboard.type("Never mind");
-  answerConfirmations(page, "leave");
+  const asked = answerConfirmations(page, "leave");
   await page.keyboard.press("Escape");
+  await expect.poll(() => asked).toHaveLength(1);
   await expect(row(page, "id").getByRole("alert")).toContainText("Can't reach the server");
   await page.unroute("**/api/graphql");
   await page.reload();
