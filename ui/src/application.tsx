@@ -1,5 +1,13 @@
 import { lazy, useLayoutEffect, type ComponentType } from "react";
-import { Redirect, Route, Router, Switch, type AroundNavHandler } from "wouter";
+import {
+  Redirect,
+  Route,
+  Router,
+  Switch,
+  useLocation,
+  useSearch,
+  type AroundNavHandler,
+} from "wouter";
 
 import * as addresses from "./addresses.ts";
 import { useMe } from "./api/cache.ts";
@@ -9,6 +17,7 @@ import { ErrorBoundary, PageBoundary } from "./components/error_boundary.tsx";
 import { focusNewPage } from "./components/focus.ts";
 import { loadChunk } from "./components/chunks.ts";
 import { ErrorMessage } from "./components/states.tsx";
+import { fromDataHub } from "./datahub_addresses.ts";
 import { confirmNavigation, currentPath, useAddress } from "./location.ts";
 import { useRememberView } from "./home/recent_views.ts";
 import { Home } from "./pages/home.tsx";
@@ -100,46 +109,49 @@ function AuthenticatedPages() {
     <Shell>
       {isExpired && <SessionExpiredDialog />}
       <PageBoundary>
-        <Switch>
-          <Route path="/" component={Home} />
-          <Route path="/login">
-            <Redirect to={addresses.home} replace />
-          </Route>
-          <Route path="/signup" component={AcceptInvitation} />
-          <Route path="/reset" component={ResetPassword} />
-          <Route path="/search" component={SearchPage} />
-          <Route path="/dataset/*">{() => <EntityRoute page={DatasetPage} />}</Route>
-          <Route path="/domains" component={DomainsPage} />
-          <Route path="/domain/*">{() => <EntityRoute page={DomainPage} />}</Route>
-          <Route path={addresses.glossary} component={GlossaryPage} />
-          <Route path={addresses.tags} component={TagsPage} />
-          <Route path={addresses.people} component={UsersPage} />
-          <Route path={addresses.groups} component={GroupsPage} />
-          <Route path={addresses.platforms} component={PlatformsPage} />
-          <Route path="/browse/*?">
-            <Redirect to={addresses.platforms} replace />
-          </Route>
-          <Route path={addresses.dataProducts} component={DataProductsPage} />
-          {addresses.COMMON_SEGMENTS.map((segment) => (
-            <Route key={segment} path={`/${segment}/*`}>
-              {() => <EntityRoute page={EntityPage} />}
-            </Route>
-          ))}
-          <Route path="/changes" component={ChangesPage} />
-          <Route path="/bulk/columns" component={ColumnsGridPage} />
-          <Route path="/bulk/csv" component={CsvImportPage} />
-          <Route path="/proposals" component={ProposalsPage} />
-          <Route path="/settings">
-            <SettingsPage section="tokens" />
-          </Route>
-          <Route path="/settings/:section">
-            {(parameters) => <SettingsPage section={parameters.section} />}
-          </Route>
-          <Route path="/graphiql" component={ExplorerPage} />
-          <Route component={NotFound} />
-        </Switch>
+        <Pages />
       </PageBoundary>
     </Shell>
+  );
+}
+
+function Pages() {
+  const [path] = useLocation();
+  const moved = fromDataHub(path, useSearch());
+  if (moved !== null) return <Redirect to={moved} replace />;
+  return (
+    <Switch>
+      <Route path="/" component={Home} />
+      <Route path="/signup" component={AcceptInvitation} />
+      <Route path="/reset" component={ResetPassword} />
+      <Route path="/search" component={SearchPage} />
+      <Route path="/dataset/*">{() => <EntityRoute page={DatasetPage} />}</Route>
+      <Route path="/domains" component={DomainsPage} />
+      <Route path="/domain/*">{() => <EntityRoute page={DomainPage} />}</Route>
+      <Route path={addresses.glossary} component={GlossaryPage} />
+      <Route path={addresses.tags} component={TagsPage} />
+      <Route path={addresses.people} component={UsersPage} />
+      <Route path={addresses.groups} component={GroupsPage} />
+      <Route path={addresses.platforms} component={PlatformsPage} />
+      <Route path={addresses.dataProducts} component={DataProductsPage} />
+      {addresses.COMMON_SEGMENTS.map((segment) => (
+        <Route key={segment} path={`/${segment}/*`}>
+          {() => <EntityRoute page={EntityPage} />}
+        </Route>
+      ))}
+      <Route path="/changes" component={ChangesPage} />
+      <Route path="/bulk/columns" component={ColumnsGridPage} />
+      <Route path="/bulk/csv" component={CsvImportPage} />
+      <Route path="/proposals" component={ProposalsPage} />
+      <Route path="/settings">
+        <SettingsPage section="tokens" />
+      </Route>
+      <Route path="/settings/:section">
+        {(parameters) => <SettingsPage section={parameters.section} />}
+      </Route>
+      <Route path="/graphiql" component={ExplorerPage} />
+      <Route component={NotFound} />
+    </Switch>
   );
 }
 

@@ -3,7 +3,7 @@
 export const stewardTexts = {
   heading: "Stewards",
   intro: "Stewards can edit everything in this domain and its subdomains.",
-  none: "No stewards yet",
+  none: "No stewards yet. They could edit everything in this domain and its subdomains.",
   add: "Add steward",
   addTitle: (domain: string) => `Add a steward to ${domain}`,
   filter: "Search users and groups",
@@ -11,8 +11,7 @@ export const stewardTexts = {
   group: "Group",
   chosen: "Steward",
   noMatch: (query: string) => `No users or groups match “${query}”`,
-  remove: "Remove",
-  removeLabel: (name: string) => `Remove steward ${name}`,
+  remove: (name: string) => `Remove steward ${name}`,
   added: (name: string) => `${name} is now a steward.`,
   removed: (name: string) => `${name} is no longer a steward.`,
 };

@@ -452,7 +452,7 @@ const english = {
     noDatasets: "No datasets in this domain yet. To add one, open it and set its domain.",
     createdAt: "Created {when}",
     createdBy: "Created {when} by {who}",
-    owners: (names: readonly string[]) => `Owned by ${list(names)}`,
+    others: "Other assets, including subdomains",
     tabsLabel: "Domain sections",
     search: "Search in this domain",
   },

@@ -158,12 +158,52 @@ test("a domain shows its subdomains and its datasets, optionally including subdo
 }) => {
   await page.goto("/domain/urn:li:domain:finance");
   await expect(page).toHaveTitle("Finance · Docent");
-  await expect(page.getByRole("region", { name: "Subdomains" })).toContainText("Payments");
+  await expect(page.getByRole("region", { name: "Subdomains", exact: true })).toContainText(
+    "Payments",
+  );
   const rows = page.getByRole("region", { name: "Datasets" }).getByRole("row");
   await expect(rows.nth(1)).toBeVisible();
   const direct = await rows.count();
-  await page.getByLabel("Including subdomains").check();
+  await page.getByRole("checkbox", { name: "Including subdomains" }).check();
   await expect.poll(() => rows.count()).toBeGreaterThan(direct);
   await page.getByRole("link", { name: "Search in this domain" }).click();
   await expect(page.getByRole("article").first()).toBeVisible();
 });
+
+test(
+  "a domain has owners, links and stewards beside it, and lists what is in it besides datasets",
+  WRITES,
+  async ({ page, docent }) => {
+    const domain = "urn:li:domain:story-whole-domain";
+    await docent.graphql(
+      `mutation {
+        createDomain(input: { id: "story-whole-domain", name: "Whole" })
+        addDomainSteward(domainUrn: "${domain}", actorUrn: "urn:li:corpuser:datahub")
+      }`,
+    );
+    await page.goto(`/domain/${domain}`);
+    const others = page.getByRole("region", { name: /^Other assets/ });
+    await expect(page.getByRole("heading", { name: "Datasets" })).toBeVisible();
+    await expect(others).toBeHidden();
+
+    const rail = page.getByRole("complementary", { name: "About this domain" });
+    await rail.getByRole("button", { name: "Add owner" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Search users and groups").fill("datahub");
+    await dialog.getByRole("option", { name: /^DataHub/ }).click();
+    const owners = rail.getByRole("region", { name: "Owners" });
+    await expect(owners.getByRole("link", { name: "DataHub" })).toBeVisible();
+    const stewards = rail.getByRole("region", { name: "Stewards" });
+    await expect(stewards.getByRole("link", { name: "DataHub" })).toHaveAttribute(
+      "href",
+      "/user/urn:li:corpuser:datahub",
+    );
+
+    await docent.graphql(
+      `mutation { createDataProduct(input: { domainUrn: "${domain}",
+        properties: { name: "Whole product" } }) { urn } }`,
+    );
+    await page.reload();
+    await expect(others.getByRole("link", { name: "Whole product" })).toBeVisible();
+  },
+);

@@ -95,6 +95,41 @@ test(
   },
 );
 
+test("addresses of DataHub of another form lead to the same page", async ({ page }) => {
+  const heading = page.getByRole("heading", { level: 2 }).first();
+  for (const [address, title] of [
+    ["/settings/identities/groups", "Groups"],
+    ["/settings/permissions/roles", "Roles"],
+    ["/settings/ownership", "Ownership types"],
+    ["/structured-properties", "Structured properties"],
+  ] as const) {
+    await page.goto(address);
+    await expect(heading, address).toHaveText(title);
+  }
+  await page.goto("/embed/tag/urn:li:tag:pii");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("PII");
+  await expect(page).toHaveURL(/\/tag\/urn:li:tag:pii$/);
+});
+
+test("searches bookmarked in DataHub keep their filters", async ({ page }) => {
+  const count = async (address: string) => {
+    await page.goto(address);
+    await expect(page.getByRole("status").first()).toContainText(/result/);
+    return page.getByRole("heading", { level: 1 }).innerText();
+  };
+  const datasets = "filter__entityType%E2%90%9EtypeNames___false___EQUAL___0=DATASET";
+  const postgres = "filter_platform___false___EQUAL___1=urn%3Ali%3AdataPlatform%3Apostgres";
+  const found = await count(`/search?page=1&query=*&unionType=0&${datasets}&${postgres}`);
+  await expect(page).toHaveURL(
+    "/search?filter__entityType=DATASET&filter_platform=urn%3Ali%3AdataPlatform%3Apostgres",
+  );
+  expect(found).not.toMatch(/^0 /);
+  await count("/search/dataset?filter_domains___true___EXISTS___0=");
+  await expect(page).toHaveURL("/search?filter_missing=domains");
+  await count("/search/?query=refunds&filter_entity=DATASET");
+  await expect(page).toHaveURL("/search?query=refunds&filter__entityType=DATASET");
+});
+
 test("a search finds people and tags as kinds of their own", async ({ page }) => {
   await page.goto("/search?query=privacy+officer");
   const person = page

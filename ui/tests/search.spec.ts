@@ -172,6 +172,7 @@ test("the arrow keys stay in a menu that is open over the results", async ({ pag
   await page.goto("/search?query=order");
   await expect(page.getByRole("article").first()).toBeVisible();
   await page.getByRole("button", { name: /Account menu for/ }).click();
+  await expect(page.getByRole("menu")).toBeFocused();
   for (let step = 0; step < 2; step += 1) {
     await page.keyboard.press("ArrowDown");
     await expect(page.getByRole("menuitem").nth(step)).toBeFocused();

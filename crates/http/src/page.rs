@@ -59,6 +59,17 @@ const PAGE_ROUTES: &[&str] = &[
     "/settings",
     "/settings/{section}",
     "/graphiql",
+    // Addresses of DataHub that lead to another one here, in `ui/src/datahub_addresses.ts`.
+    "/search/",
+    "/search/{type}",
+    "/settings/{section}/{page}",
+    "/embed/{*address}",
+    "/structured-properties",
+    "/marketplace",
+    "/identities",
+    "/permissions",
+    "/policies",
+    "/analytics",
 ];
 
 /// First path segments of the API. Unknown paths below them get an API error, never the page. All

@@ -8,7 +8,7 @@ import { plainText } from "../components/plain_text.ts";
 import { SectionHeader } from "../components/sections.tsx";
 import { LoadingOrError, StaleNotice } from "../components/states.tsx";
 import { DomainDatasetsDocument, type DatasetSummaryFragment } from "../generated/operations.ts";
-import { descriptionOf, nameOf } from "../names.ts";
+import { contextOf, descriptionOf, nameOf } from "../names.ts";
 import { DOMAIN_SUBTREE } from "../search/state.ts";
 import { texts } from "../texts.ts";
 
@@ -91,9 +91,13 @@ export function DomainDatasets({
                   <tr key={entity.urn}>
                     <th scope="row">
                       <SelectBox entity={entity} />
-                      <Link href={addresses.dataset(entity.urn)}>{nameOf(entity)}</Link>
+                      <Link dir="auto" href={addresses.dataset(entity.urn)}>
+                        {nameOf(entity)}
+                      </Link>
                     </th>
-                    <td className="hint">{nameOf(entity.platform)}</td>
+                    <td className="hint" dir="auto">
+                      {contextOf(entity)}
+                    </td>
                     <td className="single-line">{plainText(descriptionOf(entity))}</td>
                   </tr>
                 ))}

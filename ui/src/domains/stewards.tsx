@@ -1,17 +1,19 @@
-import { useRef, useState } from "react";
+import { useState } from "react";
 
 import { useApiMutation, useMe } from "../api/cache.ts";
+import { Avatar } from "../components/avatar.tsx";
+import { EntityLink } from "../components/common.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { EntityPicker } from "../components/entity_picker.tsx";
-import { useFocusFallback } from "../components/focus.ts";
-import { SectionHeader } from "../components/sections.tsx";
 import { UndoNotice, useUndo } from "../components/undo.tsx";
 import {
   AddDomainStewardDocument,
   RemoveDomainStewardDocument,
   type DomainQuery,
 } from "../generated/operations.ts";
+import { Icon } from "../icons/icon.tsx";
 import { nameOf, type Nameable } from "../names.ts";
+import { RailSection } from "../rail/section.tsx";
 import { texts } from "../texts.ts";
 
 type Domain = NonNullable<DomainQuery["domain"]>;
@@ -25,10 +27,8 @@ export function Stewards({ domain }: { readonly domain: Domain }) {
   const canManage = useMe().data?.me?.platformPrivileges.managePolicies === true;
   const [isAdding, setAdding] = useState(false);
   const { last, report, clear } = useUndo();
-  const section = useRef<HTMLElement>(null);
   const add = useApiMutation(AddDomainStewardDocument);
   const remove = useApiMutation(RemoveDomainStewardDocument);
-  useFocusFallback(section, () => section.current?.querySelector("button"));
   const words = texts.stewards;
   const stewards = domain.stewards ?? [];
   if (!canManage && stewards.length === 0) return null;
@@ -49,42 +49,36 @@ export function Stewards({ domain }: { readonly domain: Domain }) {
       },
     );
   };
+  const open = () => {
+    add.reset();
+    setAdding(true);
+  };
   const error = add.error ?? remove.error;
   const isBusy = add.isPending || remove.isPending;
   return (
-    <section className="section" aria-labelledby="stewards" ref={section}>
-      <SectionHeader title={words.heading} id="stewards">
-        {canManage && (
-          <button
-            type="button"
-            className="subtle"
-            onClick={() => {
-              add.reset();
-              setAdding(true);
-            }}
-          >
-            {words.add}
-          </button>
-        )}
-      </SectionHeader>
-      <p className="hint">{words.intro}</p>
-      {stewards.length === 0 && <p className="hint">{words.none}</p>}
-      <ul className="row-list narrow">
+    <RailSection
+      id="stewards"
+      heading={words.heading}
+      add={canManage ? { label: words.add, onClick: open } : undefined}
+    >
+      <p className="hint">{stewards.length === 0 ? words.none : words.intro}</p>
+      <ul className="owner-list">
         {stewards.map((steward) => (
           <li key={steward.urn}>
-            <span>
-              {nameOf(steward)}
-              {isGroup(steward.urn) && <span className="hint"> · {words.group}</span>}
+            <Avatar actor={steward} />
+            <span className="owner-name">
+              <EntityLink entity={steward} />
+              {isGroup(steward.urn) && <span className="hint">{words.group}</span>}
             </span>
             {canManage && (
               <button
                 type="button"
-                className="subtle"
+                className="chip-remove"
                 disabled={isBusy}
-                aria-label={words.removeLabel(nameOf(steward))}
+                aria-label={words.remove(nameOf(steward))}
                 onClick={() => change(steward, true)}
               >
-                {words.remove}
+                <Icon name="close" />
               </button>
             )}
           </li>
@@ -103,6 +97,6 @@ export function Stewards({ domain }: { readonly domain: Domain }) {
           />
         </Dialog>
       )}
-    </section>
+    </RailSection>
   );
 }

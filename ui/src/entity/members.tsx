@@ -8,7 +8,7 @@ import { SectionHeader } from "../components/sections.tsx";
 import { LoadingOrError, StaleNotice } from "../components/states.tsx";
 import { SearchDocument } from "../generated/operations.ts";
 import { ResultItem } from "../search/result.tsx";
-import { conditionsOf } from "../search/state.ts";
+import { conditionsOf, ENTITY_TYPE } from "../search/state.ts";
 import { texts } from "../texts.ts";
 
 /** How many members are listed at first; a search, or a button, shows the others. */
@@ -20,15 +20,26 @@ interface MembersProperties {
   /** The field of the index that the members have in common, and its values. */
   readonly field: string;
   readonly values: readonly string[];
+  /** The types of the members, if only some are listed. */
+  readonly types?: readonly string[];
   /** Whether a button shows the others: too many values for the address of a search. */
   readonly isExpandable?: boolean;
+  /** Whether the list is absent if there are no members. */
+  readonly isOptional?: boolean;
 }
 
 /** What carries an entity, or is in it, to search within. */
-export function Members({ heading, field, values, isExpandable = false }: MembersProperties) {
+export function Members({
+  heading,
+  field,
+  values,
+  types,
+  isExpandable = false,
+  isOptional = false,
+}: MembersProperties) {
   const [text, setText] = useState("");
   const [listed, setListed] = useState(MAX_LISTED);
-  const filters = { [field]: values };
+  const filters = { [field]: values, ...(types && { [ENTITY_TYPE]: types }) };
   const state = { query: text.trim(), filters, page: 1 };
   const read = useApiQuery(
     SearchDocument,
@@ -38,6 +49,7 @@ export function Members({ heading, field, values, isExpandable = false }: Member
   const found = read.data?.searchAcrossEntities;
   const results = found?.searchResults ?? [];
   const total = found?.total ?? 0;
+  if (isOptional && read.isSuccess && total === 0 && text === "") return null;
   return (
     <section className="section" aria-labelledby="members">
       <SectionHeader title={heading} id="members">

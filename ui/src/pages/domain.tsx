@@ -22,6 +22,7 @@ import { DomainDialogs, type DomainAction } from "../domains/dialogs.tsx";
 import { Stewards } from "../domains/stewards.tsx";
 import { DomainMenu } from "../domains/tree.tsx";
 import { useDomainHierarchy, type DomainNode } from "../domain_hierarchy.ts";
+import { Members } from "../entity/members.tsx";
 import {
   DomainDocument,
   DomainHistoryDocument,
@@ -31,9 +32,14 @@ import { EntityHistory } from "../history/entity_history.tsx";
 import { nameOf } from "../names.ts";
 import { canChange } from "../privileges.ts";
 import { PendingProposals } from "../proposals/pending.tsx";
+import { Rail } from "../rail/rail.tsx";
+import { DOMAIN_SUBTREE, TYPES_WITH } from "../search/state.ts";
 import { texts } from "../texts.ts";
 
 type Domain = NonNullable<DomainQuery["domain"]>;
+
+/** What can be in a domain, besides datasets. */
+const OTHER_TYPES = TYPES_WITH.domains.filter((type) => type !== "DATASET");
 
 export default function DomainPage({ urn }: { readonly urn: string }) {
   const read = useApiQuery(DomainDocument, { urn });
@@ -73,7 +79,6 @@ function DomainHeader({ domain }: { readonly domain: Domain }) {
   const { hierarchy } = useDomainHierarchy();
   const node = hierarchy?.byUrn.get(domain.urn);
   const parents = [...(domain.parentDomains?.domains ?? [])].reverse();
-  const owners = domain.ownership?.owners ?? [];
   const created = domain.properties?.createdOn;
   return (
     <header className="entity-header">
@@ -95,7 +100,6 @@ function DomainHeader({ domain }: { readonly domain: Domain }) {
         {texts.entityTypes["DOMAIN"]?.one}
         {node !== undefined &&
           ` · ${texts.domains.counts(node.directDatasets, node.totalDatasets)}`}
-        {owners.length > 0 && ` · ${texts.domain.owners(owners.map(({ owner }) => nameOf(owner)))}`}
         {created !== null && created !== undefined && created.time > 0 && (
           <>
             {" · "}
@@ -126,20 +130,32 @@ function Overview({ domain }: { readonly domain: Domain }) {
   const { hierarchy } = useDomainHierarchy();
   const node = hierarchy?.byUrn.get(domain.urn);
   return (
-    <>
+    <div className="with-rail">
       <Description
         urn={domain.urn}
         edited={domain.properties?.description ?? ""}
         editedBy={lastEditOf(history.data?.description)}
         canEdit={canChange(domain.privileges, "canEditDescription")}
       />
-      <Stewards domain={domain} />
+      <Rail
+        entity={{ ...domain, properties: null }}
+        label={texts.entity.about(texts.entityTypes["DOMAIN"]?.one ?? "")}
+      >
+        <Stewards domain={domain} />
+      </Rail>
       {node !== undefined && node.children.length > 0 && <Subdomains parent={node} />}
       <DomainDatasets
         urn={domain.urn}
         hasSubdomains={node !== undefined && node.children.length > 0}
       />
-    </>
+      <Members
+        heading={texts.domain.others}
+        field={DOMAIN_SUBTREE}
+        values={[domain.urn]}
+        types={OTHER_TYPES}
+        isOptional
+      />
+    </div>
   );
 }
 

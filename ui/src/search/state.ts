@@ -13,7 +13,7 @@ import type {
 
 export const PAGE_SIZE = 20;
 
-const PREFIX = "filter_";
+export const PREFIX = "filter_";
 /** The entity types that have a page. */
 const TYPES: readonly EntityType[] = [
   "DATASET",
@@ -41,7 +41,7 @@ export const MISSING_FILTERS = [
 ] as const;
 /** The entity types that can have an owner or a domain. Searches for those without one leave out
  *  the others, such as users. */
-const TYPES_WITH: Readonly<Record<string, readonly EntityType[]>> = {
+export const TYPES_WITH = {
   owners: [
     "DATASET",
     "DOMAIN",
@@ -65,7 +65,7 @@ const TYPES_WITH: Readonly<Record<string, readonly EntityType[]>> = {
     "DATA_PRODUCT",
     "GLOSSARY_TERM",
   ],
-};
+} as const satisfies Readonly<Record<string, readonly EntityType[]>>;
 /** Filters by a domain including its subdomains; not a field of the index. */
 export const DOMAIN_SUBTREE = "belowDomain";
 
@@ -174,10 +174,9 @@ function conditionOf(field: string, values: readonly string[]): FacetFilterInput
 }
 
 function missingConditions(name: string): FacetFilterInput[] {
-  const types = Object.hasOwn(TYPES_WITH, name) ? TYPES_WITH[name] : undefined;
-  if (types === undefined) return [];
+  if (name !== "owners" && name !== "domains") return [];
   return [
     { field: name, condition: "EXISTS", negated: true },
-    { field: ENTITY_TYPE, values: types },
+    { field: ENTITY_TYPE, values: TYPES_WITH[name] },
   ];
 }
