@@ -21,6 +21,7 @@ export const railTexts = {
     added: (name: string) => `${name} is now an owner.`,
     removed: (name: string) => `${name} is no longer an owner.`,
   },
+  imported: "imported",
   tags: {
     heading: "Tags",
     none: "No tags yet",

@@ -359,6 +359,9 @@ const english = {
     imported: "Imported",
     hint: "Tab to save and go to the next column, Esc to cancel",
     historyLabel: (path: string) => `History of column ${path}`,
+    labels: "Tags and glossary terms",
+    labelsLabel: (path: string) => `Tags and glossary terms of column ${path}`,
+    labelsTitle: (path: string) => `Tags and glossary terms of ${path}`,
     history: "History",
     conflict: "Someone else changed this description to:",
     notSaved: (number: number) =>

@@ -19,6 +19,8 @@ export type FocusTarget = "next" | "previous" | "here" | "elsewhere";
 
 export interface ColumnActions {
   readonly onEdit: (path: string) => void;
+  /** Opens the tags and terms of a column. */
+  readonly onLabel: (path: string) => void;
   readonly onToggle: (path: string) => void;
   /** Called with the draft, or `null` when the text is unchanged. */
   readonly onChange: (path: string, draft: Draft | null) => void;
@@ -36,6 +38,7 @@ interface ColumnProperties {
   readonly isEditing: boolean;
   readonly isCollapsed: boolean;
   readonly canEdit: boolean;
+  readonly canLabel: boolean;
   readonly save: SaveState | undefined;
   readonly actions: ColumnActions;
 }
@@ -120,7 +123,8 @@ function LongType({ type }: { readonly type: string }) {
   );
 }
 
-function ColumnDescription({ urn, row, isEditing, canEdit, save, actions }: ColumnProperties) {
+function ColumnDescription(properties: ColumnProperties) {
+  const { urn, row, isEditing, canEdit, canLabel, save, actions } = properties;
   if (isEditing) return <ColumnEditor row={row} save={save} actions={actions} />;
   const hasNone = row.edited === "" && row.imported === "";
   // A conflict already shows their text with its author.
@@ -154,6 +158,15 @@ function ColumnDescription({ urn, row, isEditing, canEdit, save, actions }: Colu
             data-tooltip={texts.bulk.grid.elsewhere}
             onClick={actions.onFollow}
           />
+          {canLabel && (
+            <button
+              type="button"
+              className="icon-button row-icon-label"
+              aria-label={texts.columns.labelsLabel(row.readable)}
+              data-tooltip={texts.columns.labels}
+              onClick={() => actions.onLabel(row.path)}
+            />
+          )}
           {canEdit && hasNone && (
             <button
               type="button"

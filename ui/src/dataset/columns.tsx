@@ -16,6 +16,7 @@ import { iconImage } from "../icons/icon.tsx";
 import { texts } from "../texts.ts";
 import { useColumnDetails, type Details } from "../trust/column_details.tsx";
 import { ColumnCells, type ColumnActions } from "./column_cells.tsx";
+import { ColumnLabelsDialog, type LabelRights } from "./column_labels_dialog.tsx";
 import {
   isDocumented,
   isFiltered,
@@ -41,12 +42,19 @@ const OVERSCAN_ROWS = 6;
 const ROW_ICONS = {
   "--icon-history": iconImage("history"),
   "--icon-elsewhere": iconImage("table"),
+  "--icon-label": iconImage("tag"),
   "--icon-edit": iconImage("edit"),
 } as CSSProperties;
 /** With fewer columns, reading is faster than filtering. */
 const MIN_ROWS_FOR_FILTER = 8;
 
-export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEdit: boolean }) {
+interface ColumnsProperties {
+  readonly urn: string;
+  readonly canEdit: boolean;
+  readonly labelRights: LabelRights;
+}
+
+export function Columns({ urn, canEdit, labelRights }: ColumnsProperties) {
   const read = useApiQuery(ColumnsDocument, { urn });
   const { details, isPending: areDetailsPending } = useColumnDetails(urn);
   // Rows grow with their details, so both appear together.
@@ -57,6 +65,8 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
   const [collapsed, setCollapsed] = useState<ReadonlySet<string>>(new Set());
   const saves = useColumnSaves(urn, canEdit);
   const [editing, setEditing] = useState<string | null>(null);
+  /** The column whose tags and terms are open. */
+  const [labeled, setLabeled] = useState<string | null>(null);
   const draft = useRef<readonly [string, Draft] | null>(null);
   /** Rows edited since the filter was set: a saved one must not vanish with the focus in it. */
   const [edited, setEdited] = useState<ReadonlySet<string>>(new Set());
@@ -158,12 +168,14 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
           rows={shown}
           details={details}
           canEdit={canEdit}
+          canLabel={labelRights.tags || labelRights.terms}
           collapsed={collapsed}
           editing={editing}
           highlighted={highlighted}
           states={saves.states}
           actions={{
             onEdit: edit,
+            onLabel: setLabeled,
             onToggle: (path) => setCollapsed((before) => toggled(before, path)),
             onChange: (path, changed) => {
               draft.current = changed === null ? null : [path, changed];
@@ -177,6 +189,15 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
       {/* Below the rows, which stay after they were edited: they must not move. */}
       {filter.isUndocumentedOnly && rows.length > 0 && documented === rows.length && (
         <p className="hint">{texts.columns.allDocumented}</p>
+      )}
+      {labeled !== null && (
+        <ColumnLabelsDialog
+          urn={urn}
+          path={labeled}
+          detail={details.get(labeled)}
+          rights={labelRights}
+          onClose={() => setLabeled(null)}
+        />
       )}
     </section>
   );
@@ -227,6 +248,7 @@ interface TableProperties {
   readonly rows: readonly ColumnRow[];
   readonly details: Details;
   readonly canEdit: boolean;
+  readonly canLabel: boolean;
   readonly collapsed: ReadonlySet<string>;
   /** The column being edited. */
   readonly editing: string | null;
@@ -250,6 +272,7 @@ function ColumnTable({
   rows,
   details,
   canEdit,
+  canLabel,
   collapsed,
   editing,
   highlighted,
@@ -303,6 +326,7 @@ function ColumnTable({
   const columnActions = useMemo<ColumnActions>(
     () => ({
       onEdit: (path) => current.current.actions.onEdit(path),
+      onLabel: (path) => current.current.actions.onLabel(path),
       onToggle: (path) => current.current.actions.onToggle(path),
       onChange: (path, draft) => current.current.actions.onChange(path, draft),
       onSave: (path, draft) => current.current.actions.onSave(path, draft),
@@ -373,6 +397,7 @@ function ColumnTable({
                 isEditing={editing === row.path}
                 isCollapsed={collapsed.has(row.path)}
                 canEdit={canEdit}
+                canLabel={canLabel}
                 save={states.get(row.path)}
                 actions={columnActions}
               />

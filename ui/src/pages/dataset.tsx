@@ -117,6 +117,10 @@ function Overview({ dataset }: { readonly dataset: Dataset }) {
       <Columns
         urn={dataset.urn}
         canEdit={canChange(dataset.privileges, "canEditSchemaFieldDescription")}
+        labelRights={{
+          tags: canChange(dataset.privileges, "canEditSchemaFieldTags"),
+          terms: canChange(dataset.privileges, "canEditSchemaFieldGlossaryTerms"),
+        }}
       />
       {/* Nothing until it is there: most datasets are not views. */}
       <Suspense fallback={null}>

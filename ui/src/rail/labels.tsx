@@ -21,13 +21,22 @@ import { nameOf, type Nameable } from "../names.ts";
 import { texts } from "../texts.ts";
 import { RailSection } from "./section.tsx";
 
-type Labeling = Operation<unknown, { urn: string; label: string }>;
+type Labeling = Operation<
+  unknown,
+  { urn: string; label: string; column?: string; columnType?: "DATASET_FIELD" }
+>;
 
 /** A tag or a glossary term. */
 interface Label extends Nameable {
   readonly urn: string;
   readonly hint?: string | undefined;
   readonly color?: string | null | undefined;
+  readonly isImported?: boolean | undefined;
+}
+
+/** A label that ingestion has set on a column is part of its schema: only ingestion removes it. */
+interface Source {
+  readonly isImported?: boolean;
 }
 
 interface LabelsProperties {
@@ -36,6 +45,8 @@ interface LabelsProperties {
   readonly type: EntityType;
   /** The labeled entity. */
   readonly urn: string;
+  /** The path of the labeled column of it. */
+  readonly column?: string | undefined;
   readonly labels: readonly Label[];
   readonly canEdit: boolean;
   readonly addition: Labeling;
@@ -44,11 +55,13 @@ interface LabelsProperties {
 
 export function Tags({
   urn,
+  column,
   tags,
   canEdit,
 }: {
   readonly urn: string;
-  readonly tags: readonly TagLabelFragment[];
+  readonly column?: string;
+  readonly tags: readonly (TagLabelFragment & Source)[];
   readonly canEdit: boolean;
 }) {
   const labels = tags.map((tag) => ({
@@ -58,10 +71,11 @@ export function Tags({
   }));
   return (
     <Labels
-      id="tags"
+      id={column === undefined ? "tags" : "column-tags"}
       words={texts.rail.tags}
       type="TAG"
       urn={urn}
+      column={column}
       labels={labels}
       canEdit={canEdit}
       addition={AddTagDocument}
@@ -72,11 +86,13 @@ export function Tags({
 
 export function Terms({
   urn,
+  column,
   terms,
   canEdit,
 }: {
   readonly urn: string;
-  readonly terms: readonly TermLabelFragment[];
+  readonly column?: string;
+  readonly terms: readonly (TermLabelFragment & Source)[];
   readonly canEdit: boolean;
 }) {
   const labels = terms.map((term) => ({
@@ -85,10 +101,11 @@ export function Terms({
   }));
   return (
     <Labels
-      id="terms"
+      id={column === undefined ? "terms" : "column-terms"}
       words={texts.rail.terms}
       type="GLOSSARY_TERM"
       urn={urn}
+      column={column}
       labels={labels}
       canEdit={canEdit}
       addition={AddTermDocument}
@@ -98,7 +115,7 @@ export function Terms({
 }
 
 function Labels(properties: LabelsProperties) {
-  const { id, words, type, urn, labels, canEdit } = properties;
+  const { id, words, type, urn, column, labels, canEdit } = properties;
   const [isAdding, setAdding] = useState(false);
   const add = useProposableMutation(properties.addition);
   const remove = useProposableMutation(properties.removal);
@@ -113,7 +130,9 @@ function Labels(properties: LabelsProperties) {
       if (isProposed) clear();
       else report((isRemoved ? words.removed : words.added)(name), () => change(label, !isRemoved));
     };
-    (isRemoved ? remove : add).mutate({ urn, label: label.urn }, { onSuccess: done });
+    const target =
+      column === undefined ? { urn } : { urn, column, columnType: "DATASET_FIELD" as const };
+    (isRemoved ? remove : add).mutate({ ...target, label: label.urn }, { onSuccess: done });
   };
   const isBusy = add.isPending || remove.isPending;
   const open = () => {
@@ -136,7 +155,8 @@ function Labels(properties: LabelsProperties) {
             <span className="definition" data-tooltip={label.hint && plainText(label.hint)}>
               <EntityLink entity={label} />
             </span>
-            {canEdit && (
+            {label.isImported === true && <span className="hint">{texts.rail.imported}</span>}
+            {canEdit && label.isImported !== true && (
               <button
                 type="button"
                 className="chip-remove"

@@ -25,9 +25,14 @@ type ForeignKey = NonNullable<
   NonNullable<NonNullable<Dataset["schemaMetadata"]>["foreignKeys"]>[number]
 >;
 
+/** Whether ingestion has set a label; users can only remove the others. */
+interface Source {
+  readonly isImported: boolean;
+}
+
 export interface ColumnDetail {
-  readonly tags: readonly TagLabelFragment[];
-  readonly terms: readonly TermLabelFragment[];
+  readonly tags: readonly (TagLabelFragment & Source)[];
+  readonly terms: readonly (TermLabelFragment & Source)[];
   /** The columns that this one refers to. */
   readonly references: readonly {
     readonly path: string;
@@ -58,9 +63,23 @@ interface Labels {
   } | null;
 }
 
-const distinctBy = <Item extends { readonly urn: string }>(items: readonly Item[]) => [
-  ...new Map(items.map((item) => [item.urn, item])).values(),
-];
+const tagsOf = (column: Labels | undefined) => (column?.tags?.tags ?? []).map(({ tag }) => tag);
+const termsOf = (column: Labels | undefined) =>
+  (column?.glossaryTerms?.terms ?? []).map(({ term }) => term);
+
+/** Each label once: those of the schema, then those of users. */
+function merged<Label extends { readonly urn: string }>(
+  imported: readonly Label[],
+  edited: readonly Label[],
+): readonly (Label & Source)[] {
+  const known = new Set(imported.map(({ urn }) => urn));
+  return [
+    ...imported.map((label) => ({ ...label, isImported: true })),
+    ...edited
+      .filter(({ urn }) => !known.has(urn))
+      .map((label) => ({ ...label, isImported: false })),
+  ];
+}
 
 function detailsOf({ schemaMetadata, editableSchemaMetadata, datasetProfiles }: Dataset): Details {
   const byPath = <Item extends { readonly fieldPath: string }>(items: readonly Item[]) =>
@@ -69,13 +88,11 @@ function detailsOf({ schemaMetadata, editableSchemaMetadata, datasetProfiles }: 
   const profiles = byPath(datasetProfiles?.[0]?.fieldProfiles ?? []);
   const details = new Map<string, ColumnDetail>();
   for (const field of schemaMetadata?.fields ?? []) {
-    const sources: readonly (Labels | undefined)[] = [field, edits.get(field.fieldPath)];
+    const edited = edits.get(field.fieldPath);
     const profile = profiles.get(field.fieldPath);
     const detail: ColumnDetail = {
-      tags: distinctBy(sources.flatMap((it) => (it?.tags?.tags ?? []).map(({ tag }) => tag))),
-      terms: distinctBy(
-        sources.flatMap((it) => (it?.glossaryTerms?.terms ?? []).map(({ term }) => term)),
-      ),
+      tags: merged(tagsOf(field), tagsOf(edited)),
+      terms: merged(termsOf(field), termsOf(edited)),
       references: (schemaMetadata?.foreignKeys ?? []).flatMap((key) =>
         key == null ? [] : referencesOf(key, field.fieldPath),
       ),
