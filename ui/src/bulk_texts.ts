@@ -54,6 +54,7 @@ export const bulkTexts = {
     restore: (number: number) => `Restore ${itemsOf(number)}`,
   },
   undoTitle: "Undo the last change",
+  redoTitle: "Redo the last change",
   deleteHint:
     "Soft-deleted items no longer appear in searches and lists. Their metadata stays, and undo restores them.",
   newDomain: (name: string) => `New domain: ${name}`,
@@ -100,8 +101,11 @@ export const bulkTexts = {
   undo: "Undo all",
   redo: "Redo all",
   close: "Close",
+  undone: (number: number) => plural(number, { one: "# undone", other: "# undone" }),
   lastChange: (number: number) =>
     plural(number, { one: "# change made.", other: "# changes made." }),
+  lastUndo: (number: number) =>
+    plural(number, { one: "# change undone.", other: "# changes undone." }),
   dismiss: "Dismiss",
   missing: "It no longer exists, or you may not see it.",
   notApplicable: "This type of entity can't have it.",

@@ -49,6 +49,7 @@ export const proposalTexts = {
   hidden: "You no longer have permission to see what this changes.",
   hiddenSubject: "a restricted entity",
   unchanged: "Only details that are not shown here change.",
+  comparedWithImported: "Compared with the imported description",
   subjects: {
     description: "Description",
     columnDescription: (column: string) => `Description of column ${column}`,

@@ -97,6 +97,7 @@ test(
 
     await dialog(page).getByRole("button", { name: "Undo all" }).click();
     await expect(dialog(page).getByRole("button", { name: "Redo all" })).toBeVisible();
+    await expect(dialog(page).getByRole("status")).toHaveText("21 undone");
     const restored = await Promise.all(urns.map((urn) => labelsOf(docent, urn)));
     expect(restored.map(({ tags }) => tags)).toEqual([
       ["urn:li:tag:quillmark"],
@@ -104,6 +105,7 @@ test(
       ...urns.slice(2).map(() => []),
     ]);
     await dialog(page).getByRole("button", { name: "Close", exact: true }).last().click();
+    await expect(bar(page)).toContainText("21 changes undone.");
     await bar(page).getByRole("button", { name: "Clear" }).click();
     await expect(boxes.first()).not.toBeChecked();
     await expect(page.locator("#content")).toBeFocused();
@@ -144,7 +146,7 @@ test(
     await bar(page).getByRole("button", { name: "Clear" }).click();
     await expect(bar(page)).toContainText("3 changes made.");
     await bar(page).getByRole("button", { name: "Undo all" }).click();
-    await expect(dialog(page).getByRole("status")).toContainText("2 changed");
+    await expect(dialog(page).getByRole("status")).toContainText("2 undone");
     await expect(dialog(page)).toContainText("1 left alone");
     const restored = await Promise.all(urns.map((urn) => labelsOf(docent, urn)));
     expect(restored.map(({ domain }) => domain)).toEqual([

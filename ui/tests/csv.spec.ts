@@ -79,6 +79,7 @@ test(
       return { get: () => row[index] ?? "", set: (text: string) => (row[index] = text) };
     };
     expect(cell(a, "description").get()).toBe("=SUM(A1)");
+    expect(cell(a, "imported_description").get()).toBe("An imported description.");
 
     cell(a, "description").set("");
     cell(b, "description").set("in the file");

@@ -212,6 +212,11 @@ test(
     await page.getByLabel("Steps").selectOption("3 or more steps");
     await expect(page.getByText("1 entity downstream")).toBeVisible();
     await page.getByLabel("Steps").selectOption("Any number");
+    await page
+      .getByRole("region", { name: "By kind" })
+      .getByRole("button", { name: "Dashboard" })
+      .click();
+    await expect(page.getByText("1 entity downstream")).toBeVisible();
     await page.getByRole("combobox", { name: "Kind" }).selectOption("Charts");
     await expect(rows).toHaveCount(1);
     await page.getByRole("combobox", { name: "Kind" }).selectOption("Any kind");

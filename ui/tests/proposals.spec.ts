@@ -53,6 +53,22 @@ test(
 );
 
 test(
+  "a first edit of an imported description is compared with it",
+  WRITES,
+  async ({ page, browser, docent }) => {
+    const urn = await createDataset(docent, "proposal_imported");
+    const proposer = await newProposer(browser, docent, "Isolde");
+    await propose(proposer, UPDATE, { resourceUrn: urn, description: "A better description." });
+    await page.goto(`/proposals?entity=${encodeURIComponent(urn)}`);
+    const item = page.getByRole("listitem").filter({ hasText: "proposal_imported" });
+    await expect(item).toContainText("Compared with the imported description");
+    await expect(item.locator("del")).toHaveText("An imported");
+    await expect(item.locator("ins")).toHaveText("A better");
+    await proposer.close();
+  },
+);
+
+test(
   "a list that was requested before a decision does not show the proposal again",
   WRITES,
   async ({ page, browser, docent }) => {

@@ -20,6 +20,7 @@ export const ENTITY_HEADER = [
   "platform",
   "location",
   ...ENTITY_FIELDS,
+  "imported_description",
   "deprecated",
   "check",
 ];

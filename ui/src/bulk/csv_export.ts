@@ -56,6 +56,7 @@ function entityCells(state: EntityState, names: Names): readonly string[] {
     "platform" in entity && entity.platform !== undefined ? nameOf(entity.platform) : "",
     "parentContainers" in entity ? locationOf(entity) : "",
     ...ENTITY_FIELDS.map((field) => formatValue(field, values[field], names)),
+    "imported" in entity ? (entity.imported?.description ?? "") : "",
     values.deprecation ? values.deprecation.note || "yes" : "",
     formatChecks(fields),
   ];

@@ -8,6 +8,8 @@ import type { Edit } from "./edits.ts";
 export interface LastRun {
   /** Who made it. */
   readonly user: string | undefined;
+  /** Whether it undid the run before it. */
+  readonly isUndo: boolean;
   /** How many edits it made. */
   readonly changed: number;
   readonly undo: readonly Edit[];

@@ -22,15 +22,17 @@ const OUTCOMES: readonly OutcomeKind[] = [
 
 interface RunProperties {
   readonly edits: readonly Edit[];
+  /** Whether the edits undo an earlier run. */
+  readonly isUndo?: boolean;
   readonly onClose: () => void;
   /** Called with the results of each run, of an undo too. */
   readonly onFinished?: (results: readonly Result[]) => void;
 }
 
 /** Applies edits as soon as it is shown: progress, then what became of each, with undo. */
-export function RunView({ edits, onClose, onFinished }: RunProperties) {
+export function RunView({ edits, isUndo = false, onClose, onFinished }: RunProperties) {
   const user = useMe().data?.me?.corpUser.urn;
-  const [current, setCurrent] = useState({ edits, isUndo: false });
+  const [current, setCurrent] = useState({ edits, isUndo });
   const [done, setDone] = useState(0);
   const [report, setReport] = useState<Report | null>(null);
   const running = useRef<Promise<unknown> | undefined>(undefined);
@@ -51,7 +53,8 @@ export function RunView({ edits, onClose, onFinished }: RunProperties) {
       running.current = undefined;
       setReport(finished);
       const { undo } = finished;
-      setLastRun(undo.length === 0 ? null : { user, changed: undo.length, undo });
+      const { isUndo } = current;
+      setLastRun(undo.length === 0 ? null : { user, isUndo, changed: undo.length, undo });
       onFinished?.(finished.results);
       await refreshAll();
     });
@@ -82,6 +85,7 @@ export function RunView({ edits, onClose, onFinished }: RunProperties) {
           <OutcomeList
             key={kind}
             kind={kind}
+            isUndo={current.isUndo}
             results={report.results.filter(({ outcome }) => outcome.kind === kind)}
           />
         ))}
@@ -114,13 +118,16 @@ export function RunView({ edits, onClose, onFinished }: RunProperties) {
 /** The results with one outcome: listed unless all is well. */
 function OutcomeList({
   kind,
+  isUndo,
   results,
 }: {
   readonly kind: OutcomeKind;
+  readonly isUndo: boolean;
   readonly results: readonly Result[];
 }) {
   if (results.length === 0) return null;
-  const heading = texts.bulk.outcomes[kind](results.length);
+  const isUndone = isUndo && kind === "done";
+  const heading = (isUndone ? texts.bulk.undone : texts.bulk.outcomes[kind])(results.length);
   if (kind === "done") return <p>{heading}</p>;
   return (
     <details className="bulk-group" open={kind === "failed" || kind === "conflict"}>

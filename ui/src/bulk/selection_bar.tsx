@@ -8,9 +8,8 @@ import { useDomainHierarchy } from "../domain_hierarchy.ts";
 import { texts } from "../texts.ts";
 import { ActionDialog } from "./action_dialog.tsx";
 import type { ActionKind } from "./actions.ts";
-import type { Edit } from "./edits.ts";
 import { ExportDialog } from "./export_dialog.tsx";
-import { setLastRun, useLastRun } from "./last_run.ts";
+import { setLastRun, useLastRun, type LastRun } from "./last_run.ts";
 import { RunView } from "./run_view.tsx";
 import { useSelection } from "./selection.ts";
 
@@ -25,7 +24,7 @@ const MENUS: readonly (readonly [keyof typeof texts.bulk.menus, readonly ActionK
 type Open =
   | { readonly dialog: "pickDomain" | "export" }
   | { readonly dialog: "action"; readonly kind: ActionKind; readonly domain?: string }
-  | { readonly dialog: "undo"; readonly edits: readonly Edit[] };
+  | { readonly dialog: "undo"; readonly run: LastRun };
 
 /** What to do with the selection, at the end of the window; and the undo of the last change. */
 export function SelectionBar({ elsewhere }: { readonly elsewhere: number }) {
@@ -41,13 +40,13 @@ export function SelectionBar({ elsewhere }: { readonly elsewhere: number }) {
     <section className="selection-bar" aria-label={texts.bulk.bar}>
       {lastRun !== null && (
         <div className="selection-undo">
-          <span>{texts.bulk.lastChange(lastRun.changed)}</span>
+          <span>{texts.bulk[lastRun.isUndo ? "lastUndo" : "lastChange"](lastRun.changed)}</span>
           <button
             type="button"
             className="subtle"
-            onClick={() => setOpen({ dialog: "undo", edits: lastRun.undo })}
+            onClick={() => setOpen({ dialog: "undo", run: lastRun })}
           >
-            {texts.bulk.undo}
+            {lastRun.isUndo ? texts.bulk.redo : texts.bulk.undo}
           </button>
           <button
             type="button"
@@ -122,8 +121,12 @@ export function SelectionBar({ elsewhere }: { readonly elsewhere: number }) {
         />
       )}
       {open?.dialog === "undo" && (
-        <Dialog title={texts.bulk.undoTitle} isOpen onClose={close}>
-          <RunView edits={open.edits} onClose={close} />
+        <Dialog
+          title={open.run.isUndo ? texts.bulk.redoTitle : texts.bulk.undoTitle}
+          isOpen
+          onClose={close}
+        >
+          <RunView edits={open.run.undo} isUndo={!open.run.isUndo} onClose={close} />
         </Dialog>
       )}
       {open?.dialog === "export" && <ExportDialog selected={items} onClose={close} />}

@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { Fragment, useId, useState } from "react";
 
 import { formatFile, saveFile } from "../components/csv.ts";
 import { useApiQuery } from "../api/cache.ts";
@@ -119,7 +119,7 @@ export function Impact({ urn, name, period }: ImpactProperties) {
         <EmptyState title={isFiltered ? words.noneFiltered : words.none[direction]} />
       ) : (
         <div aria-busy={read.isPlaceholderData}>
-          <Summary results={results} direction={direction} />
+          <Summary results={results} direction={direction} onPickKind={setKind} />
           <Export name={name} direction={direction} variables={variables} />
           <ImpactTable results={results} />
           <p className="hint" role="status">
@@ -143,9 +143,11 @@ const facetOf = (facets: Results["facets"] | undefined, field: string): Facet["a
 function Summary({
   results,
   direction,
+  onPickKind,
 }: {
   readonly results: Results;
   readonly direction: Direction;
+  readonly onPickKind: (kind: EntityType) => void;
 }) {
   const words = lineageTexts.impact;
   const facet = (field: string) => facetOf(results.facets, field);
@@ -156,7 +158,7 @@ function Summary({
       </p>
       {results.isPartial === true && <p className="notice">{words.partial}</p>}
       <div className="lineage-counts">
-        <Counts heading={words.byKind} values={facet("_entityType")} />
+        <Counts heading={words.byKind} values={facet("_entityType")} onPick={onPickKind} />
         <Counts heading={words.byOwner} values={facet("owners")} />
         <Counts heading={words.byDomain} values={facet("domains")} />
       </div>
@@ -167,9 +169,12 @@ function Summary({
 function Counts({
   heading,
   values,
+  onPick,
 }: {
   readonly heading: string;
   readonly values: Facet["aggregations"];
+  /** Filters by a kind. Owners and domains are links to their pages. */
+  readonly onPick?: (kind: EntityType) => void;
 }) {
   const id = useId();
   if (values.length === 0) return null;
@@ -180,10 +185,14 @@ function Counts({
       <ul>
         {sorted.slice(0, MAX_COUNTS).map(({ value, count, entity }) => (
           <li key={value}>
-            {entity === null || entity === undefined ? (
-              (texts.entityTypes[value]?.[count === 1 ? "one" : "many"] ?? value)
-            ) : (
+            {entity !== null && entity !== undefined ? (
               <EntityLink entity={entity} />
+            ) : onPick === undefined ? (
+              value
+            ) : (
+              <button type="button" className="subtle" onClick={() => onPick(value as EntityType)}>
+                {texts.entityTypes[value]?.[count === 1 ? "one" : "many"] ?? value}
+              </button>
             )}{" "}
             <span className="number">{texts.number(count)}</span>
           </li>
@@ -229,8 +238,15 @@ function ImpactTable({ results }: { readonly results: Results }) {
                 <td>{about.kind}</td>
                 <td>{about.platform}</td>
                 <td className="number">{texts.number(degree)}</td>
-                <td>{texts.list(about.owners.map(nameOf))}</td>
-                <td>{about.domain !== undefined && nameOf(about.domain)}</td>
+                <td>
+                  {about.owners.map((owner, index) => (
+                    <Fragment key={owner.urn}>
+                      {index > 0 && ", "}
+                      <EntityLink entity={owner} />
+                    </Fragment>
+                  ))}
+                </td>
+                <td>{about.domain !== undefined && <EntityLink entity={about.domain} />}</td>
               </tr>
             );
           })}

@@ -17,6 +17,7 @@ import {
 } from "../generated/operations.ts";
 import { nameOf, type Nameable } from "../names.ts";
 import { referencesOf } from "../proposals/changes.ts";
+import { useImported, type Imported } from "../proposals/imported.ts";
 import {
   ProposalItem,
   RejectDialog,
@@ -60,6 +61,7 @@ export default function ProposalsPage() {
   const found = read.data?.listActionRequests ?? undefined;
   const proposals = found?.actionRequests ?? [];
   const names = useNames(proposals, entity);
+  const imported = useImported(proposals.flatMap((proposal) => proposal.changes));
   return (
     <>
       <h1 className="settings-title">{words.title}</h1>
@@ -93,7 +95,12 @@ export default function ProposalsPage() {
       )}
       {/* Also for an empty list: the message about the last decision stays. */}
       {found !== undefined && (
-        <ProposalList key={String(isDecided)} proposals={proposals} names={names} />
+        <ProposalList
+          key={String(isDecided)}
+          proposals={proposals}
+          names={names}
+          imported={imported}
+        />
       )}
       {found !== undefined && (
         <Pagination
@@ -124,9 +131,11 @@ function useNames(proposals: readonly Proposal[], entity: string | null): Names 
 function ProposalList({
   proposals,
   names,
+  imported,
 }: {
   readonly proposals: readonly Proposal[];
   readonly names: Names;
+  readonly imported: Imported;
 }) {
   const me = useMe().data?.me?.corpUser.urn;
   const [rejecting, setRejecting] = useState<Proposal | null>(null);
@@ -180,6 +189,7 @@ function ProposalList({
             key={proposal.urn}
             proposal={proposal}
             names={names}
+            imported={imported}
             isOwn={isOwn(proposal)}
             isBusy={accept.isPending || reject.isPending}
             error={errorOf(proposal)}

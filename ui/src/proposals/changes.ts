@@ -17,6 +17,8 @@ export interface Difference {
   readonly subject: string;
   readonly before: Content;
   readonly after: Content;
+  /** If it is a description: the path of its column, or "" for the entity itself. */
+  readonly describes?: string;
 }
 
 /** A text, or a list of items, each of which may be the URN of an entity. */
@@ -67,6 +69,17 @@ export function referencesOf(changes: readonly AspectChange[]): readonly string[
   return [...new Set(items)];
 }
 
+/** The entities of which a first edit replaces an imported description, if they have one. */
+export function describedFirst(changes: readonly AspectChange[]): readonly string[] {
+  const urns = changes
+    .filter((change) => differencesOf(change).some(isFirstDescription))
+    .map(({ urn }) => urn);
+  return [...new Set(urns)];
+}
+
+export const isFirstDescription = ({ describes, before }: Difference) =>
+  describes !== undefined && before === "";
+
 function aspectDifferences(name: string, before: Json, after: Json): readonly Difference[] {
   const subject = texts.aspects[name] ?? name;
   const list = LISTS[name];
@@ -81,6 +94,7 @@ function aspectDifferences(name: string, before: Json, after: Json): readonly Di
     if (!isSame(compared.before, compared.after)) return [compared];
   }
   const description = {
+    describes: "",
     subject: texts.proposals.subjects.description,
     before: textOf(member(before, "description")),
     after: textOf(member(after, "description")),
@@ -106,6 +120,7 @@ function columnDifferences(before: Json, after: Json): readonly Difference[] {
     const { subjects } = texts.proposals;
     return [
       {
+        describes: path,
         subject: subjects.columnDescription(column),
         before: textOf(member(from, "description")),
         after: textOf(member(to, "description")),

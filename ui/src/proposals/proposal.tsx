@@ -9,6 +9,7 @@ import type { ProposalsQuery } from "../generated/operations.ts";
 import { nameOf, urnId, type Nameable } from "../names.ts";
 import { texts } from "../texts.ts";
 import { differencesOf, type Content, type Difference } from "./changes.ts";
+import { replacedBy, type Imported } from "./imported.ts";
 
 type List = NonNullable<ProposalsQuery["listActionRequests"]>;
 export type Proposal = List["actionRequests"][number];
@@ -42,6 +43,7 @@ export function subjectOf(proposal: Proposal): string {
 interface ProposalProperties {
   readonly proposal: Proposal;
   readonly names: Names;
+  readonly imported: Imported;
   readonly isOwn: boolean;
   readonly isBusy: boolean;
   readonly error: Error | null;
@@ -53,6 +55,7 @@ interface ProposalProperties {
 export function ProposalItem({
   proposal,
   names,
+  imported,
   isOwn,
   isBusy,
   error,
@@ -66,7 +69,7 @@ export function ProposalItem({
     <li>
       {proposal.changes.length === 0 && <p className="hint">{words.hidden}</p>}
       {byEntity(proposal).map((changes) => (
-        <ChangedEntity key={changes[0]?.urn} changes={changes} names={names} />
+        <ChangedEntity key={changes[0]?.urn} changes={changes} names={names} imported={imported} />
       ))}
       <p className="hint">
         <Byline
@@ -131,9 +134,11 @@ function Decision({ proposal }: { readonly proposal: Proposal }) {
 function ChangedEntity({
   changes,
   names,
+  imported,
 }: {
   readonly changes: readonly Change[];
   readonly names: Names;
+  readonly imported: Imported;
 }) {
   const [first] = changes;
   if (first === undefined) return null;
@@ -152,7 +157,11 @@ function ChangedEntity({
           <div key={index}>
             <dt>{difference.subject}</dt>
             <dd>
-              <DifferenceView difference={difference} names={names} />
+              <DifferenceView
+                difference={difference}
+                names={names}
+                replaced={replacedBy(difference, first.urn, imported)}
+              />
             </dd>
           </div>
         ))}
@@ -169,11 +178,21 @@ function ChangedEntity({
 function DifferenceView({
   difference,
   names,
+  replaced,
 }: {
   readonly difference: Difference;
   readonly names: Names;
+  /** The imported description, if this is the first edit of it. */
+  readonly replaced: string | undefined;
 }) {
   const { before, after } = difference;
+  if (replaced !== undefined && typeof after === "string")
+    return (
+      <>
+        <p className="hint">{texts.proposals.comparedWithImported}</p>
+        <TextDiff before={replaced} after={after} />
+      </>
+    );
   if (typeof before === "string" && typeof after === "string")
     return <TextDiff before={before} after={after} />;
   const [old, next] = [itemsOf(before), itemsOf(after)];
