@@ -106,6 +106,8 @@ export function contextOf(entity: {
 
 interface DescriptionFields extends NameFields {
   readonly description?: string | null;
+  /** A glossary term's description. */
+  readonly definition?: string | null;
 }
 
 /** The description edited by users, else the imported one, else an empty string. */
@@ -113,8 +115,35 @@ export function descriptionOf(entity: {
   readonly urn?: string;
   readonly properties?: DescriptionFields | null;
   readonly editableProperties?: DescriptionFields | null;
+  readonly edits?: DescriptionFields | null;
+  readonly containerProperties?: DescriptionFields | null;
+  readonly tagProperties?: DescriptionFields | null;
+  readonly termProperties?: DescriptionFields | null;
+  readonly nodeProperties?: DescriptionFields | null;
+  readonly groupProperties?: DescriptionFields | null;
+  readonly dashboardProperties?: DescriptionFields | null;
+  readonly chartProperties?: DescriptionFields | null;
+  readonly flowProperties?: DescriptionFields | null;
+  readonly jobProperties?: DescriptionFields | null;
+  readonly productProperties?: DescriptionFields | null;
 }): string {
-  return entity.editableProperties?.description || entity.properties?.description || "";
+  const candidates = [
+    entity.editableProperties,
+    entity.edits,
+    entity.properties,
+    entity.containerProperties,
+    entity.tagProperties,
+    entity.termProperties,
+    entity.nodeProperties,
+    entity.groupProperties,
+    entity.dashboardProperties,
+    entity.chartProperties,
+    entity.flowProperties,
+    entity.jobProperties,
+    entity.productProperties,
+  ];
+  const texts = candidates.map((fields) => fields?.definition || fields?.description || "");
+  return texts.find((text) => text !== "") ?? "";
 }
 
 /** The names of the parents as one path, from the root down. */

@@ -1,6 +1,6 @@
 // Navigation: facets, unknown addresses, failed chunks, small screens, titles and scroll positions.
 
-import { plainSpans, plainText } from "../src/components/plain_text.ts";
+import { firstParagraph, plainSpans, plainText } from "../src/components/plain_text.ts";
 import { browse, datasetUrn, expect, test, resultCount } from "./fixtures.ts";
 
 test("several values of a facet can be selected and the others stay listed", async ({ page }) => {
@@ -266,7 +266,7 @@ test("single-line descriptions show Markdown as plain text", async ({ page, doce
     },
   );
   await page.goto("/domain/urn:li:domain:one-line");
-  const words = "Orders Every order of the shop, by order_id";
+  const words = "Every order of the shop, by order_id";
   await expect(
     page.getByRole("row", { name: /story_one_line/ }).locator(".single-line"),
   ).toHaveText(words);
@@ -307,6 +307,18 @@ test("plain text keeps the words of Markdown and drops its syntax", () => {
     { text: " of the ", matched: false },
     { text: "shop", matched: true },
   ]);
+});
+
+test("the first paragraph of a text is the first one that is no heading", () => {
+  for (const [markdown, first] of [
+    ["# Customers\nThe source of truth.\n\nMore.", "The source of truth."],
+    ["# Customers\n\n## Scope\n\nAll of them.\n\nMore.", "All of them."],
+    ["One.\n\n# Two", "One."],
+    ["# Only a heading", "# Only a heading"],
+    ["#hashtag first", "#hashtag first"],
+  ] as const) {
+    expect(firstParagraph(markdown).trim()).toBe(first);
+  }
 });
 
 test("list numbering and table alignment are kept", async ({ page, docent }) => {

@@ -50,6 +50,29 @@ test("a result says where it is and what matched, and leads to the matching colu
   );
 });
 
+test("results of every kind have their description, without its headings", async ({ page }) => {
+  await page.goto("/glossaryTerm/urn:li:glossaryTerm:net-revenue");
+  const result = (name: string) =>
+    page
+      .getByRole("article")
+      .filter({ has: page.getByRole("link", { name, exact: true }) })
+      .last();
+  await expect(result("Month end").locator(".result-text")).toHaveText(
+    "Checked by Finance before the books of a month are closed.",
+  );
+  await expect(result("Finance reporting").locator(".result-text")).toContainText(
+    "closes the month",
+  );
+
+  await page.goto("/search?query=truth+reader+accounts");
+  await expect(result("customers").locator(".result-text")).not.toContainText("Customers");
+
+  await page.goto("/search?query=billing&filter__entityType=CONTAINER");
+  await expect(result("billing").locator(".result-details")).toContainText("Schema");
+  await page.goto("/search?query=load_fct_orders&filter__entityType=DATA_JOB");
+  await expect(result("load_fct_orders").locator(".result-details")).toContainText("Airflow");
+});
+
 test("facets filter the search and the address holds the whole state", async ({ page }) => {
   await page.goto("/search?query=order");
   const before = await resultCount(page).innerText();

@@ -40,11 +40,12 @@ const END = "\u{E001}";
 
 const BLANK_LINE = /\r?\n[ \t]*\r?\n/u;
 
-/** The first paragraph, with the headings above it. */
+const HEADINGS = /^[ \t]*#{1,6}[ \t][^\n]*$/gmu;
+
+/** The first paragraph, without the headings above it. A text of headings alone stays. */
 export function firstParagraph(markdown: string): string {
-  const blocks = markdown.trimStart().split(BLANK_LINE);
-  const first = blocks.findIndex((block) => !block.trimStart().startsWith("#"));
-  return blocks.slice(0, first === -1 ? blocks.length : first + 1).join("\n\n");
+  const [first = ""] = markdown.replace(HEADINGS, "").trimStart().split(BLANK_LINE);
+  return first === "" ? markdown : first;
 }
 
 export interface TextSpan {
@@ -66,11 +67,17 @@ export function plainSpans(spans: readonly TextSpan[]): TextSpan[] {
     }));
 }
 
-/** The spans up to the end of the paragraph with the first match. */
+/** A heading in a span that does not end in it. */
+const WHOLE_HEADINGS = /^[ \t]*#{1,6}[ \t][^\n]*\n/gmu;
+
+/** The spans up to the end of the paragraph with the first match, without the headings above it. */
 export function matchingParagraph(spans: readonly TextSpan[]): TextSpan[] {
   const paragraph: TextSpan[] = [];
   let hasMatch = false;
-  for (const span of spans) {
+  for (const original of spans) {
+    const span: TextSpan = hasMatch
+      ? original
+      : { ...original, text: original.text.replace(WHOLE_HEADINGS, "") };
     hasMatch ||= span.matched;
     const end = hasMatch ? span.text.search(BLANK_LINE) : -1;
     if (end >= 0) return [...paragraph, { ...span, text: span.text.slice(0, end) }];

@@ -26,6 +26,7 @@ export function ResultItem({ result }: { readonly result: Result }) {
   const { entity } = result;
   const matches = matchesOf(result);
   const location = contextOf({ ...entity, platform: null });
+  const platform = platformOf(entity);
   return (
     <article className="result">
       <SelectBox entity={entity} />
@@ -39,10 +40,10 @@ export function ResultItem({ result }: { readonly result: Result }) {
           <KindIcon type={entity.type} subType={typeOf(entity)} />
           {typeOf(entity)}
         </span>
-        {"platform" in entity && entity.platform !== undefined && (
+        {platform !== undefined && (
           <span className="with-icon">
-            <PlatformIcon urn={entity.platform.urn} />
-            {nameOf(entity.platform)}
+            <PlatformIcon urn={platform.urn} />
+            {nameOf(platform)}
           </span>
         )}
         {location !== "" && <span dir="auto">{location}</span>}
@@ -102,6 +103,12 @@ function MatchingColumns({
       )}
     </ul>
   );
+}
+
+/** A task is on the platform of its pipeline. */
+function platformOf(entity: Result["entity"]) {
+  if ("platform" in entity) return entity.platform;
+  return "dataFlow" in entity ? entity.dataFlow?.platform : undefined;
 }
 
 function typeOf(entity: Result["entity"]): string {
