@@ -455,7 +455,7 @@ const english = {
     noDatasets: "No datasets in this domain yet. To add one, open it and set its domain.",
     createdAt: "Created {when}",
     createdBy: "Created {when} by {who}",
-    others: "Other assets, including subdomains",
+    others: "Also in this domain",
     tabsLabel: "Domain sections",
     search: "Search in this domain",
   },

@@ -182,7 +182,7 @@ test(
       }`,
     );
     await page.goto(`/domain/${domain}`);
-    const others = page.getByRole("region", { name: /^Other assets/ });
+    const others = page.getByRole("region", { name: "Also in this domain" });
     await expect(page.getByRole("heading", { name: "Datasets" })).toBeVisible();
     await expect(others).toBeHidden();
 

@@ -4,7 +4,7 @@ import * as addresses from "../addresses.ts";
 import { useApiQuery } from "../api/cache.ts";
 import { SelectableList, SelectBox } from "../bulk/selectable_list.tsx";
 import { Pagination, pageFromAddress } from "../components/pagination.tsx";
-import { plainText } from "../components/plain_text.ts";
+import { firstParagraph, plainText } from "../components/plain_text.ts";
 import { SectionHeader } from "../components/sections.tsx";
 import { LoadingOrError, StaleNotice } from "../components/states.tsx";
 import { DomainDatasetsDocument, type DatasetSummaryFragment } from "../generated/operations.ts";
@@ -98,7 +98,9 @@ export function DomainDatasets({
                     <td className="hint" dir="auto">
                       {contextOf(entity)}
                     </td>
-                    <td className="single-line">{plainText(descriptionOf(entity))}</td>
+                    <td className="single-line">
+                      {plainText(firstParagraph(descriptionOf(entity)))}
+                    </td>
                   </tr>
                 ))}
               </tbody>

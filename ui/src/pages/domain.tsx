@@ -129,6 +129,7 @@ function Overview({ domain }: { readonly domain: Domain }) {
   const history = useApiQuery(DomainHistoryDocument, { urn: domain.urn });
   const { hierarchy } = useDomainHierarchy();
   const node = hierarchy?.byUrn.get(domain.urn);
+  const includesSubdomains = new URLSearchParams(useSearch()).get("below") === "true";
   return (
     <div className="with-rail">
       <Description
@@ -150,7 +151,7 @@ function Overview({ domain }: { readonly domain: Domain }) {
       />
       <Members
         heading={texts.domain.others}
-        field={DOMAIN_SUBTREE}
+        field={includesSubdomains ? DOMAIN_SUBTREE : "domains"}
         values={[domain.urn]}
         types={OTHER_TYPES}
         isOptional
