@@ -8,6 +8,7 @@ import { PlatformContents } from "../browse/tree.tsx";
 import { loadChunk } from "../components/chunks.ts";
 import { Avatar } from "../components/avatar.tsx";
 import { EntityLink } from "../components/common.tsx";
+import { Markdown } from "../components/markdown.tsx";
 import { EntityTabs } from "../components/sections.tsx";
 import {
   EmptyState,
@@ -34,7 +35,7 @@ import { GroupsOfUser, OwnedKinds } from "../people/owned.tsx";
 import { ProductActions } from "../products/actions.tsx";
 import { ProductMembers } from "../products/members.tsx";
 import { canChange } from "../privileges.ts";
-import { Rail, type Governed } from "../rail/rail.tsx";
+import { Rail, type Governed, type RailProperties } from "../rail/rail.tsx";
 import { TagActions } from "../tags/actions.tsx";
 import { useTagPrivileges } from "../tags/privileges.ts";
 import { texts } from "../texts.ts";
@@ -67,6 +68,7 @@ export default function EntityPage({ urn, tab }: EntityPageProperties) {
   if (entity === undefined) return <Missing />;
   const field = memberFilter(entity.type);
   const words = texts.entityTypes[entity.type];
+  const EntityRail = entity.type === "TAG" ? TagRail : Rail;
   const { privileges }: Governed = entity;
   return (
     <article className="entity">
@@ -97,12 +99,12 @@ export default function EntityPage({ urn, tab }: EntityPageProperties) {
       {!isHistory && !isLineage && (
         <div className="with-rail">
           <About entity={entity} />
-          <Rail entity={entity} label={texts.entity.about(words?.one ?? "")}>
+          <EntityRail entity={entity} label={texts.entity.about(words?.one ?? "")}>
             {entity.type === "GLOSSARY_TERM" && (
               <RelatedTerms term={entity} canEdit={privileges?.canManageEntity === true} />
             )}
             {entity.type === "CORP_USER" && <GroupsOfUser urn={entity.urn} />}
-          </Rail>
+          </EntityRail>
           <Related entity={entity} />
           {field !== undefined && (
             <Members
@@ -217,6 +219,12 @@ function Actions({ entity }: { readonly entity: Entity }) {
   }
 }
 
+/** Tags have no `privileges` of their own. */
+function TagRail({ entity, ...others }: RailProperties) {
+  const { canEditOwners } = useTagPrivileges(entity.urn);
+  return <Rail entity={{ ...entity, privileges: { canEditOwners } }} {...others} />;
+}
+
 /** The description, or what is known about a person. */
 function About({ entity }: { readonly entity: Entity }) {
   if (entity.type === "CORP_USER") return <Person entity={entity} />;
@@ -250,7 +258,6 @@ function Person({ entity }: { readonly entity: Entity }) {
     [texts.entity.person.department, profile?.departmentName],
     [texts.entity.person.slack, contact?.slack],
     [texts.entity.person.phone, contact?.phone],
-    [texts.entity.person.about, contact?.aboutMe],
   ];
   return (
     <dl className="property-list section">
@@ -269,6 +276,14 @@ function Person({ entity }: { readonly entity: Entity }) {
             <dd dir="auto">{value}</dd>
           </div>
         ),
+      )}
+      {(contact?.aboutMe ?? "") !== "" && (
+        <div>
+          <dt>{texts.entity.person.about}</dt>
+          <dd>
+            <Markdown text={contact?.aboutMe ?? ""} />
+          </dd>
+        </div>
       )}
     </dl>
   );

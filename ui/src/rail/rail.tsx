@@ -31,21 +31,19 @@ export interface Governed {
   readonly properties?: {
     readonly customProperties?: readonly { key: string; value?: string | null }[] | null;
   } | null;
-  readonly privileges?: RailPrivilegesFragment | null;
+  readonly privileges?: Partial<RailPrivilegesFragment> | null;
 }
 
-/** Who owns an entity, where it belongs, and how it is labeled. What only its type has comes
- *  first. */
-export function Rail({
-  entity,
-  label,
-  children,
-}: {
+export interface RailProperties {
   readonly entity: Governed;
   readonly label: string;
   /** Sections of this entity type alone. */
   readonly children?: ReactNode;
-}) {
+}
+
+/** Who owns an entity, where it belongs, and how it is labeled. What only its type has comes
+ *  first. */
+export function Rail({ entity, label, children }: RailProperties) {
   const { urn, privileges } = entity;
   return (
     <aside className="rail" aria-label={label}>
