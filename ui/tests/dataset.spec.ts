@@ -274,6 +274,26 @@ test("nested fields appear below their parent and can be collapsed and filtered"
   await expect(page.getByText("2 of 12 columns")).toBeVisible();
 });
 
+test("pointing at a column moves nothing", async ({ page }) => {
+  await page.goto(`/dataset/${datasetUrn("snowflake", "analytics.core.fct_orders")}`);
+  const row = page.getByRole("row", { name: /discount_eur/ });
+  const text = row.getByText("As a positive number");
+  await row.scrollIntoViewIfNeeded();
+  const before = await text.boundingBox();
+  await row.hover();
+  await expect(row.getByRole("button", { name: /Edit description/ })).toHaveCSS("opacity", "1");
+  expect(await text.boundingBox()).toEqual(before);
+});
+
+test("the printed page of a dataset has no header and no buttons", async ({ page }) => {
+  await page.goto(`/dataset/${datasetUrn("snowflake", "analytics.core.fct_orders")}`);
+  await expect(page.getByRole("button", { name: "Add owner" })).toBeVisible();
+  await page.emulateMedia({ media: "print" });
+  await expect(page.getByRole("button", { name: "Add owner" })).toBeHidden();
+  await expect(page.getByRole("banner")).toBeHidden();
+  await expect(page.getByText("As a positive number")).toBeVisible();
+});
+
 test("a deprecated dataset names its replacement and its end", WRITES, async ({ page, docent }) => {
   const urn = await createDataset(docent, "story_deprecated");
   const replacement = await createDataset(docent, "story_replacement");

@@ -35,6 +35,32 @@ test("a tag, a term, a person, a group, a container and a platform have pages", 
   await expect(members.first()).toBeVisible();
 });
 
+test("what a person writes about themselves is Markdown", async ({ page }) => {
+  await page.goto("/user/urn:li:corpuser:analytics-lead");
+  await expect(page.locator("main .prose strong").first()).toHaveText("Office hours:");
+});
+
+test("the owners of a tag are edited on its page", WRITES, async ({ page, docent }) => {
+  await docent.ingest("urn:li:tag:story-owned", "tagProperties", { name: "Story owned" });
+  await page.goto("/tag/urn:li:tag:story-owned");
+  const owners = page.getByRole("region", { name: "Owners" });
+  await owners.getByRole("button", { name: "Add owner" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("combobox").first().fill("Privacy");
+  await dialog.getByRole("option", { name: /Privacy Officer/ }).click();
+  await expect(owners.getByRole("link", { name: "Privacy Officer", exact: true })).toBeVisible();
+});
+
+test("on a phone, the current tab of an entity is in view", async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(`/dataset/${datasetUrn("postgres", "shop.public.books")}?show=history`);
+  const tab = page.getByRole("navigation", { name: "Dataset sections" }).getByRole("link", {
+    name: "History",
+  });
+  await expect(tab).toBeInViewport({ ratio: 0.9 });
+  expect(await page.evaluate(() => window.scrollY)).toBe(0);
+});
+
 test("links lead to the pages of owners, tags and containers", async ({ page }) => {
   await page.goto(`/dataset/${datasetUrn("postgres", "shop.public.books")}`);
   await page

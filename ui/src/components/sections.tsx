@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { useLayoutEffect, useRef, type ReactNode } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
@@ -31,6 +31,14 @@ export interface EntityTab {
   readonly isCurrent: boolean;
 }
 
+/** Centers the current tab in its row, without scrolling the page. */
+function scrollToCurrent(row: HTMLElement | null): void {
+  const current = row?.querySelector("[aria-current]")?.getBoundingClientRect();
+  if (row === null || current === undefined) return;
+  const visible = row.getBoundingClientRect();
+  row.scrollLeft += current.left - visible.left - (visible.width - current.width) / 2;
+}
+
 /** The tabs of an entity page: overview first, history last. */
 export function EntityTabs({
   address,
@@ -55,8 +63,12 @@ export function EntityTabs({
       isCurrent: isHistory,
     },
   ];
+  const row = useRef<HTMLElement>(null);
+  // On narrow screens the row scrolls. Counts that arrive later move the current tab.
+  const layout = tabs.map((tab) => `${tab.address} ${tab.isCurrent} ${tab.count ?? ""}`).join();
+  useLayoutEffect(() => scrollToCurrent(row.current), [layout]);
   return (
-    <nav className="tabs" aria-label={label}>
+    <nav className="tabs" aria-label={label} ref={row}>
       {tabs.map((tab) => (
         <Link
           key={tab.address}

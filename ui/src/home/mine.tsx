@@ -3,6 +3,7 @@ import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { useApiMutation, useApiQuery } from "../api/cache.ts";
+import { isNotFound } from "../api/client.ts";
 import { EntityLink } from "../components/common.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { ErrorMessage, LoadingOrError } from "../components/states.tsx";
@@ -25,6 +26,8 @@ const TYPES = ["DATASET", "CONTAINER", "DASHBOARD", "CHART", "DATA_FLOW", "DATA_
 /** What the user or their groups own and lacks a description, each with a way to write one. */
 export function Mine({ user }: { readonly user: string }) {
   const groups = useApiQuery(MyGroupsDocument, { urn: user });
+  // With authentication off, the user is the server itself, which has no groups.
+  const isKnown = groups.data !== undefined || (groups.error !== null && isNotFound(groups.error));
   const members = groups.data?.corpUser?.groups?.relationships ?? [];
   const owners = [user, ...members.flatMap(({ entity }) => entity?.urn ?? [])];
   const condition = {
@@ -36,7 +39,7 @@ export function Mine({ user }: { readonly user: string }) {
   const read = useApiQuery(
     MineDocument,
     { types: [...TYPES], filters: [condition] },
-    { enabled: groups.data !== undefined },
+    { enabled: isKnown },
   );
   const results = read.data?.searchAcrossEntities;
   // Only to tell whether nothing is left to do, or nothing is owned.
@@ -51,7 +54,7 @@ export function Mine({ user }: { readonly user: string }) {
     <section aria-labelledby="home-mine">
       <h2 id="home-mine">{texts.mine.heading}</h2>
       {results === null || results === undefined ? (
-        <LoadingOrError read={groups.error === null ? read : groups} lines={3} />
+        <LoadingOrError read={isKnown ? read : groups} lines={3} />
       ) : results.total === 0 ? (
         <Nothing ownsSome={(owned.data?.searchAcrossEntities?.total ?? 0) > 0} />
       ) : (
