@@ -18,6 +18,8 @@ export const settingsTexts = {
     "service-accounts": "Service accounts",
     "ownership-types": "Ownership types",
     properties: "Structured properties",
+    ingestion: "Ingestion",
+    secrets: "Secrets",
     audit: "Audit log",
     server: "Server",
   },

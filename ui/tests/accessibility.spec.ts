@@ -76,6 +76,8 @@ const PAGES: Readonly<Record<string, ReadonlyArray<readonly [name: string, path:
     ["policy", "/settings/policies?policy=urn:li:dataHubPolicy:finance-stewards"],
     ["ownership types", "/settings/ownership-types"],
     ["structured properties", "/settings/properties"],
+    ["ingestion", "/settings/ingestion"],
+    ["secrets", "/settings/secrets"],
     ["audit log", "/settings/audit"],
     ["server", "/settings/server"],
   ],

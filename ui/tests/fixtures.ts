@@ -2,6 +2,7 @@
 // its own store.
 
 import { spawn, type ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -170,6 +171,8 @@ export function start(
   const binary = process.env["DOCENT_TEST_BINARY"] ?? "../target/debug/docent";
   const passwordFile = join(directory, "password");
   writeFileSync(passwordFile, PASSWORD);
+  const keyFile = join(directory, "secrets.key");
+  writeFileSync(keyFile, randomBytes(32).toString("base64"), { mode: 0o600 });
   const child = spawn(
     binary,
     [
@@ -181,6 +184,8 @@ export function start(
       store,
       "--admin-password-file",
       passwordFile,
+      "--secret-key-file",
+      keyFile,
       ...more,
     ],
     { cwd: directory, stdio: ["ignore", "pipe", "pipe"] },

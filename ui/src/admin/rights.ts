@@ -18,6 +18,8 @@ export const SECTION_PRIVILEGES = {
   "service-accounts": ["MANAGE_SERVICE_ACCOUNTS"],
   "ownership-types": ["MANAGE_GLOBAL_OWNERSHIP_TYPES"],
   properties: ["MANAGE_STRUCTURED_PROPERTIES", "VIEW_STRUCTURED_PROPERTIES_PAGE"],
+  ingestion: ["MANAGE_INGESTION"],
+  secrets: ["MANAGE_SECRETS"],
   audit: ["MANAGE_SYSTEM_OPERATIONS", "GET_ANALYTICS_PRIVILEGE"],
   server: ["MANAGE_SYSTEM_OPERATIONS", "VIEW_SYSTEM_STATUS"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;

@@ -1,6 +1,6 @@
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { markdown } from "@codemirror/lang-markdown";
-import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { HighlightStyle, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { EditorState } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
@@ -20,7 +20,14 @@ const highlighting = HighlightStyle.define([
 ]);
 
 /** CodeMirror, in a chunk of its own that is loaded on demand. */
-export default function CodeEditor({ value, label, onChange, onSave, onCancel }: EditorProperties) {
+export default function CodeEditor({
+  value,
+  label,
+  language = "markdown",
+  onChange,
+  onSave,
+  onCancel,
+}: EditorProperties) {
   const container = useRef<HTMLDivElement>(null);
   // The editor is created once and calls the latest handlers.
   const current = useRef({ onChange, onSave, onCancel });
@@ -39,11 +46,18 @@ export default function CodeEditor({ value, label, onChange, onSave, onCancel }:
         selection: { anchor: value.length },
         extensions: [
           history(),
-          markdown(),
-          syntaxHighlighting(highlighting),
+          language === "markdown"
+            ? [
+                markdown(),
+                syntaxHighlighting(highlighting),
+                EditorView.perLineTextDirection.of(true),
+              ]
+            : indentUnit.of("  "),
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label, dir: "auto" }),
-          EditorView.perLineTextDirection.of(true),
+          EditorView.contentAttributes.of({
+            "aria-label": label,
+            dir: language === "markdown" ? "auto" : "ltr",
+          }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) current.current.onChange(update.state.doc.toString());
           }),

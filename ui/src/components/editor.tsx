@@ -3,6 +3,8 @@ import { useEffect, useRef, useState, type ComponentType } from "react";
 export interface EditorProperties {
   readonly value: string;
   readonly label: string;
+  /** Markdown unless given. */
+  readonly language?: "markdown" | "yaml";
   readonly onChange: (value: string) => void;
   readonly onSave: () => void;
   readonly onCancel: () => void;
@@ -20,7 +22,7 @@ export async function loadEditor(): Promise<ComponentType<EditorProperties> | nu
   return loaded;
 }
 
-/** A Markdown editor. Shows a plain text area until CodeMirror is loaded, and keeps it once the
+/** A text editor. Shows a plain text area until CodeMirror is loaded, and keeps it once the
  *  user has started typing: swapping editors would lose keystrokes. */
 export function Editor(properties: EditorProperties) {
   const [Loaded, setLoaded] = useState(() => loaded);

@@ -16,14 +16,15 @@ interface FormDialogProperties {
   readonly error: Error | null;
   readonly onSubmit: (form: FormData) => void;
   readonly onClose: () => void;
+  readonly isWide?: boolean;
   readonly children: ReactNode;
 }
 
 /** A dialog with a form. What was typed stays while the request fails. */
 export function FormDialog(properties: FormDialogProperties) {
-  const { title, submit, isBusy, error, onSubmit, onClose, children } = properties;
+  const { title, submit, isBusy, error, onSubmit, onClose, isWide = false, children } = properties;
   return (
-    <Dialog title={title} isOpen onClose={onClose}>
+    <Dialog title={title} isOpen isWide={isWide} onClose={onClose}>
       <form
         className="form"
         noValidate

@@ -31,6 +31,8 @@ const SECTIONS: Readonly<Record<Section, ComponentType>> = {
   "service-accounts": lazy(() => loadChunk(import("../admin/service_accounts.tsx"))),
   "ownership-types": lazy(() => loadChunk(import("../admin/ownership_types.tsx"))),
   properties: lazy(() => loadChunk(import("../properties/definitions.tsx"))),
+  ingestion: lazy(() => loadChunk(import("../ingestion/sources.tsx"))),
+  secrets: lazy(() => loadChunk(import("../ingestion/secrets.tsx"))),
   audit: lazy(() => loadChunk(import("../settings/audit.tsx"))),
   server: lazy(() => loadChunk(import("../admin/server.tsx"))),
 };
@@ -43,7 +45,7 @@ const NAVIGATION: readonly (readonly [heading: string, sections: readonly Sectio
     ["users", "invitations", "groups", "roles", "policies", "all-tokens", "service-accounts"],
   ],
   [adminTexts.sections.catalog, ["properties", "ownership-types"]],
-  [adminTexts.sections.system, ["audit", "server"]],
+  [adminTexts.sections.system, ["ingestion", "secrets", "audit", "server"]],
 ];
 
 const isSection = (name: string): name is Section => Object.hasOwn(SECTIONS, name);
