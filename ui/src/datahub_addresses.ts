@@ -8,6 +8,7 @@ const PAGES: Readonly<Record<string, string>> = {
   "/login": addresses.home,
   "/analytics": addresses.home,
   "/marketplace": addresses.dataProducts,
+  "/ingestion": addresses.settings("ingestion"),
   "/structured-properties": addresses.settings("properties"),
   "/identities": addresses.settings("users"),
   "/permissions": addresses.settings("policies"),

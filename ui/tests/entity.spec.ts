@@ -127,6 +127,7 @@ test("addresses of DataHub of another form lead to the same page", async ({ page
     ["/settings/identities/groups", "Groups"],
     ["/settings/permissions/roles", "Roles"],
     ["/settings/ownership", "Ownership types"],
+    ["/ingestion", "Ingestion"],
     ["/structured-properties", "Structured properties"],
   ] as const) {
     await page.goto(address);

@@ -35,7 +35,7 @@ test("an unknown address shows a not-found page with a link home", async ({ page
     "/settings/nothing",
     "/settings/toString",
     "/dataset",
-    "/search/order",
+    "/tag",
   ]) {
     await page.goto(path);
     await expect(page.getByRole("heading", { level: 1 }), path).toHaveText("Page not found");

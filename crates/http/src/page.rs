@@ -64,6 +64,7 @@ const PAGE_ROUTES: &[&str] = &[
     "/search/{type}",
     "/settings/{section}/{page}",
     "/embed/{*address}",
+    "/ingestion",
     "/structured-properties",
     "/marketplace",
     "/identities",
