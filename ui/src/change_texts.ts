@@ -4,6 +4,7 @@
 import { count, list, plural } from "./text_forms.ts";
 
 export const timelineTexts = {
+  bySystem: "{when} by System",
   label: "History",
   filter: "Show",
   allKinds: "All changes",

@@ -92,6 +92,12 @@ test(
     await expect(gone.last().getByRole("button")).toHaveCount(0);
     await row("Domain").getByRole("button", { name: "Restore: Domain finance" }).click();
     await expect(row("Domain").first().locator("ins")).toContainText("Finance");
+    // Values of properties have names; what the server has written says so.
+    await page.goto(
+      `${address("urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.core.fct_orders,PROD)")}?show=history`,
+    );
+    await expect(row("Properties").getByRole("link", { name: "Data Team" })).toBeVisible();
+    await expect(history.locator(".timeline-byline").last()).toContainText("by System");
     // The tag's own page has a history, too.
     await page.goto("/tag/urn:li:tag:history-pii?show=history");
     await expect(page).toHaveTitle("History of History PII · Docent");

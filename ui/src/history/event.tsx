@@ -1,5 +1,7 @@
 // How one change is shown: words that changed, or what was added and removed.
 
+import { Fragment } from "react";
+
 import { EntityLink } from "../components/common.tsx";
 import { TextDiff } from "../components/text_diff.tsx";
 import { readablePath } from "../dataset/field_path.ts";
@@ -48,7 +50,7 @@ export function EventContent({ event, byUrn }: ContentProperties) {
       return (
         <Chip event={event}>
           <Reference urn={event.modifier ?? ""} byUrn={byUrn} />
-          {valuesOf(event) !== "" && `: ${valuesOf(event)}`}
+          <PropertyValues values={propertyValuesOf(event)} byUrn={byUrn} />
         </Chip>
       );
     case "LINK":
@@ -164,5 +166,18 @@ function Move({ event, byUrn }: ContentProperties) {
   );
 }
 
-/** The values of a structured property, as one text. */
-const valuesOf = (event: TimelineEvent) => propertyValuesOf(event).map(String).join(", ");
+/** The values of a structured property; entities by their names. */
+function PropertyValues({
+  values,
+  byUrn,
+}: {
+  readonly values: readonly unknown[];
+  readonly byUrn: ReadonlyMap<string, Named>;
+}) {
+  return values.map(String).map((value, index) => (
+    <Fragment key={value}>
+      {index === 0 ? ": " : ", "}
+      {value.startsWith("urn:li:") ? <Reference urn={value} byUrn={byUrn} /> : value}
+    </Fragment>
+  ));
+}

@@ -227,10 +227,11 @@ export function textsOf(event: Omit<TimelineEvent, "isLatest">): Texts | undefin
 export function urnsOf(moments: readonly Moment[]): string[] {
   const named = moments.flatMap(({ actor, events }) => [
     actor,
-    ...events.flatMap(({ modifier, parameters }) => [
-      modifier,
+    ...events.flatMap((event) => [
+      event.modifier,
+      ...(event.kind === "PROPERTY" ? propertyValuesOf(event).map(String) : []),
       ...["newParent", "oldParent", "replacement", "previousReplacement"].map((name) =>
-        parameters.get(name),
+        event.parameters.get(name),
       ),
     ]),
   ]);

@@ -133,6 +133,7 @@ function MomentItem({ moment, byUrn, children }: MomentProperties) {
         <Byline
           actor={actor === undefined ? null : (byUrn.get(actor) ?? { urn: actor })}
           time={moment.time}
+          at={actor === undefined ? "{when}" : texts.timeline.bySystem}
         />
       </p>
       <ul className="timeline-events">{children}</ul>
