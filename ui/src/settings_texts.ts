@@ -18,6 +18,7 @@ export const settingsTexts = {
     "service-accounts": "Service accounts",
     "ownership-types": "Ownership types",
     properties: "Structured properties",
+    forms: "Forms",
     ingestion: "Ingestion",
     secrets: "Secrets",
     audit: "Audit log",

@@ -249,6 +249,7 @@ const english = {
       usage: "Usage",
       queries: "Queries",
       properties: "Properties",
+      forms: "Forms",
       history: "History",
     },
     tabTitle: (tab: string, dataset: string) => `${tab} of ${dataset}`,

@@ -32,6 +32,7 @@ const PAGES: Readonly<Record<string, ReadonlyArray<readonly [name: string, path:
     ["usage", `${FACTS}/Usage`],
     ["queries", `${FACTS}/Queries`],
     ["properties", `${FACTS}/Properties`],
+    ["forms of a dataset", `${ORDERS}/Forms`],
     ["dataset with an incident", `${RECONCILIATION}/Quality`],
   ],
   "pages of other entities": [
@@ -76,6 +77,8 @@ const PAGES: Readonly<Record<string, ReadonlyArray<readonly [name: string, path:
     ["policy", "/settings/policies?policy=urn:li:dataHubPolicy:finance-stewards"],
     ["ownership types", "/settings/ownership-types"],
     ["structured properties", "/settings/properties"],
+    ["forms", "/settings/forms"],
+    ["a form", "/settings/forms?form=urn:li:form:lanternfold.data-review"],
     ["ingestion", "/settings/ingestion"],
     ["secrets", "/settings/secrets"],
     ["audit log", "/settings/audit"],

@@ -107,6 +107,15 @@ test(
   },
 );
 
+test("DataHub's addresses of ingestion work", async ({ page }) => {
+  for (const path of ["/ingestion", "/ingestion/sources"]) {
+    await page.goto(path);
+    await expect(page.getByRole("heading", { level: 2 })).toHaveText("Ingestion");
+  }
+  await page.goto("/ingestion/secrets");
+  await expect(page.getByRole("heading", { level: 2 })).toHaveText("Secrets");
+});
+
 test("secrets are named and described, and never shown", WRITES, async ({ page, docent }) => {
   await page.goto("/settings/secrets");
   await page.getByRole("button", { name: "New secret" }).click();

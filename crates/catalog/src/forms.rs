@@ -3,12 +3,13 @@
 //! A form has prompts, each of which collects values of a structured property, and assignees. The
 //! `forms` aspect of an asset says which forms it has, and which of their prompts are answered.
 
+mod assignees;
 mod list_member;
 mod state;
 
 use std::collections::HashSet;
 
-use docent_model::aspects::{AuditStamp, Ownership};
+use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Urn};
 use docent_search::{Criterion, Filter, SearchPage, SearchRequest};
 use serde_json::{Value, json};
@@ -363,34 +364,6 @@ impl Catalog {
         Ok(())
     }
 
-    /// Whether the caller is named in the form, or owns the asset if the form is for owners.
-    async fn is_form_assigned(
-        &self,
-        caller: &Caller,
-        info: &Value,
-        asset: &Urn,
-    ) -> Result<bool, Error> {
-        let me = self.identities_of(caller.actor()).await?;
-        let actors = &info["actors"];
-        if is_named(actors, &me) {
-            return Ok(true);
-        }
-        if actors["owners"].as_bool() == Some(false) {
-            return Ok(false);
-        }
-        let key = AspectKey::new(asset, AspectName::OWNERSHIP);
-        let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
-        let ownership: Option<Ownership> = aspect_value(&row);
-        let types = actors["ownershipTypes"].as_array();
-        let types = types.filter(|it| !it.is_empty());
-        let mut owners = ownership.into_iter().flat_map(|it| it.owners);
-        Ok(owners.any(|it| {
-            let kind = it.kind_urn();
-            me.contains(it.owner.as_str())
-                && types.is_none_or(|types| types.iter().any(|it| it.as_str() == Some(&kind)))
-        }))
-    }
-
     /// The definition of a form.
     async fn form_info(&self, form: &Urn) -> Result<Value, Error> {
         form.expect_type(ENTITY)?;
@@ -470,13 +443,6 @@ impl Catalog {
             }
         }
     }
-}
-
-/// Whether the assignees name one of these users and groups.
-fn is_named(actors: &Value, me: &HashSet<String>) -> bool {
-    let lists = ["users", "groups"].into_iter();
-    let mut named = lists.filter_map(|list| actors[list].as_array()).flatten();
-    named.any(|it| it.as_str().is_some_and(|it| me.contains(it)))
 }
 
 pub(crate) fn prompt_ids(info: &Value) -> Vec<String> {

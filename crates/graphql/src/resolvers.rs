@@ -123,6 +123,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .entity_field("parentDocuments", hierarchy::parent_documents)
         .entity_field("flowJobs", relationships::flow_jobs)
         .entity_field("isAssignedToMe", assignments::is_assigned_to_me)
+        .entity_field("isFormAssignedToMe", assignments::is_form_assigned_to_me)
         .computed("postModified", entities::post_modified)
         .computed("viewFilter", entities::view_filter)
         .computed("hyperParameter", entities::hyper_parameter)

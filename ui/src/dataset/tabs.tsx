@@ -19,6 +19,8 @@ interface DatasetTab {
   readonly label: string;
   /** How many entries it has; nothing for tabs without entries. */
   readonly count?: (counts: DatasetTabsQuery) => number | undefined;
+  /** Whether the dataset has anything for it; always, unless given. */
+  readonly isShown?: (counts: DatasetTabsQuery) => boolean;
   /** Loaded on demand. */
   readonly content: ComponentType<{ readonly urn: string }>;
 }
@@ -62,6 +64,16 @@ const TABS: readonly DatasetTab[] = [
       ),
     content: lazy(() => loadChunk(import("../trust/properties.tsx"))),
   },
+  {
+    segment: "Forms",
+    aliases: [],
+    label: texts.dataset.tabs.forms,
+    count: ({ dataset }) => nonZero(dataset?.forms?.incompleteForms.length),
+    isShown: ({ dataset }) =>
+      nonZero(dataset?.forms?.incompleteForms.length, dataset?.forms?.completedForms.length) !==
+      undefined,
+    content: lazy(() => loadChunk(import("../forms/asset_forms.tsx"))),
+  },
 ];
 
 /** The sum, unless there is nothing to count. */
@@ -79,7 +91,9 @@ export function datasetTab(segment: string | undefined): DatasetTab | undefined 
 /** The tabs with their counts, which appear when they are known. */
 export function useDatasetTabs(urn: string, current: DatasetTab | undefined): readonly EntityTab[] {
   const counts = useApiQuery(DatasetTabsDocument, { urn }).data;
-  return TABS.map((tab) => ({
+  const isShown = (tab: DatasetTab) =>
+    tab === current || tab.isShown === undefined || (counts !== undefined && tab.isShown(counts));
+  return TABS.filter(isShown).map((tab) => ({
     address: addresses.datasetTab(urn, tab.segment),
     label: tab.label,
     count: counts === undefined ? undefined : tab.count?.(counts),

@@ -29,6 +29,7 @@ import {
 import { EntityHistory } from "../history/entity_history.tsx";
 import { nameOf } from "../names.ts";
 import { canChange } from "../privileges.ts";
+import { RailForms } from "../rail/forms.tsx";
 import { Rail } from "../rail/rail.tsx";
 import { texts } from "../texts.ts";
 import { TrustSummary } from "../trust/summary.tsx";
@@ -113,6 +114,7 @@ function Overview({ dataset }: { readonly dataset: Dataset }) {
       />
       <Rail entity={dataset} label={texts.rail.label}>
         <TrustSummary urn={dataset.urn} />
+        <RailForms urn={dataset.urn} />
       </Rail>
       <Columns
         urn={dataset.urn}

@@ -31,6 +31,7 @@ const SECTIONS: Readonly<Record<Section, ComponentType>> = {
   "service-accounts": lazy(() => loadChunk(import("../admin/service_accounts.tsx"))),
   "ownership-types": lazy(() => loadChunk(import("../admin/ownership_types.tsx"))),
   properties: lazy(() => loadChunk(import("../properties/definitions.tsx"))),
+  forms: lazy(() => loadChunk(import("../forms/definitions.tsx"))),
   ingestion: lazy(() => loadChunk(import("../ingestion/sources.tsx"))),
   secrets: lazy(() => loadChunk(import("../ingestion/secrets.tsx"))),
   audit: lazy(() => loadChunk(import("../settings/audit.tsx"))),
@@ -44,7 +45,7 @@ const NAVIGATION: readonly (readonly [heading: string, sections: readonly Sectio
     adminTexts.sections.access,
     ["users", "invitations", "groups", "roles", "policies", "all-tokens", "service-accounts"],
   ],
-  [adminTexts.sections.catalog, ["properties", "ownership-types"]],
+  [adminTexts.sections.catalog, ["properties", "forms", "ownership-types"]],
   [adminTexts.sections.system, ["ingestion", "secrets", "audit", "server"]],
 ];
 

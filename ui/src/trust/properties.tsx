@@ -1,8 +1,6 @@
 import { useState } from "react";
 
 import { useApiMutation, useApiQuery } from "../api/cache.ts";
-import { EntityLink } from "../components/common.tsx";
-import { Markdown } from "../components/markdown.tsx";
 import { EmptyState, LoadingOrError, StaleNotice } from "../components/states.tsx";
 import { SectionHeader } from "../components/sections.tsx";
 import { UndoNotice, useUndo } from "../components/undo.tsx";
@@ -14,9 +12,11 @@ import {
   type PropertyDefinitionFragment,
   type PropertyValuesFragment,
 } from "../generated/operations.ts";
+import { nameOfProperty } from "../properties/definition.ts";
 import { trustTexts } from "../trust_texts.ts";
 import { PropertyDialog } from "./property_dialog.tsx";
 import { inputsOf, textOf, type ValueInput } from "./property_values.ts";
+import { PropertyValues } from "./values.tsx";
 
 const words = trustTexts.properties;
 /** With fewer properties, reading is faster than searching. */
@@ -90,9 +90,6 @@ export default function Properties({ urn }: { readonly urn: string }) {
     </>
   );
 }
-
-const nameOfProperty = ({ definition }: PropertyDefinitionFragment) =>
-  definition.displayName || definition.qualifiedName;
 
 const searchTextOf = ({ definition, entry }: Row) =>
   [
@@ -249,7 +246,7 @@ function PropertyRow({
         {entry === undefined ? (
           <span className="hint">{words.noValue}</span>
         ) : (
-          <Values entry={entry} />
+          <PropertyValues entry={entry} />
         )}
       </td>
       {canEdit && (
@@ -284,22 +281,4 @@ function PropertyRow({
       )}
     </tr>
   );
-}
-
-function Values({ entry }: { readonly entry: PropertyValuesFragment }) {
-  const entities = (entry.valueEntities ?? []).filter((entity) => entity !== null);
-  if (entities.length > 0) {
-    return (
-      <ul className="value-list">
-        {entities.map((entity) => (
-          <li key={entity.urn}>
-            <EntityLink entity={entity} />
-          </li>
-        ))}
-      </ul>
-    );
-  }
-  if (entry.structuredProperty.definition.valueType.info.type === "RICH_TEXT")
-    return <Markdown text={textOf(entry)} />;
-  return <span dir="auto">{textOf(entry)}</span>;
 }

@@ -21,6 +21,7 @@ export function PropertyDialog({
   property,
   entry,
   name,
+  title,
   isBusy,
   error,
   onSave,
@@ -29,6 +30,8 @@ export function PropertyDialog({
   readonly property: PropertyDefinitionFragment;
   readonly entry: PropertyValuesFragment | undefined;
   readonly name: string;
+  /** Replaces the title that names the property. */
+  readonly title?: string;
   readonly isBusy: boolean;
   readonly error: Error | null;
   readonly onSave: (values: readonly ValueInput[]) => void;
@@ -63,7 +66,7 @@ export function PropertyDialog({
   };
   const described = { "aria-invalid": problem !== null, "aria-describedby": "value-error" };
   return (
-    <Dialog title={words.editTitle(name)} isOpen onClose={onClose}>
+    <Dialog title={title ?? words.editTitle(name)} isOpen onClose={onClose}>
       <form className="trust-form" noValidate onSubmit={submit}>
         {definition.description != null && (
           <p className="hint" dir="auto">

@@ -13,9 +13,10 @@ use serde_json::Value;
 
 use super::times::{RelativeTimes, TIMESTAMP};
 
-const FILES: [&str; 9] = [
+const FILES: [&str; 10] = [
     include_str!("../../demo/catalog.json"),
     include_str!("../../demo/dashboards.json"),
+    include_str!("../../demo/forms.json"),
     include_str!("../../demo/operations.json"),
     include_str!("../../demo/pipelines.json"),
     include_str!("../../demo/products.json"),

@@ -1,9 +1,27 @@
 //! Whether forms and roles are assigned to the caller.
 
-use docent_model::AspectName;
+use docent_model::{AspectName, Urn};
 use serde_json::{Value, json};
 
 use crate::{Args, BatchResult, Context, EntityView};
+
+/// Whether the caller is an assignee of the form for the entity that has it.
+pub(super) async fn is_form_assigned_to_me(
+    context: &Context,
+    objects: &[EntityView<'_>],
+    _: Args<'_>,
+) -> BatchResult {
+    let mut pairs = Vec::with_capacity(objects.len());
+    for object in objects {
+        let form = object.value()["urn"].as_str().unwrap_or_default();
+        pairs.push((Urn::parse(form)?, object.urn().clone()));
+    }
+    let assigned = context
+        .catalog
+        .are_forms_assigned(&context.caller, &pairs)
+        .await?;
+    Ok(assigned.into_iter().map(|it| Ok(json!(it))).collect())
+}
 
 /// Whether the caller, or a group of the caller, is named: in the assignees of a form, or among the
 /// actors of a role.

@@ -285,6 +285,39 @@ async fn answers_that_do_not_fit_the_form_are_rejected() {
 }
 
 #[tokio::test]
+async fn an_asset_tells_whether_the_caller_is_an_assignee() {
+    let app = app().await;
+    let prompts = json!([prompt("first", "STRUCTURED_PROPERTY", true)]);
+    let kind = "urn:li:ownershipType:__system__data_steward";
+    let input = json!({
+        "id": "initiative", "name": "Initiative", "prompts": prompts,
+        "actors": {"owners": true, "ownershipTypes": [kind]},
+    });
+    create(&app, input).await;
+    assign(&app, &[DATASET]).await;
+    let is_assigned = async || {
+        let text = "query ($urn: String!) { dataset(urn: $urn) { forms { incompleteForms { isAssignedToMe } } } }";
+        let reply = app.graphql_with(text, json!({ "urn": DATASET })).await;
+        reply["data"]["dataset"]["forms"]["incompleteForms"][0]["isAssignedToMe"].clone()
+    };
+    assert_eq!(is_assigned().await, json!(false));
+    let owners =
+        |kind: &str| json!({"owners": [{"owner": USER, "type": "CUSTOM", "typeUrn": kind}]});
+    let other = owners("urn:li:ownershipType:__system__technical_owner");
+    app.ingest(DATASET, "ownership", &other).await;
+    assert_eq!(is_assigned().await, json!(false));
+    app.ingest(DATASET, "ownership", &owners(kind)).await;
+    assert_eq!(is_assigned().await, json!(true));
+    let nobody = json!({"urn": FORM, "actors": {"owners": false}});
+    let text = "mutation ($input: UpdateFormInput!) { updateForm(input: $input) { urn } }";
+    app.graphql_with(text, json!({"input": nobody})).await;
+    assert_eq!(is_assigned().await, json!(false));
+    let me = json!({"urn": FORM, "actors": {"usersToAdd": [USER]}});
+    app.graphql_with(text, json!({"input": me})).await;
+    assert_eq!(is_assigned().await, json!(true));
+}
+
+#[tokio::test]
 async fn a_filter_assigns_a_form_to_what_matches() {
     let app = app().await;
     form(&app).await;

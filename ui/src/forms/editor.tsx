@@ -1,0 +1,228 @@
+import { useState } from "react";
+
+import { NamedPicker } from "../admin/named_picker.tsx";
+import type { Named } from "../admin/policy.ts";
+import { useApiMutation, useApiQuery } from "../api/cache.ts";
+import { FormDialog, closeThen, fieldOf } from "../components/form_dialog.tsx";
+import { focusOnMount } from "../components/focus.ts";
+import { useUnsaved } from "../components/unsaved.ts";
+import { formTexts } from "../form_texts.ts";
+import {
+  CreateFormDocument,
+  OwnershipTypesDocument,
+  UpdateFormDocument,
+  type FormType,
+  type ManagedFormFragment,
+} from "../generated/operations.ts";
+import { urnId } from "../names.ts";
+import { policyTexts } from "../policy_texts.ts";
+import {
+  EMPTY_PROMPT,
+  actorChanges,
+  actorsInput,
+  draftOf,
+  promptChanges,
+  promptInput,
+  type ActorDraft,
+  type PromptDraft,
+} from "./draft.ts";
+import { PromptFields } from "./prompt_fields.tsx";
+
+const words = formTexts.editor;
+const TYPES: readonly FormType[] = ["COMPLETION", "VERIFICATION"];
+
+/** Creates a form, or changes one. */
+export function FormEditor({
+  form,
+  onClose,
+  onSaved,
+}: {
+  /** The form to change; `null` for a new one. */
+  readonly form: ManagedFormFragment | null;
+  readonly onClose: () => void;
+  readonly onSaved: (urn: string) => void;
+}) {
+  // What the edit started with: others may change the form meanwhile.
+  const [before] = useState(() => draftOf(form));
+  const [prompts, setPrompts] = useState(before.prompts);
+  const [actors, setActors] = useState(before.actors);
+  const [problem, setProblem] = useState<string | null>(null);
+  const create = useApiMutation(CreateFormDocument);
+  const update = useApiMutation(UpdateFormDocument);
+  const isChanged = () =>
+    JSON.stringify([prompts, actors]) !== JSON.stringify([before.prompts, before.actors]);
+  useUnsaved(isChanged);
+  const submit = (fields: FormData) => {
+    const name = fieldOf(fields, "name");
+    const description = fieldOf(fields, "description");
+    const type = fieldOf(fields, "type") as FormType;
+    const found = problemOf(name, prompts, actors);
+    setProblem(found);
+    if (found !== null) return;
+    const done = (urn: string) => closeThen(onClose, () => onSaved(urn));
+    if (form === null)
+      create.mutate(
+        {
+          input: {
+            name,
+            ...(description === "" ? {} : { description }),
+            type,
+            prompts: prompts.map(promptInput),
+            actors: actorsInput(actors),
+          },
+        },
+        { onSuccess: ({ createForm }) => done(createForm.urn) },
+      );
+    else
+      update.mutate(
+        {
+          input: {
+            urn: form.urn,
+            name,
+            description,
+            type,
+            ...promptChanges(before.prompts, prompts),
+            actors: actorChanges(before.actors, actors),
+          },
+        },
+        { onSuccess: () => done(form.urn) },
+      );
+  };
+  const change = (next: readonly PromptDraft[]) => {
+    setProblem(null);
+    setPrompts(next);
+  };
+  return (
+    <FormDialog
+      title={form === null ? words.createTitle : words.editTitle(form.info.name)}
+      submit={form === null ? words.createButton : words.save}
+      isWide
+      isBusy={create.isPending || update.isPending}
+      error={create.error ?? update.error}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <label>
+        {words.name}
+        <input name="name" dir="auto" defaultValue={form?.info.name ?? ""} ref={focusOnMount} />
+      </label>
+      <label>
+        {words.description}
+        <textarea
+          name="description"
+          dir="auto"
+          rows={2}
+          defaultValue={form?.info.description ?? ""}
+        />
+      </label>
+      <fieldset className="admin-fieldset">
+        <legend>{words.type}</legend>
+        {TYPES.map((type) => (
+          <label key={type} className="choice">
+            <input
+              type="radio"
+              name="type"
+              value={type}
+              defaultChecked={type === (form?.info.type ?? "COMPLETION")}
+            />
+            <span>
+              {formTexts.types[type]} <span className="hint">{formTexts.typeHints[type]}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <PromptFields prompts={prompts} onChange={change} />
+      <button type="button" onClick={() => change([...prompts, EMPTY_PROMPT])}>
+        {words.addPrompt}
+      </button>
+      <ActorFields
+        actors={actors}
+        onChange={(changed) => {
+          setProblem(null);
+          setActors({ ...actors, ...changed });
+        }}
+      />
+      <span className="field-error" role="alert">
+        {problem}
+      </span>
+    </FormDialog>
+  );
+}
+
+/** What keeps a form from being stored. */
+function problemOf(
+  name: string,
+  prompts: readonly PromptDraft[],
+  actors: ActorDraft,
+): string | null {
+  if (name === "") return words.nameMissing;
+  for (const [index, { title, property }] of prompts.entries()) {
+    if (title.trim() === "") return words.titleMissing(index + 1);
+    if (property === null) return words.propertyMissing(index + 1);
+  }
+  return !actors.owners && actors.people.length === 0 ? words.nobody : null;
+}
+
+function ActorFields({
+  actors,
+  onChange,
+}: {
+  readonly actors: ActorDraft;
+  readonly onChange: (changed: Partial<ActorDraft>) => void;
+}) {
+  const types = useApiQuery(OwnershipTypesDocument, {}).data?.listOwnershipTypes?.ownershipTypes;
+  const has = (list: readonly Named[], urn: string) => list.some((it) => it.urn === urn);
+  return (
+    <fieldset className="admin-fieldset">
+      <legend>{words.who}</legend>
+      <label className="choice">
+        <input
+          type="checkbox"
+          checked={actors.owners}
+          onChange={(event) => onChange({ owners: event.target.checked })}
+        />
+        {words.owners}
+      </label>
+      {actors.owners && (types?.length ?? 0) > 0 && (
+        <details open={actors.ownershipTypes.length > 0}>
+          <summary>{words.ownerTypes}</summary>
+          <p className="hint">{words.ownerTypesHint}</p>
+          <div className="choices narrow-choices">
+            {(types ?? []).map(({ urn, info }) => {
+              const name = info?.name ?? urnId(urn);
+              return (
+                <label key={urn} className="choice">
+                  <input
+                    type="checkbox"
+                    checked={has(actors.ownershipTypes, urn)}
+                    onChange={(event) =>
+                      onChange({
+                        ownershipTypes: event.target.checked
+                          ? [...actors.ownershipTypes, { urn, name }]
+                          : actors.ownershipTypes.filter((it) => it.urn !== urn),
+                      })
+                    }
+                  />
+                  {name}
+                </label>
+              );
+            })}
+          </div>
+        </details>
+      )}
+      <p className="field-label">{words.people}</p>
+      <NamedPicker
+        button={words.addActor}
+        types={["CORP_USER", "CORP_GROUP"]}
+        words={{
+          filter: policyTexts.form.actorFilter,
+          list: policyTexts.form.actorList,
+          chosen: policyTexts.form.chosen,
+          noMatch: policyTexts.form.noMatch,
+        }}
+        chosen={actors.people}
+        onChange={(people) => onChange({ people })}
+      />
+    </fieldset>
+  );
+}
