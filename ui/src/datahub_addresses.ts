@@ -8,7 +8,7 @@ const PAGES: Readonly<Record<string, string>> = {
   "/login": addresses.home,
   "/analytics": addresses.home,
   "/marketplace": addresses.dataProducts,
-  "/ingestion": addresses.settings("ingestion"),
+  "/ingestion/secrets": addresses.settings("secrets"),
   "/structured-properties": addresses.settings("properties"),
   "/identities": addresses.settings("users"),
   "/permissions": addresses.settings("policies"),
@@ -30,11 +30,14 @@ const PAGES: Readonly<Record<string, string>> = {
 export function fromDataHub(path: string, search: string): string | null {
   const page = PAGES[path.replace(/\/$/, "")];
   if (page !== undefined) return page;
-  if (path === "/browse" || path.startsWith("/browse/")) return addresses.platforms;
+  if (isBelow(path, "/browse")) return addresses.platforms;
+  if (isBelow(path, "/ingestion")) return addresses.settings("ingestion");
   if (path.startsWith("/embed/")) return path.slice("/embed".length);
-  if (path === "/search" || path.startsWith("/search/")) return searchFromDataHub(path, search);
+  if (isBelow(path, "/search")) return searchFromDataHub(path, search);
   return null;
 }
+
+const isBelow = (path: string, root: string) => path === root || path.startsWith(`${root}/`);
 
 /** Between the parts of the name of a filter: `filter_tags___false___EQUAL___0`. */
 const SEPARATOR = "___";

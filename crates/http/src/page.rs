@@ -65,6 +65,7 @@ const PAGE_ROUTES: &[&str] = &[
     "/settings/{section}/{page}",
     "/embed/{*address}",
     "/ingestion",
+    "/ingestion/{*tab}",
     "/structured-properties",
     "/marketplace",
     "/identities",

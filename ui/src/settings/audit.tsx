@@ -1,17 +1,26 @@
-import { useState } from "react";
+import { Fragment, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { useApiQuery } from "../api/cache.ts";
 import { RelativeTime } from "../components/common.tsx";
-import { EmptyState, LoadingOrError, StaleNotice } from "../components/states.tsx";
-import { AuditLogDocument, type AuditLogQuery } from "../generated/operations.ts";
 import { formatFile, saveFile } from "../components/csv.ts";
-import { isSystemUser, nameOf } from "../names.ts";
+import { FormattedText } from "../components/formatted_text.tsx";
+import { EmptyState, LoadingOrError, StaleNotice } from "../components/states.tsx";
+import {
+  AuditLogDocument,
+  NamesDocument,
+  PoliciesDocument,
+  type AuditLogQuery,
+} from "../generated/operations.ts";
+import { isSystemUser, nameOf, type Nameable } from "../names.ts";
+import { useRights } from "../rights.ts";
 import { texts } from "../texts.ts";
+import { aspectName, entityName, hasPage, kindOf, operationName } from "./audit_words.ts";
 
 const PAGE_SIZE = 50;
 const DAY_MS = 24 * 60 * 60 * 1000;
+const POLICY = "urn:li:dataHubPolicy:";
 
 type Event = AuditLogQuery["auditLog"]["events"][number];
 
@@ -50,6 +59,7 @@ export default function AuditLog() {
       state: addresses.SAME_PAGE,
     });
   const log = read.data?.auditLog;
+  const names = useNames(log?.events ?? []);
   const isFiltered = Object.values(filters).some((value) => value !== "");
   return (
     <>
@@ -121,7 +131,7 @@ export default function AuditLog() {
             </thead>
             <tbody>
               {log.events.map((event) => (
-                <EventRow key={event.id} event={event} />
+                <EventRow key={event.id} event={event} filters={filters} names={names} />
               ))}
             </tbody>
           </table>
@@ -150,7 +160,15 @@ export default function AuditLog() {
   );
 }
 
-function EventRow({ event }: { readonly event: Event }) {
+function EventRow({
+  event,
+  filters,
+  names,
+}: {
+  readonly event: Event;
+  readonly filters: addresses.AuditFilters;
+  readonly names: Names;
+}) {
   const columns = texts.audit.columns;
   const first = event.entities[0];
   const isDenied = event.outcome === "DENIED";
@@ -167,52 +185,62 @@ function EventRow({ event }: { readonly event: Event }) {
         )}
       </td>
       <td data-label={columns.operation}>
-        <code>{event.operation}</code>
+        <Link
+          href={addresses.audit({ ...filters, operation: event.operation })}
+          aria-label={texts.audit.onlyOperation(operationName(event.operation))}
+          title={event.operation}
+        >
+          {operationName(event.operation)}
+        </Link>
+        <p className="hint audit-reason">
+          <code>{event.operation}</code>
+        </p>
       </td>
       <td data-label={columns.outcome} title={event.reason ?? undefined}>
         {isDenied ? texts.audit.outcomes.DENIED : texts.audit.outcomes.ALLOWED}
         {event.reason !== null && <p className="hint audit-reason">{event.reason}</p>}
         {event.policies.length > 0 && (
-          <p className="hint audit-reason">{texts.audit.policies(idsOf(event.policies))}</p>
+          <p className="hint audit-reason">
+            <FormattedText
+              text={texts.audit.by}
+              values={{ policies: <Policies urns={event.policies} names={names} /> }}
+            />
+          </p>
         )}
       </td>
-      <td data-label={columns.target} className="audit-target">
-        {first !== undefined && <EntityAddress urn={first.urn} />}{" "}
+      <td data-label={first === undefined ? undefined : columns.target} className="audit-target">
+        {first !== undefined && <EntityAddress urn={first.urn} name={nameIn(names, first.urn)} />}{" "}
         {event.entityCount > 1 && texts.audit.more(event.entityCount - 1)}
         {event.dropped > 0 && texts.audit.dropped(event.dropped)}
         {first !== undefined && !isDenied && <p className="hint">{changesOf(first)}</p>}
       </td>
-      <td data-label={columns.origin}>
+      <td data-label={event.address === null ? undefined : columns.origin}>
         {event.address} <span className="hint">{event.credential}</span>
       </td>
     </tr>
   );
 }
 
-/** Where an entity of the log is on the page: what has no page of its own leads to its section. */
-function EntityAddress({ urn }: { readonly urn: string }) {
-  const type = urn.split(":")[2] ?? "";
-  if (type === "dataHubPolicy")
-    return <Link href={addresses.settingsWith("policies", { policy: urn })}>{urn}</Link>;
-  return LINKED.has(type) ? <Link href={addresses.entity(urn)}>{urn}</Link> : <>{urn}</>;
+/** An entity of the log with its kind: what has no page of its own leads to its section. */
+function EntityAddress({ urn, name }: { readonly urn: string; readonly name: string }) {
+  const href = urn.startsWith(POLICY)
+    ? addresses.settingsWith("policies", { policy: urn })
+    : hasPage(urn)
+      ? addresses.entity(urn)
+      : null;
+  return (
+    <span title={urn}>
+      <span className="hint">{kindOf(urn)}</span>{" "}
+      {href === null ? (
+        <span dir="auto">{name}</span>
+      ) : (
+        <Link dir="auto" href={href}>
+          {name}
+        </Link>
+      )}
+    </span>
+  );
 }
-
-/** The types that have a page. */
-const LINKED = new Set([
-  "dataset",
-  "domain",
-  "tag",
-  "glossaryTerm",
-  "glossaryNode",
-  "corpuser",
-  "corpGroup",
-  "container",
-  "dashboard",
-  "chart",
-  "dataFlow",
-  "dataJob",
-  "dataProduct",
-]);
 
 /** The events of the page, as rows of a file. */
 function rowsOf(events: readonly Event[]): readonly (readonly string[])[] {
@@ -273,20 +301,51 @@ function TypedFilter({
   );
 }
 
+type Names = ReadonlyMap<string, Nameable>;
+
+const nameIn = (names: Names, urn: string) => entityName(urn, names.get(urn));
+
+/** The names of the changed entities, and of policies for those who may read them. */
+function useNames(events: readonly Event[]): Names {
+  const rights = useRights();
+  const urns = events.flatMap(({ entities }) => entities.map(({ urn }) => urn)).filter(hasPage);
+  const entities = useApiQuery(
+    NamesDocument,
+    { urns: [...new Set(urns)].sort() },
+    { enabled: urns.length > 0, keepPrevious: true },
+  );
+  const policies = useApiQuery(PoliciesDocument, {}, { enabled: rights.has("MANAGE_POLICIES") });
+  return new Map<string, Nameable>([
+    ...(entities.data?.entities ?? []).flatMap((entity) =>
+      entity === null ? [] : [[entity.urn, entity] as const],
+    ),
+    ...(policies.data?.listPolicies?.policies ?? []).map(
+      ({ urn, name }) => [urn, { urn, name }] as const,
+    ),
+  ]);
+}
+
+function Policies({ urns, names }: { readonly urns: readonly string[]; readonly names: Names }) {
+  return urns.map((urn, index) => (
+    <Fragment key={urn}>
+      {index > 0 && ", "}
+      <Link href={addresses.settingsWith("policies", { policy: urn })} title={urn}>
+        {nameIn(names, urn)}
+      </Link>
+    </Fragment>
+  ));
+}
+
 function userOf(event: Event): string {
   if (event.actor !== null && event.actor !== undefined) return nameOf(event.actor);
   return event.actorUrn?.replace(/^urn:li:corpuser:/, "") ?? texts.audit.unknownUser;
 }
 
-function idsOf(policies: readonly string[]): string {
-  return policies.map((urn) => urn.replace(/^urn:li:dataHubPolicy:/, "")).join(", ");
-}
-
 function changesOf(entity: Event["entities"][number]): string {
-  const changes = entity.changes.map(({ aspectName, before, after }) =>
-    texts.audit.change(aspectName, before, after),
+  const changes = entity.changes.map((change) =>
+    texts.audit.change(aspectName(change.aspectName), change.before, change.after),
   );
-  return changes.join(", ");
+  return [...new Set(changes)].join(", ");
 }
 
 function Choice<Value extends string>({
