@@ -22,7 +22,12 @@ export const glossaryTexts = {
   noMatch: (query: string) => `No terms or groups match “${query}”`,
   cut: (shown: number) => `Only the first ${count(shown)} entries are shown.`,
   clearFilter: "Clear filter",
-  columns: { name: "Term", assets: "Tables and others", columns: "Through columns" },
+  columns: {
+    name: "Term",
+    definition: "Definition",
+    assets: "Tables and others",
+    columns: "Through columns",
+  },
   expand: (name: string) => `Expand ${name}`,
   collapse: (name: string) => `Collapse ${name}`,
   dropHere: "Drop here to move to the top level",

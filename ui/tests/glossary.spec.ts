@@ -105,6 +105,10 @@ test(
     const reader = await newUser(browser, docent, "Rhea", "Reader");
     const page = await reader.newPage();
     await page.goto("/glossary");
+    // What the words mean, without opening each.
+    await expect(page.getByRole("row", { name: /^ISBN/ })).toContainText(
+      "The thirteen-digit International Standard Book Number",
+    );
     const collapse = page.getByRole("button", { name: "Collapse Money" });
     await collapse.focus();
     await page.keyboard.press("Enter");

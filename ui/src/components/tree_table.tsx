@@ -24,6 +24,8 @@ interface TreeProperties<Node> {
   };
   /** The title of the column with the names. */
   readonly title: string;
+  /** A text beside the name, cut to one line. */
+  readonly text?: TreeColumn<Node>;
   /** The columns with numbers. */
   readonly columns: readonly TreeColumn<Node>[];
   readonly hierarchy: Hierarchy<Node>;
@@ -83,6 +85,11 @@ export function TreeTable<Node extends TreeNode<Node>>(properties: TreePropertie
         <thead {...drag.dropTarget(null)}>
           <tr>
             <th scope="col">{drag.canDropOn(null) ? words.dropHere : properties.title}</th>
+            {properties.text !== undefined && (
+              <th scope="col" className="tree-text">
+                {properties.text.title}
+              </th>
+            )}
             {columns.map(({ title }) => (
               <th key={title} scope="col" className="number">
                 {title}
@@ -121,6 +128,11 @@ export function TreeTable<Node extends TreeNode<Node>>(properties: TreePropertie
                   </Link>
                 </span>
               </th>
+              {properties.text !== undefined && (
+                <td className="single-line tree-text" dir="auto">
+                  {properties.text.cell(node)}
+                </td>
+              )}
               {columns.map(({ title, cell }) => (
                 <td key={title} className="number">
                   {cell(node)}

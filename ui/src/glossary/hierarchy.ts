@@ -7,14 +7,17 @@ import { useMemo } from "react";
 import { useApiQuery } from "../api/cache.ts";
 import { run } from "../api/client.ts";
 import { columnCountsOf, countsOf, labelFacets } from "../browse/counts.ts";
+import { firstParagraph, plainText } from "../components/plain_text.ts";
 import { combineReads } from "../components/states.tsx";
 import { GlossaryEntriesDocument, ValueCountsDocument } from "../generated/operations.ts";
-import { nameOf } from "../names.ts";
+import { descriptionOf, nameOf } from "../names.ts";
 import { buildHierarchy, type Hierarchy, type TreeNode } from "../tree.ts";
 
 /** A term, or a group of terms. */
 export interface GlossaryEntry extends TreeNode<GlossaryEntry> {
   readonly isGroup: boolean;
+  /** The start of its definition, in one line. */
+  readonly definition: string;
   /** Entities with the term. */
   readonly carriers: number;
   /** Entities with the term on a column. */
@@ -35,6 +38,7 @@ interface GlossaryRecord {
   readonly name: string;
   readonly parent: string | null;
   readonly isGroup: boolean;
+  readonly definition: string;
   readonly canManage: boolean;
   readonly canManageChildren: boolean;
 }
@@ -63,6 +67,7 @@ async function readEntries(signal: AbortSignal): Promise<GlossaryRecords> {
         name: nameOf(entity),
         parent: entity.parentNodes?.nodes[0]?.urn ?? null,
         isGroup: entity.type === "GLOSSARY_NODE",
+        definition: plainText(firstParagraph(descriptionOf(entity))),
         canManage: privileges?.canManageEntity === true,
         canManageChildren:
           privileges !== null &&
@@ -106,6 +111,7 @@ function glossaryOf(
     urn: record.urn,
     name: record.name,
     isGroup: record.isGroup,
+    definition: record.definition,
     canManage: record.canManage,
     canManageChildren: record.canManageChildren,
     carriers: carriers.get(record.urn) ?? 0,

@@ -28,7 +28,7 @@ export default function GlossaryPage() {
   const create = (what: "term" | "group") => () =>
     setAction({ kind: "create", what, parent: null });
   return (
-    <div className="tree-page">
+    <div className="tree-page tree-page-wide">
       <StaleNotice read={read} />
       <div className="section-header">
         <h1>{words.title}</h1>
@@ -71,6 +71,7 @@ export default function GlossaryPage() {
         <TreeTable
           words={words}
           title={words.columns.name}
+          text={{ title: words.columns.definition, cell: ({ definition }) => definition }}
           columns={[
             { title: words.columns.assets, cell: (entry) => countOf(entry, entry.carriers) },
             { title: words.columns.columns, cell: (entry) => countOf(entry, entry.columnCarriers) },

@@ -8,6 +8,7 @@ import { BrowseLevel, type TreeFilters } from "../browse/tree.tsx";
 import { EmptyState, LoadingOrError, StaleNotice, useTitle } from "../components/states.tsx";
 import { ExpandButton } from "../components/tree_table.tsx";
 import { PlatformsDocument, ValueCountsDocument } from "../generated/operations.ts";
+import { PlatformIcon } from "../icons/platform_icon.tsx";
 import { nameOf, urnId } from "../names.ts";
 import { texts } from "../texts.ts";
 
@@ -100,7 +101,8 @@ function Platform({
           label={label}
           onToggle={() => setExpanded(!isExpanded)}
         />
-        <Link className="tree-group" href={addresses.entity(urn)}>
+        <Link className="tree-group with-icon" href={addresses.entity(urn)}>
+          <PlatformIcon urn={urn} />
           {name}
         </Link>
         <span className="hint">{texts.list(kinds)}</span>
