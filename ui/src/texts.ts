@@ -221,6 +221,11 @@ const english = {
     glossaryTerms: "Glossary terms",
     deprecation: "Deprecation",
     status: "Status",
+    corpUserEditableInfo: "Profile",
+    corpUserInfo: "Imported profile",
+    corpUserStatus: "Account status",
+    corpUserCredentials: "Password",
+    roleMembership: "Role",
   } as Record<string, string>,
   otherAspect: "Metadata",
 

@@ -33,7 +33,7 @@ const typeOf = (urn: string) => urn.split(":")[2] ?? "";
 export const kindOf = (urn: string) => auditTexts.types[typeOf(urn)] ?? wordsOf(typeOf(urn));
 
 /** Identifiers that are longer say nothing to a person. */
-const MAX_ID = 40;
+const MAX_ID = 24;
 
 /** The name of an entity, or the start of its id. */
 export function entityName(urn: string, known: Nameable | undefined): string {
