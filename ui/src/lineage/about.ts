@@ -10,6 +10,7 @@ export interface About {
   readonly name: string;
   readonly kind: string;
   readonly platform: string;
+  readonly platformUrn: string | undefined;
   readonly location: string;
   readonly domain: (Nameable & { readonly urn: string }) | undefined;
   readonly owners: readonly (Nameable & { readonly urn: string })[];
@@ -24,6 +25,7 @@ export function aboutOf(urn: string, entity: LineageEntity | undefined): About {
     name: isRestricted(urn) ? texts.common.restricted : urnId(urn),
     kind: "",
     platform: "",
+    platformUrn: undefined,
     location: "",
     domain: undefined,
     owners: [],
@@ -40,6 +42,7 @@ export function aboutOf(urn: string, entity: LineageEntity | undefined): About {
     name: unknown.isRestricted ? unknown.name : nameOf(entity),
     kind: subType ?? texts.entityTypes[entity.type]?.one ?? entity.type,
     platform: platform === undefined ? "" : nameOf(platform),
+    platformUrn: platform?.urn,
     location: flow === null || flow === undefined ? containers : nameOf(flow),
     domain: ("domain" in entity ? entity.domain?.domain : undefined) ?? undefined,
     owners: "ownership" in entity ? (entity.ownership?.owners ?? []).map((it) => it.owner) : [],

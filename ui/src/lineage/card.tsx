@@ -1,6 +1,7 @@
 import { memo } from "react";
 
 import { readablePath } from "../dataset/field_path.ts";
+import { PlatformIcon } from "../icons/platform_icon.tsx";
 import { nameOf } from "../names.ts";
 import { lineageTexts } from "../lineage_texts.ts";
 import { texts } from "../texts.ts";
@@ -73,6 +74,7 @@ export const EntityCard = memo(function EntityCard(properties: CardProperties) {
         title={about.location === "" ? about.name : `${about.name} (${about.location})`}
         onClick={() => properties.onSelect(card.urn)}
       >
+        {about.platformUrn !== undefined && <PlatformIcon urn={about.platformUrn} />}
         <span className="lineage-card-name" dir="auto">
           {about.name}
         </span>{" "}

@@ -107,19 +107,22 @@ export function useViewport(
     const x = (card?.x ?? 0) + CARD_WIDTH / 2;
     return { ...middle(), x, y: (card?.y ?? 0) + (card?.height ?? 0) / 2 };
   };
+  const whole = (): Focal => ({ ...middle(), x: layout.width / 2, y: layout.height / 2 });
   const fit = () => {
     hasMoved.current = true;
-    const focal = { ...middle(), x: layout.width / 2, y: layout.height / 2 };
-    show(focal, Math.max(MIN_SCALE, fittingScale()));
+    show(whole(), Math.max(MIN_SCALE, fittingScale()));
   };
   const center = () => moveTo(centerOf(anchor));
 
-  // Opens with the start in the middle, and keeps the anchor in place when cards are added.
+  // Opens with all of the graph, or with the start in the middle if all of it would be too small to
+  // read. Keeps the anchor in place when cards are added.
   useLayoutEffect(() => {
     const old = previous.current;
     previous.current = layout;
     if (!hasMoved.current) {
-      show(centerOf(anchor), Math.max(MIN_FIRST_SCALE, fittingScale()));
+      const fitting = fittingScale();
+      if (fitting >= MIN_FIRST_SCALE) show(whole(), fitting);
+      else show(centerOf(anchor), MIN_FIRST_SCALE);
       return;
     }
     const before = old?.cards.get(anchor);

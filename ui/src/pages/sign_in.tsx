@@ -7,6 +7,7 @@ import { Dialog } from "../components/dialog.tsx";
 import { focusOnMount } from "../components/focus.ts";
 import { useTitle } from "../components/states.tsx";
 import { leave } from "../components/unsaved.ts";
+import { Mark } from "../icons/mark.tsx";
 import { texts } from "../texts.ts";
 
 /** The sign-in page. */
@@ -14,7 +15,10 @@ export function SignIn() {
   useTitle(texts.signIn.title);
   return (
     <main className="sign-in">
-      <h1>{texts.product}</h1>
+      <h1 className="brand">
+        <Mark />
+        {texts.product}
+      </h1>
       <ProviderLinks />
       <SignInForm onSignedIn={resetCache} />
       <p className="hint">{texts.signIn.hint}</p>
