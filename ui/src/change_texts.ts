@@ -105,7 +105,8 @@ export const changeTexts = {
   changed: "{who} changed {parts} of {what}",
   someone: "Someone",
   entities: (number: number, kind: string) => `${count(number)} ${kind}`,
-  otherEntities: (number: number) => plural(number, { one: "# entity", other: "# entities" }),
+  someEntities: (number: number) => plural(number, { one: "# entity", other: "# entities" }),
+  otherEntities: (number: number) => plural(number, { one: "# other", other: "# others" }),
   ingestion: (source: string) => `Ingestion from ${source}`,
   run: (run: string) => `Ingestion run ${run}`,
   ingested: (changes: number) =>

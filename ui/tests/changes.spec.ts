@@ -38,6 +38,10 @@ test(
     await page.goto("/");
     await page.getByRole("link", { name: "Changes", exact: true }).click();
     await expect(page).toHaveTitle("Changes · Docent");
+    // The most frequent kinds of a large run, and the others together.
+    const sample = page.getByRole("listitem").filter({ hasText: "Ingestion run docent-demo" });
+    await expect(sample).toContainText(/of 65 datasets, 20 domains, .+, and \d+ others/);
+
     const changes = page.getByRole("list", { name: "Changes" });
     const run = changes.locator(".change").filter({ hasText: "Ingestion from" }).first();
     await expect(run).toContainText(/Ingestion from .*ostgre.* changed \d+ aspects of 2 datasets/);

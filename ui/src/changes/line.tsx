@@ -118,23 +118,28 @@ function Who({ change }: { readonly change: Change }) {
   );
 }
 
-/** "57 datasets and 3 containers". */
+/** More kinds of entities are counted together. */
+const MAX_NAMED_TYPES = 4;
+
+/** "57 datasets, 3 containers and 12 others". */
 function countOf(change: Change): string {
-  const named = change.entityTypes.flatMap(({ type, count }) => {
-    const words = texts.entityTypes[type];
-    if (words === undefined) return [];
-    const word = (count === 1 ? words.one : words.many).toLocaleLowerCase(texts.locale);
-    return [texts.changes.entities(count, word)];
-  });
-  const counted = change.entityTypes
+  const types = change.entityTypes
     .filter(({ type }) => type in texts.entityTypes)
-    .reduce((sum, { count }) => sum + count, 0);
-  const others = change.entityCount - counted;
-  return texts.changes.list([
-    ...named,
-    ...(others > 0 ? [texts.changes.otherEntities(others)] : []),
-  ]);
+    .toSorted((left, right) => right.count - left.count);
+  const named = types.slice(0, MAX_NAMED_TYPES);
+  const others = change.entityCount - named.reduce((sum, { count }) => sum + count, 0);
+  const counts = named.map(({ type, count }) => {
+    const words = texts.entityTypes[type];
+    const word = (count === 1 ? words?.one : words?.many) ?? type;
+    return texts.changes.entities(count, word.toLocaleLowerCase(texts.locale));
+  });
+  const rest = named.length === 0 ? texts.changes.someEntities : texts.changes.otherEntities;
+  return texts.changes.list([...counts, ...(others > 0 ? [rest(others)] : [])]);
 }
+
+/** What changed of an entity. Of a new one, everything is new. */
+const kindsOfEntity = ({ kinds }: Changed): readonly Kind[] =>
+  kinds.includes("CREATION") ? ["CREATION"] : kinds;
 
 function EntityReference({ changed }: { readonly changed: Changed }) {
   const { entity, urn } = changed;
@@ -180,7 +185,7 @@ function Entities({ change }: { readonly change: Change }) {
           <li key={changed.urn}>
             <EntityReference changed={changed} />{" "}
             <span className="hint">
-              {texts.changes.list(changed.kinds.map((kind) => texts.changes.kinds[kind]))}
+              {texts.changes.list(kindsOfEntity(changed).map((kind) => texts.changes.kinds[kind]))}
             </span>{" "}
             <HistoryLink changed={changed} />
           </li>
