@@ -354,6 +354,8 @@ const english = {
     noSchema: "No schema has been imported for this dataset.",
     name: "Column",
     type: "Type",
+    /** The bars below the types, in their order. */
+    sharesLegend: "empty · distinct",
     description: "Description",
     key: "key",
     keyHint: "Part of the primary key",

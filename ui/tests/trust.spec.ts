@@ -88,6 +88,7 @@ test("columns show their keys, labels and shares, and views their query", async 
   await page.goto(address(ORDERS));
   const row = page.getByRole("row").filter({ has: page.getByText("customer_id", { exact: true }) });
   await expect(row.locator(".column-type")).toContainText("Empty14.8%");
+  await expect(page.getByRole("columnheader", { name: "Type" })).toContainText("empty · distinct");
   await expect(page.getByRole("row").filter({ hasText: "gmv_eur" }).first()).toContainText(
     "Gross Merchandise Value",
   );

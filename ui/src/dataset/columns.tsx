@@ -14,7 +14,7 @@ import { StaleNotice, ErrorMessage, Skeleton } from "../components/states.tsx";
 import { ColumnsDocument } from "../generated/operations.ts";
 import { iconImage } from "../icons/icon.tsx";
 import { texts } from "../texts.ts";
-import { useColumnDetails, type Details } from "../trust/column_details.tsx";
+import { hasShares, useColumnDetails, type Details } from "../trust/column_details.tsx";
 import { ColumnCells, type ColumnActions } from "./column_cells.tsx";
 import { ColumnLabelsDialog, type LabelRights } from "./column_labels_dialog.tsx";
 import {
@@ -362,7 +362,12 @@ function ColumnTable({
       <div role="rowgroup" className="columns-sticky">
         <div role="row" className="column columns-header" aria-rowindex={1}>
           <div role="columnheader">{texts.columns.name}</div>
-          <div role="columnheader">{texts.columns.type}</div>
+          <div role="columnheader">
+            {texts.columns.type}
+            {hasShares(details) && (
+              <span className="shares-legend">{texts.columns.sharesLegend}</span>
+            )}
+          </div>
           <div role="columnheader">{texts.columns.description}</div>
         </div>
       </div>

@@ -46,6 +46,10 @@ export type Details = ReadonlyMap<string, ColumnDetail>;
 
 const NONE: Details = new Map();
 
+/** Whether the shares of values are known of any column. */
+export const hasShares = (details: Details): boolean =>
+  [...details.values()].some(({ nulls, distinct }) => nulls !== null || distinct !== null);
+
 /** The details of each column that has some, by path. */
 export function useColumnDetails(urn: string) {
   const { data, isPending } = useApiQuery(ColumnDetailsDocument, { urn });
