@@ -171,3 +171,34 @@ test("a search finds people and tags as kinds of their own", async ({ page }) =>
   await person.getByRole("link", { name: "Privacy Officer" }).click();
   await expect(page).toHaveURL(/\/user\//);
 });
+
+test(
+  "a user's picture is shown if it is of this server or in its address, and initials otherwise",
+  WRITES,
+  async ({ page, docent }) => {
+    const user = "urn:li:corpuser:ml-engineer";
+    const dot =
+      "<svg xmlns='http://www.w3.org/2000/svg' width='8' height='8'><circle r='4'/></svg>";
+    const setPicture = (pictureLink: string) =>
+      docent.graphql(
+        `mutation ($urn: String!, $input: CorpUserUpdateInput!) { updateCorpUserProperties(urn: $urn, input: $input) { urn } }`,
+        { urn: user, input: { pictureLink } },
+      );
+    const heading = page.getByRole("main").locator("article");
+    const picture = heading.locator("img.avatar");
+    const initials = heading.locator("span.avatar").filter({ hasText: "ME" });
+    for (const link of [`data:image/svg+xml,${encodeURIComponent(dot)}`, "/favicon.svg"]) {
+      await setPicture(link);
+      await page.goto(`/user/${user}`);
+      await expect(picture).toBeVisible();
+      await expect(picture).toHaveJSProperty("complete", true);
+      await expect(picture).not.toHaveJSProperty("naturalWidth", 0);
+    }
+    for (const link of ["https://pictures.example.com/ml.png", "/no-such-picture.png"]) {
+      await setPicture(link);
+      await page.goto(`/user/${user}`);
+      await expect(initials).toBeVisible();
+      await expect(picture).toHaveCount(0);
+    }
+  },
+);
