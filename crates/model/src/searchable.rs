@@ -8,13 +8,14 @@
 mod text;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 pub use crate::search_field::{SearchField, SearchKind};
 
 use crate::registry::{Plan, PlanId, SearchPlans};
-use crate::{AspectName, Registry};
+use crate::{AspectName, EntitySpec, Registry};
 
 /// Deeper objects are not searched; valid aspects never reach this depth.
 const MAX_DEPTH: usize = 100;
@@ -68,6 +69,21 @@ impl Registry {
     /// resolves to the field that most records use it for.
     pub fn search_field(&self, name: &str) -> Option<&'static SearchField> {
         self.search_plans().field(strip_keyword_suffix(name))
+    }
+
+    /// The fields with a facet that entities of a type have, sorted by name.
+    pub fn facet_fields(&self, entity: &EntitySpec) -> Vec<&'static str> {
+        let mut names = BTreeSet::new();
+        let aspects = entity.aspects.iter().chain([&entity.key_aspect]);
+        for aspect in aspects.filter(|it| !self.is_timeseries(**it)) {
+            self.search_plans()
+                .each_field(aspect.as_str(), &mut |field| {
+                    if field.filter_label.is_some() && field.kind != SearchKind::Map {
+                        names.insert(field.name);
+                    }
+                });
+        }
+        names.into_iter().collect()
     }
 
     pub(crate) fn search_values<'v>(

@@ -1,5 +1,6 @@
 //! What searches leave out by default: soft-deleted entities, those in lifecycle stages that hide
-//! them, and versions of assets that are not the latest one.
+//! them, documents that are shown with their assets only, and versions of assets that are not the
+//! latest one.
 //!
 //! Which stages hide their entities is in the index, too. So it costs a search one lookup, and the
 //! documents to leave out are cached.
@@ -7,7 +8,7 @@
 use tantivy::Term;
 
 use crate::error::SearchError;
-use crate::field::{HIDES_ENTITIES, IS_LATEST, LIFECYCLE_STAGE, REMOVED};
+use crate::field::{HIDES_ENTITIES, IS_LATEST, LIFECYCLE_STAGE, REMOVED, SHOWN_IN_SEARCH};
 use crate::filter::Filters;
 use crate::phrase::term_query;
 use crate::request::SearchRequest;
@@ -37,6 +38,7 @@ impl ExcludedTerms {
             for stage in hiding_stages(filters)? {
                 add(LIFECYCLE_STAGE, &stage);
             }
+            add(SHOWN_IN_SEARCH, "false");
         }
         Ok(excluded)
     }

@@ -15,6 +15,8 @@ pub const REMOVED: &str = "removed";
 pub const LIFECYCLE_STAGE: &str = "lifecycleStage";
 /// Whether a version of an asset is the latest one; assets without versions have no value.
 pub const IS_LATEST: &str = "isLatest";
+/// Whether a document is shown outside of the assets that it is about.
+pub(crate) const SHOWN_IN_SEARCH: &str = "showInGlobalContext";
 /// Marks lifecycle stages whose entities searches leave out.
 pub(crate) const HIDES_ENTITIES: &str = "_hidesEntities";
 pub(crate) const HAS_DESCRIPTION: &str = "hasDescription";

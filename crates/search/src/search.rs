@@ -354,7 +354,7 @@ fn collector_of(request: &SearchRequest) -> Result<ResultCollector, SearchError>
     };
     let facets = match &request.facets {
         Facets::None => Vec::new(),
-        Facets::Default { .. } => DEFAULT_FACETS.iter().map(ToString::to_string).collect(),
+        Facets::Default { .. } => default_facets(&request.types),
         Facets::Named { fields, .. } => fields
             .iter()
             .map(|field| {
@@ -436,10 +436,32 @@ fn prepare<'s>(
     })
 }
 
+/// Those of the search page, and those that the requested types have besides. Types that the search
+/// page finds have no others, because counting takes time.
+fn default_facets(types: &[String]) -> Vec<String> {
+    let registry = Registry::get();
+    let mut names: Vec<&str> = DEFAULT_FACETS.to_vec();
+    for name in types
+        .iter()
+        .filter(|it| !DEFAULT_TYPES.contains(&it.as_str()))
+    {
+        for field in registry
+            .entity(name)
+            .into_iter()
+            .flat_map(|it| registry.facet_fields(it))
+        {
+            if !names.contains(&field) {
+                names.push(field);
+            }
+        }
+    }
+    names.into_iter().map(str::to_owned).collect()
+}
+
 fn facets_of(request: &SearchRequest, counted: Vec<Vec<(String, u64)>>) -> Vec<Facet> {
     let names: Vec<String> = match &request.facets {
         Facets::None => return Vec::new(),
-        Facets::Default { .. } => DEFAULT_FACETS.iter().map(ToString::to_string).collect(),
+        Facets::Default { .. } => default_facets(&request.types),
         Facets::Named { fields, .. } => fields.clone(),
     };
     let value = |(value, count)| FacetValue { value, count };

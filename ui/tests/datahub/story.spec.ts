@@ -15,6 +15,8 @@ import { datasetUrn, start, stop, USER, type Docent } from "../fixtures.ts";
 const SLOW = { timeout: 60_000 };
 
 const BOOKS = datasetUrn("postgres", "shop.public.books");
+const ORDERS = datasetUrn("snowflake", "analytics.core.fct_orders");
+const PAYMENTS = datasetUrn("snowflake", "analytics.finance.payment_reconciliation");
 
 interface Site {
   readonly docent: Docent;
@@ -84,6 +86,8 @@ async function visit(page: Page, path: string) {
 /** The pages, and what they show of the sample catalog. */
 const PAGES: ReadonlyArray<readonly [path: string, ...texts: string[]]> = [
   ["/search?query=books", "dim_book", "Book Catalogue"],
+  ["/search?query=*", "Navigate", "172", "Snowflake"],
+  ["/browse/dataset", "Datasets", "web"],
   [`/dataset/${BOOKS}/Columns`, "Shelf on which the book is shown", "Primary Key"],
   [`/dataset/${BOOKS}/Lineage`, "Impact Analysis"],
   [`/dataset/${BOOKS}/Properties`, "No properties found"],
@@ -91,19 +95,36 @@ const PAGES: ReadonlyArray<readonly [path: string, ...texts: string[]]> = [
   [`/dataset/${BOOKS}/Quality/List`, "No assertions have run"],
   [`/dataset/${BOOKS}/Incidents`, "No incidents yet"],
   [`/dataset/${BOOKS}/Governance`, "No tests have run"],
+  [`/dataset/${ORDERS}/Columns`, "Net revenue, after refunds known so far"],
+  [`/dataset/${ORDERS}/Lineage`, "exchange_rates", "customer_features"],
+  [`/dataset/${ORDERS}/Queries`, "Refunds later than 30 days"],
+  [`/dataset/${ORDERS}/Stats`, "Top Users", "Row Count"],
+  [`/dataset/${ORDERS}/Quality/List`, "Every order has a number", "No rows are lost"],
+  [`/dataset/${ORDERS}/Quality/Summary`, "Passing"],
+  [`/dataset/${ORDERS}/Properties`, "lanternfold"],
+  [`/dataset/${PAYMENTS}/Incidents`, "Payouts do not match the ledger"],
   ["/domains", "Marketing and Growth", "Everything that brings readers to the shop"],
+  ["/domain/urn:li:domain:sales/Data Products", "Core sales model"],
+  ["/dataProduct/urn:li:dataProduct:core-sales/Assets", "fct_orders", "Output Ports"],
   ["/glossary", "Personal Data", "Financial measures."],
+  ["/glossaryTerm/urn:li:glossaryTerm:net-revenue/Related Assets", "Month end", "fct_orders"],
   ["/tags", "Personally identifiable information.", "17 entities"],
-  ["/structured-properties", "No properties yet!"],
+  ["/tag/urn:li:tag:pii", "Applied to"],
+  ["/user/urn:li:corpuser:accountant", "Senior Accountant", "Finance Team"],
+  ["/structured-properties", "Retention in days", "Whom to call when the data is wrong or late."],
   ["/marketplace", "Core sales model"],
   ["/settings/views", "No Views yet!"],
   ["/settings/permissions/policies", "Admins - Platform Policy"],
+  ["/settings/permissions/roles", "Can do everything on the platform."],
   ["/settings/identities/users", "Privacy Officer"],
   ["/settings/identities/groups", "Finance Team"],
   ["/settings/tokens", "Generate new token"],
   ["/settings/ownership", "Technical Owner"],
   ["/settings/posts", "Create new post"],
   ["/ingestion", "No sources yet!"],
+  ["/ingestion/secrets", "No secrets yet!"],
+  ["/applications", "No applications found"],
+  ["/business-attribute", "No Business Attributes!"],
   ["/analytics", "Data Landscape Summary"],
 ];
 

@@ -6,6 +6,7 @@
 
 mod access;
 pub(super) mod account_status;
+mod assertion_summaries;
 mod authorize;
 mod budget;
 mod columns;
@@ -435,7 +436,8 @@ impl<'t> Batch<'t> {
                 key: AspectKey::new(urn, aspect),
                 effect: Effect::Timeseries(row),
             };
-            return self.push(write).await;
+            self.push(write).await?;
+            return self.follow_run(urn, aspect, &payload.value).await;
         }
         let current = self.current(urn, aspect).await?;
         if let Some(row) = current.unparsed_row()

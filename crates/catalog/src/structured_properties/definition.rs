@@ -14,6 +14,8 @@ use crate::{ConflictReason, Error};
 const NUMBER: &str = "urn:li:dataType:datahub.number";
 const DATE: &str = "urn:li:dataType:datahub.date";
 const URN: &str = "urn:li:dataType:datahub.urn";
+const STRING: &str = "urn:li:dataType:datahub.string";
+const RICH_TEXT: &str = "urn:li:dataType:datahub.rich_text";
 /// How many of the allowed values a message has.
 const MAX_SHOWN: usize = 20;
 /// The longest text that DataHub indexes as one term.
@@ -70,6 +72,12 @@ fn shown_list(allowed: &[Allowed]) -> String {
     texts.join(", ")
 }
 
+fn is_unknown(entity_type: &&String) -> bool {
+    let name = entity_type.strip_prefix("urn:li:entityType:");
+    let name = name.map(|it| it.strip_prefix("datahub.").unwrap_or(it));
+    name.is_none_or(|name| Registry::get().entity(name).is_none())
+}
+
 /// The number that a text stands for.
 pub(super) fn number_of(text: &str) -> Option<f64> {
     let number = text.trim().parse::<f64>().ok();
@@ -98,6 +106,13 @@ impl Definition {
 
     fn platforms(&self) -> impl Iterator<Item = &String> {
         self.allowed_platforms.iter().flatten()
+    }
+
+    /// The type of its values, unless it is one of DataHub's own.
+    pub(crate) fn custom_value_type(&self) -> Option<&str> {
+        let known = [STRING, RICH_TEXT, NUMBER, DATE, URN];
+        let own = known.contains(&self.value_type.as_str());
+        (!own).then_some(self.value_type.as_str())
     }
 
     fn is_multiple(&self) -> bool {
@@ -221,11 +236,13 @@ impl Definition {
         if property.key().contains(' ') || self.qualified_name.contains(' ') {
             return failed("neither its id nor its qualified name may contain spaces");
         }
-        let is_unknown = |it: &&String| {
-            let name = it.strip_prefix("urn:li:entityType:");
-            let name = name.map(|it| it.strip_prefix("datahub.").unwrap_or(it));
-            name.is_none_or(|name| Registry::get().entity(name).is_none())
-        };
+        let is_new = |it: &&String| !previous.is_some_and(|old| old.entity_types.contains(it));
+        let mut new_types = self.entity_types.iter().filter(is_new);
+        if let Some(unknown) = new_types.find(is_unknown) {
+            return failed(&format!(
+                "the entity type {unknown} does not exist: send one such as urn:li:entityType:datahub.dataset"
+            ));
+        }
         if let Some(unknown) = self.allowed_types().into_iter().flatten().find(is_unknown) {
             return failed(&format!(
                 "the allowed type {unknown} is no entity type: send one such as urn:li:entityType:datahub.corpuser"

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::response::Response;
-use docent_catalog::search::{MAX_COUNT, SearchPage, SearchRequest, Sort, scroll_page};
+use docent_catalog::search::{
+    MAX_COUNT, MAX_SCROLL_COUNT, SearchPage, SearchRequest, Sort, scroll_page,
+};
 use docent_catalog::{AspectKey, AspectRow, EntityAspects, ReadRequest};
 use docent_model::{AspectName, Registry, Urn};
 use serde::{Deserialize, Serialize};
@@ -164,13 +166,12 @@ async fn page(
         parameters.number("count")?,
         DEFAULT_COUNT,
     )?;
-    if let SearchPage::Cursor { count, .. } = request.page
-        && count > MAX_COUNT
-        && !matches!(aspects, AspectSelection::None)
-    {
-        return Err(ErrorResponse::bad_request(format!(
-            "count is {count}: at most {MAX_COUNT} entities with aspects are allowed"
-        )));
+    if let SearchPage::Cursor { count, .. } = &mut request.page {
+        // As in DataHub, larger pages are cut: the scroll id leads to the rest.
+        *count = (*count).min(match aspects {
+            AspectSelection::None => MAX_SCROLL_COUNT,
+            _ => MAX_COUNT,
+        });
     }
     let found = state.catalog().search(&request).await?;
     let mut urns: Vec<Urn> = found.hits.into_iter().map(|hit| hit.urn).collect();

@@ -197,6 +197,57 @@ async fn custom_assertions_are_created_and_replaced() {
     }
 }
 
+#[tokio::test]
+async fn assertions_are_found_and_counted_by_their_latest_result() {
+    let app = app().await;
+    for id in ["good", "bad", "silent"] {
+        let custom = json!({"type": "mine", "entity": DATASET});
+        let info = json!({"type": "CUSTOM", "customAssertion": custom, "entityUrn": DATASET});
+        app.ingest(&format!("urn:li:assertion:{id}"), "assertionInfo", &info)
+            .await;
+    }
+    let report = async |id: &str, time: i64, result: &str| {
+        let run = json!({
+            "timestampMillis": time, "runId": format!("run {time}"), "asserteeUrn": DATASET,
+            "assertionUrn": format!("urn:li:assertion:{id}"), "status": "COMPLETE",
+            "result": {"type": result},
+        });
+        app.ingest(&format!("urn:li:assertion:{id}"), "assertionRunEvent", &run)
+            .await;
+    };
+    report("good", 10, "FAILURE").await;
+    report("good", 20, "SUCCESS").await;
+    report("bad", 10, "FAILURE").await;
+    // Reported late.
+    report("bad", 5, "SUCCESS").await;
+    assert_eq!(
+        app.aspect("urn:li:assertion:good", "assertionRunSummary")
+            .await,
+        Some(
+            json!({"lastFailedAtMillis": 10, "lastPassedAtMillis": 20, "assertionStatus": "PASSING"})
+        )
+    );
+    let query = format!(
+        r#"{{ searchAcrossEntities(input: {{ types: [ASSERTION], query: "*", orFilters: [{{ and: [{{ field: "entity", values: ["{DATASET}"] }}] }}] }}) {{
+            total facets {{ field aggregations {{ value count }} }} }} }}"#
+    );
+    let reply = app.graphql(&query).await;
+    let found = &reply["data"]["searchAcrossEntities"];
+    assert_eq!(found["total"], 3, "{reply}");
+    let facet = |name: &str| {
+        let mut facets = found["facets"].as_array().unwrap().iter();
+        facets.find(|it| it["field"] == name).unwrap()["aggregations"].clone()
+    };
+    assert_eq!(
+        facet("assertionStatus"),
+        json!([{"value": "FAILING", "count": 1}, {"value": "PASSING", "count": 1}])
+    );
+    assert_eq!(
+        facet("assertionType"),
+        json!([{"value": "CUSTOM", "count": 3}])
+    );
+}
+
 /// A tool may know a table before a connector does.
 #[tokio::test]
 async fn a_custom_assertion_may_name_a_dataset_that_is_not_stored_yet() {

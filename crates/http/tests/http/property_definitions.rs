@@ -136,6 +136,16 @@ async fn a_definition_is_never_narrowed_on_any_api() {
             ),
             "is no entity type",
         ),
+        (
+            with(
+                "entityTypes",
+                json!([
+                    "urn:li:entityType:datahub.dataset",
+                    "urn:li:entityType:nothing"
+                ]),
+            ),
+            "urn:li:entityType:nothing does not exist",
+        ),
     ] {
         let (status, body) = app.propose("UPSERT", RETENTION, aspect, &changed).await;
         assert!(status.is_client_error(), "{body}");
@@ -159,6 +169,37 @@ async fn a_definition_is_never_narrowed_on_any_api() {
         json!({"urn": "urn:li:structuredProperty:open", "newAllowedValues": [{"numberValue": 1}]});
     let (code, message) = error_of(&update(&app, some).await);
     assert_eq!(code, 400, "{message}");
+}
+
+#[tokio::test]
+async fn ingested_definitions_name_types_that_exist() {
+    let app = App::with_dataset().await;
+    let aspect = "propertyDefinition";
+    let with = |value_type: &str| {
+        json!({
+            "qualifiedName": "io.retention", "valueType": value_type, "cardinality": "SINGLE",
+            "entityTypes": ["urn:li:entityType:datahub.dataset"],
+        })
+    };
+    for value_type in [
+        "urn:li:dataType:datahub.length",
+        "urn:li:container:datahub.string",
+    ] {
+        let (status, body) = app
+            .propose("UPSERT", RETENTION, aspect, &with(value_type))
+            .await;
+        assert_eq!(status.as_u16(), 422, "{body}");
+    }
+    let mine = "urn:li:dataType:datahub.length";
+    let info = json!({"qualifiedName": "datahub.length"});
+    app.ingest(mine, "dataTypeInfo", &info).await;
+    app.ingest(RETENTION, aspect, &with(mine)).await;
+    app.ingest(
+        "urn:li:structuredProperty:io.notes",
+        aspect,
+        &with("urn:li:dataType:datahub.rich_text"),
+    )
+    .await;
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@
 //! Records that annotate a field with the same name share one [`SearchField`]. To support another
 //! `fieldType`, add it to [`kind_of`].
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use super::annotation::{Annotation, Target, check_paths, descend};
@@ -70,6 +70,25 @@ impl SearchPlans {
 
     pub(crate) fn fields(&self) -> &'static [SearchField] {
         self.fields
+    }
+
+    /// Calls `found` for each value of an aspect, once for each place where it may be.
+    pub(crate) fn each_field(&self, aspect: &str, found: &mut dyn FnMut(&'static SearchField)) {
+        let mut pending: Vec<PlanId> = self.root(aspect).into_iter().collect();
+        let mut seen: HashSet<usize> = pending.iter().map(|id| id.0).collect();
+        while let Some(id) = pending.pop() {
+            for member in &self.members[id.0] {
+                let mut plan = &member.plan;
+                while let Plan::Each(inner) = plan {
+                    plan = inner;
+                }
+                match plan {
+                    Plan::Value(field) | Plan::Entries(field) => found(field),
+                    Plan::Members(id) if seen.insert(id.0) => pending.push(*id),
+                    Plan::Members(_) | Plan::Each(_) => {}
+                }
+            }
+        }
     }
 
     /// The field of this name or alias.

@@ -370,6 +370,20 @@ fn records_that_annotate_the_same_name_share_a_field() {
 }
 
 #[test]
+fn entity_types_have_their_own_facets() {
+    let facets = |name: &str| {
+        let registry = Registry::get();
+        registry.facet_fields(registry.entity(name).unwrap())
+    };
+    let assertion = facets("assertion");
+    for name in ["assertionStatus", "assertionType", "customType", "owners"] {
+        assert!(assertion.contains(&name), "{name}");
+    }
+    assert!(!assertion.contains(&"state"));
+    assert!(facets("incident").contains(&"state"));
+}
+
+#[test]
 fn the_default_kind_follows_from_the_type() {
     for (name, kind) in [
         ("versionSortId", SearchKind::Text),

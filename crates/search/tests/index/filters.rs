@@ -272,6 +272,41 @@ async fn facets_count_all_results() {
 }
 
 #[tokio::test]
+async fn types_that_the_search_page_does_not_find_add_their_own_facets() {
+    let fixture = catalog().await;
+    for (id, kind) in [
+        ("rows", "VOLUME"),
+        ("fresh", "FRESHNESS"),
+        ("size", "VOLUME"),
+    ] {
+        let assertion = urn(&format!("urn:li:assertion:{id}"));
+        let key = json!({"assertionId": id});
+        fixture.put(&assertion, "assertionKey", &key).await;
+        let info = json!({"type": kind, "customProperties": {}});
+        fixture.put(&assertion, "assertionInfo", &info).await;
+    }
+    let facets = async |kind: &str| {
+        let request = SearchRequest {
+            types: vec![kind.to_owned()],
+            facets: Facets::Default { values: 10 },
+            ..SearchRequest::default()
+        };
+        fixture.search.search(&request).await.unwrap().facets
+    };
+    let found = facets("assertion").await;
+    let kinds = found.iter().find(|it| it.field == "assertionType").unwrap();
+    let values = kinds.values.iter().map(|it| (it.value.as_str(), it.count));
+    assert_eq!(
+        values.collect::<Vec<_>>(),
+        [("VOLUME", 2), ("FRESHNESS", 1)]
+    );
+    assert_eq!(kinds.label, "Assertion Type");
+    assert!(found.iter().any(|it| it.field == "platform"));
+    let of_datasets = facets("dataset").await;
+    assert!(of_datasets.iter().all(|it| it.field != "assertionType"));
+}
+
+#[tokio::test]
 async fn results_are_sorted_by_fields_in_both_directions() {
     let fixture = catalog().await;
     for (descending, expected) in [(false, "abcde"), (true, "edcba")] {

@@ -139,7 +139,26 @@ impl Batch<'_> {
             .map_err(|error| Error::invalid_aspect(error.to_string()).naming(property))?;
         // One that cannot be read may be replaced by any.
         let previous = stored.and_then(|it| Definition::deserialize(it).ok());
+        let known = previous.as_ref().and_then(Definition::custom_value_type);
+        if let Some(custom) = new.custom_value_type().filter(|it| known != Some(*it)) {
+            self.expect_data_type(property, custom).await?;
+        }
         new.check_change(property, previous.as_ref())
+    }
+
+    /// Fails unless this is the URN of a data type that somebody has defined.
+    async fn expect_data_type(&mut self, property: &Urn, name: &str) -> Result<(), Error> {
+        if let Ok(urn) = Urn::parse(name)
+            && urn.entity_type() == "dataType"
+            && let Some(spec) = Registry::get().entity("dataType")
+            && self.exists(&urn, spec).await?
+        {
+            return Ok(());
+        }
+        let message = format!(
+            "{property}: the value type {name} does not exist: send one such as urn:li:dataType:datahub.string"
+        );
+        Err(Error::invalid_aspect(message).naming(property))
     }
 
     /// Fails if the dataset of a contract has got another one since the edit was prepared: it has
