@@ -25,6 +25,9 @@ test("a tag, a term, a person, a group, a container and a platform have pages", 
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Commerce");
   await expect(members.filter({ hasText: "ISBN" })).toBeVisible();
 
+  await open("/glossaryTerm/urn:li:glossaryTerm:isbn", "ISBN");
+  await expect(page.getByText(/^Edited (just now|.+ ago)$/)).toBeVisible();
+
   await open("/user/urn:li:corpuser:shop-developer", "Shop Developer");
   await expect(members.filter({ hasText: "books" }).first()).toBeVisible();
 
@@ -34,6 +37,41 @@ test("a tag, a term, a person, a group, a container and a platform have pages", 
   await open("/platform/urn:li:dataPlatform:kafka", "Kafka");
   await expect(members.first()).toBeVisible();
 });
+
+test(
+  "descriptions of dashboards, charts, pipelines and tasks are edited on their pages",
+  WRITES,
+  async ({ page, docent }) => {
+    const dashboard = "urn:li:dashboard:(looker,story.described)";
+    const audit = { time: 0, actor: "urn:li:corpuser:datahub" };
+    await docent.ingest(dashboard, "dashboardInfo", {
+      title: "Described",
+      description: "Imported words.",
+      lastModified: { created: audit, lastModified: audit },
+      charts: [],
+      datasets: [],
+    });
+    const flow = "urn:li:dataFlow:(airflow,story_described,prod)";
+    const job = `urn:li:dataJob:(${flow},load)`;
+    await docent.ingest(flow, "dataFlowInfo", { name: "Described flow", customProperties: {} });
+    await docent.ingest(job, "dataJobInfo", {
+      name: "Described task",
+      type: { string: "SQL" },
+      customProperties: {},
+    });
+    for (const address of [`/dashboard/${dashboard}`, `/pipelines/${flow}`, `/tasks/${job}`]) {
+      await page.goto(address);
+      const description = page.getByRole("region", { name: "Description" });
+      await description.getByRole("button", { name: /Edit description|Add description/ }).click();
+      await page.locator(".cm-content").fill("Edited words.");
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      await expect(description.getByText(/^Edited just now by /), address).toBeVisible();
+      await expect(description.getByText("Edited words.")).toBeVisible();
+    }
+    await page.goto(`/dashboard/${dashboard}`);
+    await expect(page.getByText("Imported words.")).toBeVisible();
+  },
+);
 
 test("what a person writes about themselves is Markdown", async ({ page }) => {
   await page.goto("/user/urn:li:corpuser:analytics-lead");

@@ -177,6 +177,10 @@ fn described_in(entity_type: &str) -> Option<DescribedIn> {
     };
     match entity_type {
         "container" => place("editableContainerProperties", "description", true),
+        "dashboard" => place("editableDashboardProperties", "description", true),
+        "chart" => place("editableChartProperties", "description", true),
+        "dataFlow" => place("editableDataFlowProperties", "description", true),
+        "dataJob" => place("editableDataJobProperties", "description", true),
         "glossaryTerm" => place("glossaryTermInfo", "definition", false),
         "glossaryNode" => place("glossaryNodeInfo", "definition", false),
         "tag" => place("tagProperties", "description", false),
@@ -260,6 +264,6 @@ mod tests {
                 place.aspect
             );
         }
-        assert_eq!(count, 15);
+        assert_eq!(count, 19);
     }
 }

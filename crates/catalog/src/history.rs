@@ -177,6 +177,10 @@ fn ingested(entity_type: &str) -> Option<&'static str> {
     match entity_type {
         "dataset" => Some("datasetProperties"),
         "container" => Some("containerProperties"),
+        "dashboard" => Some("dashboardInfo"),
+        "chart" => Some("chartInfo"),
+        "dataFlow" => Some("dataFlowInfo"),
+        "dataJob" => Some("dataJobInfo"),
         _ => None,
     }
 }

@@ -19,10 +19,15 @@ import {
   useTitle,
 } from "../components/states.tsx";
 import { Description } from "../description/description.tsx";
+import { lastEditOf } from "../description/saved_description.ts";
 import { ancestorsOf, descriptionsOf, externalUrlOf, memberFilter } from "../entity/about.ts";
 import { Connections } from "../entity/connections.tsx";
 import { Members } from "../entity/members.tsx";
-import { EntityPageDocument, type EntityPageQuery } from "../generated/operations.ts";
+import {
+  DescriptionHistoryDocument,
+  EntityPageDocument,
+  type EntityPageQuery,
+} from "../generated/operations.ts";
 import { EntityHistory } from "../history/entity_history.tsx";
 import { GlossaryActions } from "../glossary/actions.tsx";
 import { RelatedTerms } from "../glossary/related.tsx";
@@ -233,11 +238,7 @@ function About({ entity }: { readonly entity: Entity }) {
   const privileges = "privileges" in entity ? entity.privileges : undefined;
   return (
     <>
-      <Description
-        urn={entity.urn}
-        {...descriptionsOf(entity)}
-        canEdit={canChange(privileges, "canEditDescription")}
-      />
+      <EntityDescription entity={entity} canEdit={canChange(privileges, "canEditDescription")} />
       {entity.type === "CORP_GROUP" && <GroupMembers group={entity} />}
     </>
   );
@@ -246,7 +247,36 @@ function About({ entity }: { readonly entity: Entity }) {
 /** Tags have no `privileges` of their own. */
 function TagDescription({ entity }: { readonly entity: Entity }) {
   const { canEditDescription } = useTagPrivileges(entity.urn);
-  return <Description urn={entity.urn} {...descriptionsOf(entity)} canEdit={canEditDescription} />;
+  return <EntityDescription entity={entity} canEdit={canEditDescription} />;
+}
+
+/** The types whose imported description has a history. */
+const WITH_IMPORTED = ["CONTAINER", ...WITH_LINEAGE];
+
+/** The description, with its authors. */
+function EntityDescription({
+  entity,
+  canEdit,
+}: {
+  readonly entity: Entity;
+  readonly canEdit: boolean;
+}) {
+  const descriptions = descriptionsOf(entity);
+  const hasImported = WITH_IMPORTED.includes(entity.type);
+  const history = useApiQuery(
+    DescriptionHistoryDocument,
+    { urn: entity.urn, hasImported },
+    { enabled: descriptions.edited !== "" || hasImported },
+  );
+  return (
+    <Description
+      urn={entity.urn}
+      {...descriptions}
+      editedBy={lastEditOf(history.data?.description)}
+      importedBy={lastEditOf(history.data?.imported ?? undefined)}
+      canEdit={canEdit}
+    />
+  );
 }
 
 function Person({ entity }: { readonly entity: Entity }) {

@@ -60,6 +60,48 @@ fn kinds() -> Vec<Kind> {
             named: None,
         },
         Kind {
+            urn: "urn:li:dashboard:(looker,sales)",
+            ingested: (
+                "dashboardInfo",
+                json!({
+                    "title": "Sales", "description": "imported", "charts": [], "datasets": [],
+                    "lastModified": {"created": stamp, "lastModified": stamp},
+                }),
+            ),
+            described: ("editableDashboardProperties", "/description"),
+            named: None,
+        },
+        Kind {
+            urn: "urn:li:chart:(looker,orders)",
+            ingested: (
+                "chartInfo",
+                json!({
+                    "title": "Orders", "description": "imported",
+                    "lastModified": {"created": stamp, "lastModified": stamp},
+                }),
+            ),
+            described: ("editableChartProperties", "/description"),
+            named: None,
+        },
+        Kind {
+            urn: "urn:li:dataFlow:(airflow,nightly,PROD)",
+            ingested: (
+                "dataFlowInfo",
+                json!({"name": "Nightly", "customProperties": {}}),
+            ),
+            described: ("editableDataFlowProperties", "/description"),
+            named: None,
+        },
+        Kind {
+            urn: "urn:li:dataJob:(urn:li:dataFlow:(airflow,nightly,PROD),load)",
+            ingested: (
+                "dataJobInfo",
+                json!({"name": "Load", "type": {"string": "SQL"}, "customProperties": {}}),
+            ),
+            described: ("editableDataJobProperties", "/description"),
+            named: None,
+        },
+        Kind {
             urn: "urn:li:notebook:(querybook,1234)",
             ingested: (
                 "notebookInfo",

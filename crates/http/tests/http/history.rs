@@ -137,6 +137,28 @@ async fn a_truncated_history_is_marked_incomplete() {
 }
 
 #[tokio::test]
+async fn dashboards_and_pipelines_have_a_history_of_both_descriptions() {
+    let app = App::empty().await;
+    for (urn, aspect) in [
+        ("urn:li:dataFlow:(airflow,nightly,PROD)", "dataFlowInfo"),
+        (
+            "urn:li:dataJob:(urn:li:dataFlow:(airflow,nightly,PROD),load)",
+            "dataJobInfo",
+        ),
+    ] {
+        let imported = json!({
+            "name": "Load", "type": {"string": "SQL"}, "description": "imported", "customProperties": {},
+        });
+        app.ingest(urn, aspect, &imported).await;
+        describe(&app, json!({"resourceUrn": urn, "description": "edited"})).await;
+        let edited = history(&app, json!({"urn": urn, "subject": "DESCRIPTION"})).await;
+        assert_eq!(values(&edited, "text"), ["edited"]);
+        let ingested = history(&app, json!({"urn": urn, "subject": "INGESTED_DESCRIPTION"})).await;
+        assert_eq!(values(&ingested, "text"), ["imported"]);
+    }
+}
+
+#[tokio::test]
 async fn entities_without_a_history_are_rejected_with_a_message() {
     let app = App::with_dataset().await;
     for (input, expected) in [
