@@ -235,7 +235,7 @@ const english = {
       "It may have been deleted, or the link may be incomplete. Try searching for its name.",
     toSearch: "Search the catalog",
     deleted: "This dataset has been deleted. You are viewing the version that was last loaded.",
-    removed: "This dataset has been removed from its source. Its metadata is still available here.",
+    removed: "This dataset has been removed. Search does not find it; its metadata is kept.",
     stage: (name: string) => `Stage: ${name}`,
     deprecated: "Deprecated",
     deprecatedNotice: "This dataset is deprecated.",

@@ -18,6 +18,7 @@ import {
   type UpdateIncidentInput,
 } from "../generated/operations.ts";
 import { nameOf, type Nameable } from "../names.ts";
+import { texts } from "../texts.ts";
 import { trustTexts } from "../trust_texts.ts";
 
 const words = trustTexts.incidents;
@@ -138,7 +139,10 @@ export function IncidentDialog({
         {(raise.error ?? update.error) !== null && (
           <ErrorMessage error={(raise.error ?? update.error) as Error} />
         )}
-        <div className="editor-actions">
+        <div className="dialog-actions">
+          <button type="button" onClick={onClose}>
+            {texts.common.cancel}
+          </button>
           <button type="submit" className="primary" disabled={raise.isPending || update.isPending}>
             {incident === null ? words.raiseSubmit : words.save}
           </button>
@@ -222,7 +226,10 @@ export function ResolveDialog({
           <textarea name="message" rows={3} dir="auto" ref={focusOnMount} />
         </label>
         {error !== null && <ErrorMessage error={error} />}
-        <div className="editor-actions">
+        <div className="dialog-actions">
+          <button type="button" onClick={onClose}>
+            {texts.common.cancel}
+          </button>
           <button type="submit" className="primary" disabled={isBusy}>
             {words.resolve}
           </button>

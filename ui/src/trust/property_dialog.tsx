@@ -11,6 +11,7 @@ import type {
 } from "../generated/operations.ts";
 import { nameOf } from "../names.ts";
 import { EntityValues } from "../properties/entity_values.tsx";
+import { texts } from "../texts.ts";
 import { trustTexts } from "../trust_texts.ts";
 import { linesOf, optionsOf, parseValues, type ValueInput } from "./property_values.ts";
 
@@ -122,7 +123,10 @@ export function PropertyDialog({
           {problem}
         </span>
         {error !== null && <ErrorMessage error={error} />}
-        <div className="editor-actions">
+        <div className="dialog-actions">
+          <button type="button" onClick={onClose}>
+            {texts.common.cancel}
+          </button>
           <button type="submit" className="primary" disabled={isBusy}>
             {words.save}
           </button>

@@ -4,6 +4,7 @@ import { Dialog } from "../components/dialog.tsx";
 import { focusOnMount } from "../components/focus.ts";
 import { ErrorMessage } from "../components/states.tsx";
 import type { QueryEntryFragment } from "../generated/operations.ts";
+import { texts } from "../texts.ts";
 import { trustTexts } from "../trust_texts.ts";
 
 const words = trustTexts.queries;
@@ -81,7 +82,10 @@ export function QueryDialog({
           </span>
         </label>
         {error !== null && <ErrorMessage error={error} />}
-        <div className="editor-actions">
+        <div className="dialog-actions">
+          <button type="button" onClick={onClose}>
+            {texts.common.cancel}
+          </button>
           <button type="submit" className="primary" disabled={isBusy}>
             {words.save}
           </button>
