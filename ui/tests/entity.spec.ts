@@ -154,6 +154,12 @@ test(
       await page.goto(address);
       await expect(page.getByRole("heading", { level: 1 }), address).toHaveText(heading);
     }
+    // A task is on the platform of its pipeline.
+    await page.goto(`/tasks/${job}`);
+    await expect(page.locator("header .breadcrumb").getByRole("link")).toHaveText([
+      "Airflow",
+      "Nightly",
+    ]);
     await page.goto("/tag/urn:li:tag:story-missing");
     await expect(page.getByRole("heading", { level: 1 })).toHaveText("Page not found");
   },

@@ -61,7 +61,7 @@ export function ancestorsOf(entity: Entity): readonly (Nameable & { readonly urn
     ancestors.push(...[...(entity.parentContainers?.containers ?? [])].reverse());
   if ("parentNodes" in entity) ancestors.push(...[...(entity.parentNodes?.nodes ?? [])].reverse());
   if ("dataFlow" in entity && entity.dataFlow !== null && entity.dataFlow !== undefined)
-    ancestors.push(entity.dataFlow);
+    ancestors.push(entity.dataFlow.platform, entity.dataFlow);
   return ancestors;
 }
 
