@@ -5,7 +5,7 @@ use docent_model::Urn;
 use serde_json::{Value, json};
 
 use crate::hidden::world::assign;
-use crate::support::{App, DATASET, role, token_of};
+use crate::support::{App, DATASET, USER, role, token_of};
 
 const FAQ: &str = "urn:li:document:faq";
 
@@ -124,6 +124,34 @@ async fn a_document_is_created_read_and_changed() {
             "parentDocuments": {"count": 0, "documents": []},
         })
     );
+}
+
+#[tokio::test]
+async fn searches_across_entities_leave_out_documents_of_their_assets() {
+    let app = App::with_dataset().await;
+    for (id, shown) in [("open", true), ("inner", false)] {
+        let urn = format!("urn:li:document:{id}");
+        let info = json!({
+            "title": "Refund rules", "contents": {"text": "…"}, "status": {"state": "PUBLISHED"},
+            "created": {"time": 1, "actor": USER}, "lastModified": {"time": 1, "actor": USER},
+        });
+        app.ingest(&urn, "documentInfo", &info).await;
+        let settings = json!({ "showInGlobalContext": shown });
+        app.ingest(&urn, "documentSettings", &settings).await;
+    }
+    for (flags, total) in [
+        ("", 1),
+        ("searchFlags: {includeHiddenLifecycleStages: true}", 2),
+    ] {
+        let query = format!(
+            r#"{{ searchAcrossEntities(input: {{query: "refund", types: [DOCUMENT] {flags}}}) {{ total }} }}"#
+        );
+        let reply = app.graphql(&query).await;
+        assert_eq!(
+            reply["data"]["searchAcrossEntities"]["total"], total,
+            "{reply}"
+        );
+    }
 }
 
 #[tokio::test]

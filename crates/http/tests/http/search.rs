@@ -362,6 +362,13 @@ async fn scrolls_of_every_api_have_the_requested_order() {
         .map(|it| it["urn"].clone())
         .collect();
     assert_eq!(found, by_name);
+    // A page that is too large is cut.
+    for reads in ["", "&aspects=tagProperties"] {
+        let path = format!("/openapi/v3/entity/scroll?count=99999{reads}");
+        let (status, all) = app.post(&path, &body).await;
+        assert_eq!(status.as_u16(), 200, "{all}");
+        assert_eq!(all["entities"].as_array().unwrap().len(), 4);
+    }
 }
 
 #[tokio::test]
