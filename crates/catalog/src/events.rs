@@ -5,20 +5,28 @@
 
 mod change_event;
 
-use docent_model::{EpochMillis, LogicalVersion, Registry};
-use docent_store::{LogEntry, LogEntryKind, LogPosition, RowVersion, StoredAspect, version};
+use std::collections::VecDeque;
+
+use docent_model::{AspectName, EpochMillis, LogicalVersion, Registry};
+use docent_store::{LogEntry, LogEntryKind, LogPosition, StoredAspect, VersionKey, version};
 use serde_json::{Value, json};
 
 use crate::privilege::{
     GET_METADATA_CHANGE_LOG_EVENTS, GET_PLATFORM_EVENTS, GET_TOPIC_EVENTS, Privilege,
 };
-use crate::{AspectKey, Caller, Catalog, Error};
+use crate::{Caller, Catalog, Error, redaction};
 use change_event::AspectDifference;
 
 /// The most entries of the log that one page examines.
 const MAX_EXAMINED: usize = 5_000;
+/// How many entries of the log are read at once.
+const MIN_CHUNK: usize = 100;
+const MAX_CHUNK: usize = 1_000;
 /// A page with more text ends.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
+/// How many versions are read at once, and their bytes.
+const VERSIONS_AT_ONCE: usize = 400;
+const READ_BYTES: u64 = 8 * 1024 * 1024;
 const DAY_MS: EpochMillis = 24 * 60 * 60 * 1000;
 
 /// What a reader follows.
@@ -91,76 +99,124 @@ impl Catalog {
         limit: usize,
     ) -> Result<EventPage, Error> {
         let shows_recipes = self.is_executor(caller).await?;
-        let entries = self.store().log_read(after, MAX_EXAMINED).await?;
-        let hidden = self
-            .hidden_among(entries.iter().map(|entry| &entry.key.urn))
-            .await?;
         let mut page = EventPage {
             events: Vec::new(),
             next: after,
         };
-        let mut bytes = 0;
-        for entry in entries {
-            if page.events.len() >= limit || bytes >= MAX_BYTES {
-                break;
-            }
-            page.next = entry.position;
-            let key = &entry.key;
-            let is_shown = Registry::get().entity(key.urn.entity_type()).is_some()
-                && !Self::is_secret(key.aspect)
-                && !hidden.contains(&key.urn);
-            if !is_shown || limit == 0 {
-                continue;
-            }
-            let (before, after) = self.rows_of(&entry, shows_recipes).await?;
-            let text =
-                |row: &Option<StoredAspect>| row.as_ref().map_or(0, |row| row.metadata.len());
-            bytes += text(&before) + text(&after);
-            match topic {
-                Topic::ChangeLog => page.events.push(change_log_event(&entry, before, after)),
-                Topic::PlatformEvents => {
-                    let events = platform_events(&entry, before.as_ref(), after.as_ref());
-                    page.events.extend(events);
+        let chunk = limit.clamp(MIN_CHUNK, MAX_CHUNK);
+        let (mut examined, mut bytes) = (0, 0);
+        while examined < MAX_EXAMINED {
+            let entries = self.store().log_read(page.next, chunk).await?;
+            let is_end = entries.len() < chunk;
+            examined += entries.len();
+            let urns = entries.iter().map(|entry| &entry.key.urn);
+            let hidden = self.hidden_among(urns).await?;
+            let is_shown = |entry: &LogEntry| {
+                Registry::get()
+                    .entity(entry.key.urn.entity_type())
+                    .is_some()
+                    && !Self::is_secret(entry.key.aspect)
+                    && !hidden.contains(&entry.key.urn)
+            };
+            let shown = entries.iter().filter(|entry| is_shown(entry));
+            let mut versions = EventVersions::of(self, shown, shows_recipes);
+            for entry in &entries {
+                if page.events.len() >= limit || bytes >= MAX_BYTES {
+                    return Ok(page);
                 }
+                page.next = entry.position;
+                if !is_shown(entry) {
+                    continue;
+                }
+                let (before, after) = versions.take(entry).await?;
+                let text =
+                    |row: &Option<StoredAspect>| row.as_ref().map_or(0, |row| row.metadata.len());
+                bytes += text(&before) + text(&after);
+                match topic {
+                    Topic::ChangeLog => page.events.push(change_log_event(entry, before, after)),
+                    Topic::PlatformEvents => {
+                        let events = platform_events(entry, before.as_ref(), after.as_ref());
+                        page.events.extend(events);
+                    }
+                }
+            }
+            if is_end {
+                break;
             }
         }
         Ok(page)
     }
+}
 
-    /// The versions before and after a change, as far as they are retained.
-    async fn rows_of(
-        &self,
-        entry: &LogEntry,
+/// The versions before and after each change of a list, read many at once.
+struct EventVersions<'c> {
+    catalog: &'c Catalog,
+    /// What is not read yet.
+    keys: VecDeque<VersionKey>,
+    rows: VecDeque<Option<StoredAspect>>,
+    shows_recipes: bool,
+}
+
+impl<'c> EventVersions<'c> {
+    fn of<'e>(
+        catalog: &'c Catalog,
+        entries: impl Iterator<Item = &'e LogEntry>,
         shows_recipes: bool,
-    ) -> Result<(Option<StoredAspect>, Option<StoredAspect>), Error> {
-        let Some(version) = entry.logical_version else {
-            return Ok((None, None));
-        };
-        let after = self
-            .row_of(&entry.key, version.get(), shows_recipes)
-            .await?;
-        if version <= LogicalVersion::FIRST {
-            return Ok((None, after));
+    ) -> Self {
+        let keys = entries.flat_map(|entry| {
+            let numbers = version_numbers(entry).into_iter().flatten();
+            numbers.map(|version| VersionKey {
+                key: entry.key.clone(),
+                version,
+            })
+        });
+        Self {
+            catalog,
+            keys: keys.collect(),
+            rows: VecDeque::new(),
+            shows_recipes,
         }
-        let before = self
-            .row_of(&entry.key, version.get() - 1, shows_recipes)
-            .await?;
+    }
+
+    /// The versions before and after the next change, as far as they are retained.
+    async fn take(
+        &mut self,
+        entry: &LogEntry,
+    ) -> Result<(Option<StoredAspect>, Option<StoredAspect>), Error> {
+        let mut rows = [None, None];
+        for (row, number) in rows.iter_mut().zip(version_numbers(entry)) {
+            if number.is_some() {
+                *row = self.next().await?;
+            }
+        }
+        let is_recipe = entry.key.aspect == AspectName::EXECUTION_REQUEST_INPUT;
+        if !(is_recipe && self.shows_recipes) {
+            for row in rows.iter_mut().flatten() {
+                redaction::redact(entry.key.aspect, row);
+            }
+        }
+        let [before, after] = rows;
         Ok((before, after))
     }
 
-    async fn row_of(
-        &self,
-        key: &AspectKey,
-        number: i64,
-        shows_recipes: bool,
-    ) -> Result<Option<StoredAspect>, Error> {
-        let number = RowVersion::new(number);
-        let is_recipe = key.aspect == docent_model::AspectName::EXECUTION_REQUEST_INPUT;
-        if is_recipe && shows_recipes {
-            return self.read_unredacted_version(key, number).await;
+    async fn next(&mut self) -> Result<Option<StoredAspect>, Error> {
+        if self.rows.is_empty() {
+            let count = self.keys.len().min(VERSIONS_AT_ONCE);
+            let keys = &self.keys.make_contiguous()[..count];
+            let store = self.catalog.store();
+            self.rows = store.versions_read(keys, READ_BYTES).await?.into();
+            self.keys.drain(..self.rows.len());
         }
-        self.read_version(key, number).await
+        Ok(self.rows.pop_front().flatten())
     }
+}
+
+/// The versions before and after a change.
+fn version_numbers(entry: &LogEntry) -> [Option<LogicalVersion>; 2] {
+    let after = entry.logical_version;
+    let continued = after.filter(|version| *version > LogicalVersion::FIRST);
+    let before = continued.map(|version| LogicalVersion::new(version.get() - 1));
+    [before, after]
 }
 
 /// A change in the form of DataHub's `MetadataChangeLog`.

@@ -164,28 +164,18 @@ impl Catalog {
             let mut points = reader.timeseries_list(key, &range, true, 0, 1).await?;
             return Ok(points.pop().map(as_aspect));
         }
-        let mut row = self.read_unredacted_version(key, version).await?;
+        let mut row = self.reader().aspect_read_version(key, version).await?;
+        if row.is_none() && version.is_history() {
+            // The latest version has no history row of its own yet.
+            let latest = self.reader().read(ReadRequest::row(key)).await?.into_row();
+            row = latest
+                .filter(|row| version == version::logical_version_of(row).into())
+                .map(Arc::unwrap_or_clone);
+        }
         if let Some(row) = &mut row {
             redaction::redact(key.aspect, row);
         }
         Ok(row)
-    }
-
-    /// The same with its secrets, for callers that may read them.
-    pub(crate) async fn read_unredacted_version(
-        &self,
-        key: &AspectKey,
-        version: RowVersion,
-    ) -> Result<Option<StoredAspect>, Error> {
-        let row = self.reader().aspect_read_version(key, version).await?;
-        if row.is_some() || !version.is_history() {
-            return Ok(row);
-        }
-        // The latest version has no history row of its own yet.
-        let latest = self.reader().read(ReadRequest::row(key)).await?.into_row();
-        Ok(latest
-            .filter(|row| version == version::logical_version_of(row).into())
-            .map(Arc::unwrap_or_clone))
     }
 
     /// How many entities have an aspect; in the pattern `%` stands for any text and `_` for any

@@ -40,6 +40,7 @@ mod transaction;
 mod transfer;
 mod trees;
 mod values;
+mod versions;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +52,7 @@ use docent_store::{
     EntityTexts, ListPage, LogEntry, LogKey, LogPosition, PointKey, PointRange, PointSize,
     RawAspect, RawPoint, RawRetiredVersion, ReadReply, ReadRequest, RebuildReport, RelatedEntity,
     RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES, StoreError, StoreMaintenance, StoreReader,
-    StoreWriter, StoredAspect, TimeseriesRow, TransactionBody,
+    StoreWriter, StoredAspect, TimeseriesRow, TransactionBody, VersionKey,
 };
 
 use crate::connect::Connector;
@@ -200,14 +201,22 @@ impl StoreReader for PostgresStore {
         key: &AspectKey,
         version: RowVersion,
     ) -> Result<Option<StoredAspect>, StoreError> {
-        Ok(read::version(&self.connections, key, version).await?)
+        Ok(versions::version(&self.connections, key, version).await?)
+    }
+
+    async fn versions_read(
+        &self,
+        keys: &[VersionKey],
+        max_bytes: u64,
+    ) -> Result<Vec<Option<StoredAspect>>, StoreError> {
+        Ok(versions::logical_versions(&self.connections, keys, max_bytes).await?)
     }
 
     async fn histories_read(
         &self,
         keys: &[AspectKey],
     ) -> Result<Vec<Vec<StoredAspect>>, StoreError> {
-        Ok(read::histories(&self.connections, keys).await?)
+        Ok(versions::histories(&self.connections, keys).await?)
     }
 
     async fn urns_list(

@@ -12,23 +12,24 @@ use docent_test_store::postgres_database;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 use crate::settings::Settings;
-use crate::{audit_log, browse, log, points, read, runs, segment, transaction, trees};
+use crate::{audit_log, browse, log, points, read, runs, segment, transaction, trees, versions};
 
 /// The version that the file was written with.
 const VERSION: &str = "15";
 
 /// Every statement of a request, which must be as fast in a large catalog as in a small one.
 /// Statements of maintenance commands ([`COMMANDS`]) scan everything anyway.
-const HOT: [(&str, &str); 78] = [
+const HOT: [(&str, &str); 79] = [
     ("an aspect", read::LATEST),
     ("aspects", read::LATEST_OF),
     (
         "an aspect and the existence of its entity",
         read::LATEST_AND_EXISTS,
     ),
-    ("a version", read::VERSION),
-    ("a history", read::HISTORY),
-    ("histories", read::HISTORIES),
+    ("a version", versions::VERSION),
+    ("versions", versions::VERSIONS),
+    ("a history", versions::HISTORY),
+    ("histories", versions::HISTORIES),
     ("entities", read::ENTITIES),
     ("aspects and entities", read::MIXED),
     ("bytes of aspects and entities", read::BYTES),

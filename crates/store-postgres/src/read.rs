@@ -13,8 +13,7 @@ use std::sync::Arc;
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::fields::urn_range;
 use docent_store::{
-    AspectKey, AspectRow, EntityAspects, EntityTexts, ReadReply, ReadRequest, RowVersion,
-    StoreError, StoredAspect,
+    AspectKey, AspectRow, EntityAspects, EntityTexts, ReadReply, ReadRequest, StoreError,
 };
 use tokio_postgres::Row;
 
@@ -28,6 +27,8 @@ macro_rules! columns {
         "a.version, a.metadata, a.systemmetadata, a.createdon, a.createdby, a.createdfor"
     };
 }
+
+pub(crate) use columns;
 
 /// The latest row of the key `k`.
 macro_rules! latest_of_key {
@@ -80,29 +81,6 @@ pub(crate) const LATEST_OF: &str = concat!(
     latest_of_key!(columns!()),
     " ON true WHERE ",
     entity_exists!("k.urn", "k.key_aspect")
-);
-
-pub(crate) const VERSION: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $2 AND a.version = $3"
-);
-
-pub(crate) const HISTORY: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $2 AND a.version > 0 ORDER BY a.version DESC"
-);
-
-/// The oldest first, and the latest, which is 0, last.
-pub(crate) const HISTORIES: &str = concat!(
-    "SELECT k.ordinal, ",
-    columns!(),
-    " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, ordinal) \
-     CROSS JOIN LATERAL (SELECT ",
-    columns!(),
-    " FROM metadata_aspect_v2 a WHERE a.urn = k.urn AND a.aspect = k.aspect OFFSET 0) AS a \
-     ORDER BY k.ordinal, a.version = 0, a.version"
 );
 
 /// All latest rows of the entity `k`.
@@ -402,36 +380,6 @@ pub(crate) async fn mixed(
     }
     infer_existence(keys, &reply.rows, exists, &mut reply.exists);
     Ok(reply)
-}
-
-pub(crate) async fn version(
-    connections: &Connections,
-    key: &AspectKey,
-    version: RowVersion,
-) -> Result<Option<StoredAspect>, EngineError> {
-    let rows = connections
-        .query(
-            VERSION,
-            &[&key.urn.as_str(), &key.aspect.as_str(), &version.get()],
-        )
-        .await?;
-    rows.first().map(|row| stored_aspect(row, 0)).transpose()
-}
-
-/// All versions of aspects, oldest first.
-pub(crate) async fn histories(
-    connections: &Connections,
-    keys: &[AspectKey],
-) -> Result<Vec<Vec<StoredAspect>>, EngineError> {
-    let mut histories = vec![Vec::new(); keys.len()];
-    if keys.is_empty() {
-        return Ok(histories);
-    }
-    let (urns, aspects) = key_arrays(keys.iter());
-    for row in &connections.query(HISTORIES, &[&urns, &aspects]).await? {
-        histories[index_at(row)?].push(stored_aspect(row, 1)?);
-    }
-    Ok(histories)
 }
 
 /// All latest aspects of entities, by name; those missing from the registry are skipped.

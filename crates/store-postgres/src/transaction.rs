@@ -46,6 +46,7 @@ use crate::error::EngineError;
 use crate::pool::{Lease, Step};
 use crate::read::{self, index_at, key_arrays};
 use crate::values::{aspect_name, count_at, stored_aspect};
+use crate::versions;
 use crate::{points, trees};
 
 pub(crate) use locks::LockRequest;
@@ -391,7 +392,7 @@ impl Transaction for PostgresTransaction<'_> {
     async fn aspect_history(&mut self, key: &AspectKey) -> Result<Vec<StoredAspect>, StoreError> {
         let query = async |lease: &Lease| {
             let (urn, aspect) = (key.urn.as_str(), key.aspect.as_str());
-            let rows = lease.query(read::HISTORY, &[&urn, &aspect]).await?;
+            let rows = lease.query(versions::HISTORY, &[&urn, &aspect]).await?;
             rows.iter().map(|row| stored_aspect(row, 0)).collect()
         };
         let history = self

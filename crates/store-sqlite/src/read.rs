@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::fields::urn_range;
-use docent_store::version::logical_version_in;
+use docent_store::version::{logical_version_in, logical_version_of};
 use docent_store::{
     AspectKey, AspectRow, EntityAspects, EntityTexts, LogEntry, LogEntryKind, LogPosition,
-    LogicalVersion, ReadReply, ReadRequest, RowVersion, StoreError, StoredAspect,
+    LogicalVersion, ReadReply, ReadRequest, RowVersion, StoreError, StoredAspect, VersionKey,
 };
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
@@ -128,6 +128,39 @@ pub(crate) fn version(
         Some(row) => stored_aspect(row, urn, limit),
         None => Ok(None),
     }
+}
+
+/// Versions by their logical numbers, until they have so many bytes.
+pub(crate) fn logical_versions(
+    connection: &Connection,
+    keys: &[VersionKey],
+    max_bytes: u64,
+) -> Result<Vec<Option<StoredAspect>>, EngineError> {
+    let mut rows = Vec::with_capacity(keys.len());
+    let mut bytes = 0_u64;
+    for VersionKey {
+        key,
+        version: number,
+    } in keys
+    {
+        if bytes >= max_bytes {
+            break;
+        }
+        let row = version(
+            connection,
+            key,
+            (*number).into(),
+            &mut ByteLimit::unlimited(),
+        )?;
+        let row = match row {
+            Some(row) => Some(row),
+            // The latest version is not in the history.
+            None => latest(connection, key)?.filter(|row| logical_version_of(row) == *number),
+        };
+        bytes += row.as_ref().map_or(0, StoredAspect::value_bytes);
+        rows.push(row);
+    }
+    Ok(rows)
 }
 
 /// The history of an aspect, newest first, without the latest version.

@@ -6,7 +6,7 @@ use docent_store::{
     AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, BrowsedEntry, CommitStamp, EntityTexts,
     ListPage, LogEntry, LogKey, LogPosition, PointKey, PointRange, PointSize, ReadReply,
     ReadRequest, RelatedEntity, RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES, StoreError,
-    StoreReader, StoredAspect, TimeseriesRow,
+    StoreReader, StoredAspect, TimeseriesRow, VersionKey,
 };
 use rusqlite::Connection;
 
@@ -156,6 +156,18 @@ impl StoreReader for SqliteStore {
             read::version(connection, &key, version, bytes)
         };
         self.read_limited(ReadLength::Short, read).await
+    }
+
+    async fn versions_read(
+        &self,
+        keys: &[VersionKey],
+        max_bytes: u64,
+    ) -> Result<Vec<Option<StoredAspect>>, StoreError> {
+        let keys = keys.to_vec();
+        self.read_snapshot(ReadLength::Long, move |connection| {
+            read::logical_versions(connection, &keys, max_bytes)
+        })
+        .await
     }
 
     async fn histories_read(

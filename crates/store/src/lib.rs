@@ -49,7 +49,7 @@ pub use reader::{EntityAspects, ReadReply, ReadRequest, SHORT_READ_BYTES, StoreR
 pub use rows::{
     AspectKey, AspectRow, AspectWrite, Effect, EntityTexts, ListPage, LogEntry, LogEntryKind,
     PointKey, PointRange, PointSize, RawAspect, RawPoint, RawRetiredVersion, RelatedEntity,
-    RunAspect, RunSummary, StoredAspect, TimeseriesRow,
+    RunAspect, RunSummary, StoredAspect, TimeseriesRow, VersionKey,
 };
 pub use transaction::{AbortReason, Transaction, TransactionBody};
 pub use writer::{StoreWriter, transact};

@@ -9,6 +9,7 @@ use crate::{
     AspectKey, AspectRow, AuditEvent, AuditItem, AuditKey, AuditRange, BrowsedEntry, CommitStamp,
     EntityTexts, ListPage, LogEntry, LogKey, LogPosition, PointKey, PointRange, PointSize,
     RelatedEntity, RowVersion, RunAspect, RunSummary, StoreError, StoredAspect, TimeseriesRow,
+    VersionKey,
 };
 
 /// How much a short read returns.
@@ -107,6 +108,15 @@ pub trait StoreReader: Send + Sync {
         key: &AspectKey,
         version: RowVersion,
     ) -> Result<Option<StoredAspect>, StoreError>;
+
+    /// Returns rows by their logical versions, in the order of the keys; `None` for versions that
+    /// are no longer retained. The list ends after the row with which the values, with their system
+    /// metadata, have `max_bytes`: the rest is for the next call.
+    async fn versions_read(
+        &self,
+        keys: &[VersionKey],
+        max_bytes: u64,
+    ) -> Result<Vec<Option<StoredAspect>>, StoreError>;
 
     /// Returns all retained versions of each aspect, oldest first, from one snapshot.
     async fn histories_read(

@@ -29,6 +29,13 @@ impl AspectKey {
     }
 }
 
+/// The key of one version of an aspect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionKey {
+    pub key: AspectKey,
+    pub version: LogicalVersion,
+}
+
 /// A row of the aspect table without its key. `metadata` is the JSON text exactly as it was
 /// written.
 #[derive(Debug, Clone, PartialEq, Eq)]

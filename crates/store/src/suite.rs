@@ -105,6 +105,7 @@ cases! { $
         twenty_versions_are_retained,
         a_deleted_aspect_starts_again_at_version_one,
         histories_of_several_aspects_are_read_oldest_first,
+        versions_of_several_aspects_are_read_up_to_the_limit,
         the_bytes_of_latest_values_are_known_before_they_are_read,
         long_values_are_not_read_as_short_ones,
         concurrent_writers_never_store_a_version_twice,

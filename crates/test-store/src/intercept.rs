@@ -14,7 +14,7 @@ use docent_store::{
     EntityTexts, ListPage, LogEntry, LogKey, LogPosition, PointKey, PointRange, PointSize,
     RawAspect, RawPoint, RawRetiredVersion, ReadReply, ReadRequest, RebuildReport, RelatedEntity,
     RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES, Store, StoreError, StoreMaintenance,
-    StoreReader, StoreWriter, StoredAspect, TimeseriesRow, TransactionBody,
+    StoreReader, StoreWriter, StoredAspect, TimeseriesRow, TransactionBody, VersionKey,
 };
 
 /// The calls that a test may intercept; the default is to forward them.
@@ -103,6 +103,14 @@ impl<I: Intercept> StoreReader for InterceptedStore<I> {
         version: RowVersion,
     ) -> Result<Option<StoredAspect>, StoreError> {
         self.0.inner().aspect_read_version(key, version).await
+    }
+
+    async fn versions_read(
+        &self,
+        keys: &[VersionKey],
+        max_bytes: u64,
+    ) -> Result<Vec<Option<StoredAspect>>, StoreError> {
+        self.0.inner().versions_read(keys, max_bytes).await
     }
 
     async fn histories_read(

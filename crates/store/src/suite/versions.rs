@@ -7,7 +7,7 @@ use super::{Harness, dataset, delete, key, put, put_at, read, version_of};
 use crate::version::{RETAINED_VERSIONS, logical_version_of};
 use crate::{
     AspectKey, AspectWrite, Effect, LogicalVersion, ReadReply, ReadRequest, RowVersion, StoreError,
-    StoredAspect, transact,
+    StoredAspect, VersionKey, transact,
 };
 
 fn status() -> AspectKey {
@@ -98,6 +98,56 @@ pub(super) async fn histories_of_several_aspects_are_read_oldest_first(harness: 
     assert_eq!(texts, [vec!["9"], vec![], vec!["1", "2", "3"]]);
     let versions: Vec<i64> = histories[2].iter().map(|row| row.version.get()).collect();
     assert_eq!(versions, [1, 2, 0]);
+}
+
+pub(super) async fn versions_of_several_aspects_are_read_up_to_the_limit(harness: &impl Harness) {
+    let store = harness.store();
+    for content in ["\"one\"", "\"two\"", "\"three\""] {
+        put(store, &status(), content, Derived::default()).await;
+    }
+    let single = key(&dataset("single"), AspectName::STATUS);
+    put(store, &single, "9", Derived::default()).await;
+    let missing = key(&dataset("missing"), AspectName::STATUS);
+    let keys: Vec<VersionKey> = [
+        (status(), 3),
+        (missing, 1),
+        (status(), 1),
+        (single.clone(), 2),
+        (single, 1),
+        (status(), 2),
+        (status(), 4),
+    ]
+    .into_iter()
+    .map(|(key, number)| VersionKey {
+        key,
+        version: LogicalVersion::new(number),
+    })
+    .collect();
+    let read = async |max_bytes: u64| store.versions_read(&keys, max_bytes).await.unwrap();
+    let all = read(u64::MAX).await;
+    let texts: Vec<Option<&str>> = all
+        .iter()
+        .map(|row| Some(row.as_ref()?.metadata.as_str()))
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            Some("\"three\""),
+            None,
+            Some("\"one\""),
+            None,
+            Some("9"),
+            Some("\"two\""),
+            None,
+        ]
+    );
+    assert_eq!(all[0], super::read(store, &status()).await);
+    assert_eq!(all[2], version_of(store, &status(), 1).await);
+    let first = all[0].as_ref().unwrap().value_bytes();
+    assert_eq!(read(1).await, all[..1]);
+    assert_eq!(read(first).await, all[..1]);
+    assert_eq!(read(first + 1).await, all[..3]);
+    assert!(store.versions_read(&[], 1).await.unwrap().is_empty());
 }
 
 pub(super) async fn the_bytes_of_latest_values_are_known_before_they_are_read(
