@@ -8,6 +8,8 @@ from datahub.emitter.emit_mode import EmitMode
 from datahub.emitter.mce_builder import make_dataset_urn
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.configuration.common import OperationalError
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.ingestion.graph.config import ClientMode, DatahubClientConfig
 from datahub.metadata.schema_classes import (
     AssertionResultClass,
     AssertionRunEventClass,
@@ -41,6 +43,27 @@ def test_a_write_is_stored_when_the_client_returns(mode, graph, read, unique):
     graph.emit_mcp(_proposal(urns[0], StatusClass(removed=False)), emit_mode=mode)
     assert [read(urn, "datasetProperties")["description"] for urn in urns] == ["words"] * 3
     assert read(urns[0], "status") == {"removed": False}
+
+
+def test_an_asynchronous_write_is_traced(server, read, unique):
+    settings = DatahubClientConfig(
+        server=server.url, token=server.token, client_mode=ClientMode.SDK, openapi_ingestion=True
+    )
+    urn = make_dataset_urn("hive", unique)
+    with DataHubGraph(settings) as graph:
+        [trace] = graph.emit_mcps([_described(urn, "words")], emit_mode=EmitMode.ASYNC)
+        status = {"success": True} | {
+            storage: {"writeStatus": "ACTIVE_STATE"} for storage in ("primaryStorage", "searchStorage")
+        }
+        assert graph.get_trace_status(trace)[urn]["datasetProperties"] == status
+        stored = server.request("GET", f"/openapi/v3/entity/dataset/{urn}/datasetProperties?systemMetadata=true").json()
+        assert stored["systemMetadata"]["properties"]["telemetryTraceId"] == trace.trace_id
+        graph.emit_mcp(_described(urn, "other words"), emit_mode=EmitMode.ASYNC_WAIT)
+        assert read(urn, "datasetProperties")["description"] == "other words"
+        replaced = graph.get_trace_status(trace)[urn]["datasetProperties"]
+        assert replaced["primaryStorage"] == {"writeStatus": "HISTORIC_STATE"}
+        trace.data = {urn: ["globalTags"]}
+        assert graph.get_trace_status(trace)[urn]["globalTags"]["success"] is False
 
 
 def test_many_proposals_take_several_requests(graph, server, unique):

@@ -25,6 +25,8 @@ pub struct Caller {
     is_session: bool,
     /// The action requests that the request stored instead of changes. Clones share them.
     proposals: Arc<Mutex<Vec<Urn>>>,
+    /// The id of the request, if it is traced.
+    trace: Option<Arc<str>>,
     origin: Arc<Origin>,
 }
 
@@ -105,6 +107,7 @@ impl Caller {
             scope: None,
             is_session: false,
             proposals: Arc::default(),
+            trace: None,
             origin: Arc::default(),
         }
     }
@@ -119,6 +122,19 @@ impl Caller {
     #[must_use]
     pub fn in_operation(self, operation: impl Into<Cow<'static, str>>) -> Self {
         self.with_origin(|origin| origin.operation = operation.into())
+    }
+
+    /// The same caller in a request with an id, which is stored with what it writes directly.
+    #[must_use]
+    pub fn in_trace(self, trace: Arc<str>) -> Self {
+        Self {
+            trace: Some(trace),
+            ..self
+        }
+    }
+
+    pub(crate) fn trace(&self) -> Option<&str> {
+        self.trace.as_deref()
     }
 
     /// The same caller, whose changes the audit log leaves out.

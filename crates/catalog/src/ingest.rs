@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use docent_model::{AspectName, Registry, Urn};
+use docent_store::version;
 
 use crate::access::use_case_of;
 use crate::apply::{about_proposal, may_change_account_status};
@@ -54,7 +55,7 @@ impl Catalog {
         Ok(items)
     }
 
-    /// Numbers the proposals of a list, and reads what [`AccountGuard::check`] needs.
+    /// Numbers and traces the proposals of a list, and reads what [`AccountGuard::check`] needs.
     async fn account_guard(
         &self,
         caller: &Caller,
@@ -63,6 +64,9 @@ impl Catalog {
         let many = proposals.len() > 1;
         for (at, proposal) in proposals.iter_mut().enumerate() {
             proposal.position = proposal.position.or(many.then_some(at));
+            if let (Some(metadata), Some(trace)) = (&mut proposal.system_metadata, caller.trace()) {
+                version::set_trace(metadata, trace);
+            }
         }
         let manages_users = self.is_allowed(caller, USER_MANAGERS, None).await?;
         let granted = if manages_users {

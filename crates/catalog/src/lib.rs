@@ -108,6 +108,7 @@ pub mod timeline;
 pub mod times;
 pub mod timeseries;
 pub mod tokens;
+pub mod traces;
 pub mod usage;
 pub mod user_settings;
 pub mod versions;

@@ -124,7 +124,10 @@ impl Catalog {
         Ok(rows.iter().map(Option::is_some).collect())
     }
 
-    async fn read_unfiltered(&self, keys: &[AspectKey]) -> Result<Vec<AspectRow>, Error> {
+    pub(crate) async fn read_unfiltered(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<AspectRow>, Error> {
         let is_series = |key: &AspectKey| Registry::get().is_timeseries(key.aspect);
         if !keys.iter().any(is_series) {
             return Ok(self.reader().read(ReadRequest::rows(keys)).await?.rows);

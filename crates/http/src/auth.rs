@@ -1,7 +1,7 @@
 //! Authenticates requests.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, MatchedPath};
 use axum::http::header::AUTHORIZATION;
@@ -14,6 +14,7 @@ use crate::cookies;
 use crate::error::ErrorResponse;
 use crate::origin;
 use crate::sso;
+use crate::trace::Trace;
 use crate::{AppState, BASES, GRAPHQL_PATH};
 
 /// Whether callers must authenticate.
@@ -35,10 +36,6 @@ pub(crate) struct Authenticated {
     pub(crate) state: AppState,
 }
 
-/// The caller, once it is authenticated, for what wraps the handler.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct KnownCaller(pub(crate) Arc<OnceLock<Caller>>);
-
 const ACTOR_HEADER: &str = "x-datahub-actor";
 /// No action has a longer name.
 const MAX_ACTION: usize = 40;
@@ -52,9 +49,10 @@ impl FromRequestParts<AppState> for Authenticated {
     ) -> Result<Self, ErrorResponse> {
         let client = Client::of(parts);
         let caller = authenticate(parts, state, &client).await?;
-        let caller = caller.at(client.address()).in_operation(operation(parts));
-        if let Some(known) = parts.extensions.get::<KnownCaller>() {
-            known.0.get_or_init(|| caller.clone());
+        let mut caller = caller.at(client.address()).in_operation(operation(parts));
+        if let Some(trace) = parts.extensions.get::<Trace>() {
+            caller = caller.in_trace(Arc::clone(&trace.id));
+            trace.caller.get_or_init(|| caller.clone());
         }
         let catalog = state.catalog().seen_by(&caller).await?;
         Ok(Self {

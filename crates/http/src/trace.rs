@@ -1,22 +1,24 @@
-//! `traceparent` headers on responses to writes, and `POST /openapi/v1/trace/write/{traceId}` for
-//! their status.
+//! Trace ids of writes: `traceparent` headers on their responses, and `POST
+//! /openapi/v1/trace/write/{traceId}` for what has become of them.
 //!
-//! Every write is durable before its response, so the status comes from the store. Write routes are
-//! wrapped in [`traced`].
+//! Write routes are wrapped in [`traced`]. [`docent_catalog::traces`] explains how traces are
+//! stored.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::sync::{Arc, OnceLock};
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, header::HeaderName};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::MethodRouter;
+use docent_catalog::traces::{TraceId, TracedWrite};
 use docent_catalog::{AspectKey, Caller, Catalog};
 use serde_json::{Value, json};
 
 use crate::AppState;
-use crate::auth::{Authenticated, KnownCaller};
+use crate::auth::Authenticated;
 use crate::body::JsonBody;
 use crate::error::ErrorResponse;
 use crate::query::{Parameters, Path};
@@ -28,37 +30,39 @@ const HEADER: HeaderName = HeaderName::from_static("traceparent");
 const PROPOSAL_HEADER: HeaderName = HeaderName::from_static("x-docent-proposal");
 const MAX_ASPECTS: usize = 10_000;
 
-/// Adds a `traceparent` header to the successful responses of these methods.
-pub(crate) fn traced(state: &AppState, methods: MethodRouter<AppState>) -> MethodRouter<AppState> {
-    methods.layer(from_fn_with_state(state.clone(), add_header))
+/// The trace of a request, and its caller once it is authenticated.
+#[derive(Debug, Clone)]
+pub(crate) struct Trace {
+    pub(crate) id: Arc<str>,
+    pub(crate) caller: Arc<OnceLock<Caller>>,
 }
 
-async fn add_header(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
-    let client_trace = request.headers().get(HEADER).and_then(trace_id);
-    let known_caller = KnownCaller::default();
-    request.extensions_mut().insert(known_caller.clone());
+/// Gives the requests of these methods a trace id, and their successful responses a `traceparent`
+/// header.
+pub(crate) fn traced(state: &AppState, methods: MethodRouter<AppState>) -> MethodRouter<AppState> {
+    methods.layer(from_fn_with_state(state.clone(), trace))
+}
+
+async fn trace(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+    let random = || RandomState::new().build_hasher().finish();
+    let given = request.headers().get(HEADER);
+    let id = given
+        .and_then(|value| trace_id(value.to_str().ok()?))
+        .unwrap_or_else(|| TraceId::new(state.catalog().now_ms(), random()));
+    let trace = Trace {
+        id: id.as_str().into(),
+        caller: Arc::default(),
+    };
+    request.extensions_mut().insert(trace.clone());
     let mut response = next.run(request).await;
     if response.status().is_success() {
-        let proposals = known_caller.0.get().map(Caller::proposals);
+        let proposals = trace.caller.get().map(Caller::proposals);
         for urn in proposals.into_iter().flatten() {
             if let Ok(urn) = HeaderValue::from_str(urn.as_str()) {
                 response.headers_mut().append(PROPOSAL_HEADER, urn);
             }
         }
-        let random = || RandomState::new().build_hasher().finish();
-        // Clients read the time of the write, in microseconds, from the first half.
-        let new_trace = || {
-            format!(
-                "{:016x}{:016x}",
-                state.catalog().now_ms().saturating_mul(1000),
-                random()
-            )
-        };
-        let value = format!(
-            "00-{}-{:016x}-01",
-            client_trace.unwrap_or_else(new_trace),
-            random()
-        );
+        let value = format!("00-{}-{:016x}-01", trace.id, random());
         if let Ok(value) = HeaderValue::from_str(&value) {
             response.headers_mut().insert(HEADER, value);
         }
@@ -66,37 +70,32 @@ async fn add_header(State(state): State<AppState>, mut request: Request, next: N
     response
 }
 
-/// The trace id in the header of the request.
-fn trace_id(value: &HeaderValue) -> Option<String> {
-    let id = value.to_str().ok()?.split('-').nth(1)?;
-    is_id(id).then(|| id.to_ascii_lowercase())
+/// The id in a `traceparent` header.
+fn trace_id(header: &str) -> Option<TraceId> {
+    TraceId::parse(header.split('-').nth(1)?)
 }
 
-fn is_id(text: &str) -> bool {
-    text.len() == 32
-        && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-        && text.bytes().any(|byte| byte != b'0')
-}
-
-/// The write status of each aspect in the request.
+/// What has become of each aspect in the request.
 pub(crate) async fn write_status(
     Authenticated { state, .. }: Authenticated,
-    Path(trace): Path,
+    Path(text): Path,
     parameters: Parameters,
     JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
     let requested: BTreeMap<String, Vec<String>> = parse(&bytes).await?;
-    if !is_id(&trace) {
-        return Err(ErrorResponse::bad_request(format!(
-            "'{trace}' is not a trace id: send the 32 hexadecimal digits after the first '-' of a traceparent header"
-        )));
-    }
+    let trace = trace_id(&text).or_else(|| TraceId::parse(&text));
+    let trace = trace.ok_or_else(|| {
+        ErrorResponse::bad_request(format!(
+            "'{text}' is not a trace id: send the 32 hexadecimal digits after the first '-' of a traceparent header"
+        ))
+    })?;
     if requested.values().map(Vec::len).sum::<usize>() > MAX_ASPECTS {
         return Err(ErrorResponse::bad_request(format!(
             "at most {MAX_ASPECTS} aspects are allowed in one request"
         )));
     }
-    let errors_only = parameters.flag("onlyIncludeErrors")?;
+    let errors_only = parameters.optional_flag("onlyIncludeErrors")?;
+    let errors_only = errors_only.unwrap_or(true);
     let mut keys = Vec::new();
     for (text, names) in &requested {
         let urn = parse_urn(text)?;
@@ -104,14 +103,14 @@ pub(crate) async fn write_status(
             keys.push(AspectKey::new(&urn, parse_aspect(name)?));
         }
     }
-    let stored = stored_among(state.catalog(), &keys).await?;
-    let mut stored = keys.iter().map(|key| stored.contains(key));
+    let found = traced_writes(state.catalog(), &trace, &keys).await?;
+    let mut found = keys.iter().filter_map(|key| found.get(key).copied());
     let mut statuses: BTreeMap<&str, BTreeMap<&str, Value>> = BTreeMap::new();
     for (text, names) in &requested {
         let mut of_entity = BTreeMap::new();
-        for (name, is_stored) in names.iter().zip(stored.by_ref()) {
-            if !(is_stored && errors_only) {
-                of_entity.insert(name.as_str(), status(is_stored));
+        for (name, write) in names.iter().zip(found.by_ref()) {
+            if write == TracedWrite::Missing || !errors_only {
+                of_entity.insert(name.as_str(), status(write));
             }
         }
         if !(of_entity.is_empty() && errors_only) {
@@ -121,31 +120,42 @@ pub(crate) async fn write_status(
     Ok(reply(&statuses))
 }
 
-/// The aspects among these that are stored. A request may repeat them, and they can be large.
-async fn stored_among<'k>(
+/// What has become of each aspect. A request may repeat them, and they can be large.
+async fn traced_writes<'k>(
     catalog: &Catalog,
+    trace: &TraceId,
     keys: &'k [AspectKey],
-) -> Result<HashSet<&'k AspectKey>, ErrorResponse> {
+) -> Result<HashMap<&'k AspectKey, TracedWrite>, ErrorResponse> {
     let distinct: HashSet<&AspectKey> = keys.iter().collect();
     let distinct: Vec<&AspectKey> = distinct.into_iter().collect();
-    let mut stored = HashSet::new();
+    let mut writes = HashMap::with_capacity(distinct.len());
     for chunk in distinct.chunks(READ_CHUNK) {
         let read: Vec<AspectKey> = chunk.iter().copied().cloned().collect();
-        let found = catalog.are_stored(&read).await?;
-        let found = chunk.iter().zip(found).filter(|(_, is_stored)| *is_stored);
-        stored.extend(found.map(|(key, _)| *key));
+        let found = catalog.traced_writes(trace, &read).await?;
+        writes.extend(chunk.iter().copied().zip(found));
     }
-    Ok(stored)
+    Ok(writes)
 }
 
-fn status(is_stored: bool) -> Value {
-    let storage = if is_stored {
-        json!({"writeStatus": "ACTIVE_STATE"})
-    } else {
-        json!({
-            "writeStatus": "ERROR",
-            "writeMessage": "the aspect is not stored: it was never written, or has been deleted",
-        })
+/// The status of a write in DataHub's form: its store, and its search index.
+fn status(write: TracedWrite) -> Value {
+    let (store, search) = match write {
+        TracedWrite::Latest => ("ACTIVE_STATE", "ACTIVE_STATE"),
+        TracedWrite::Unchanged => ("NO_OP", "NO_OP"),
+        TracedWrite::Replaced => ("HISTORIC_STATE", "HISTORIC_STATE"),
+        TracedWrite::Untraced => ("NO_OP", "TRACE_NOT_IMPLEMENTED"),
+        TracedWrite::Unknown => ("UNKNOWN", "UNKNOWN"),
+        TracedWrite::Missing => ("ERROR", "ERROR"),
     };
-    json!({"success": is_stored, "primaryStorage": storage, "searchStorage": storage})
+    let (mut store, mut search) = (
+        json!({"writeStatus": store}),
+        json!({"writeStatus": search}),
+    );
+    let is_stored = write != TracedWrite::Missing;
+    if !is_stored {
+        store["writeMessage"] =
+            json!("nothing of this trace is stored: it was never written, or has been deleted");
+        search["writeMessage"] = json!("Primary storage write failed.");
+    }
+    json!({"success": is_stored, "primaryStorage": store, "searchStorage": search})
 }

@@ -21,6 +21,9 @@ pub const RETAINED_VERSIONS: i64 = 20;
 
 /// The property of the system metadata that marks a write which did not change the content.
 const NO_CHANGE: &str = "isNoOp";
+/// The property of the system metadata with the id of the request that wrote or confirmed the
+/// value.
+const TRACE_ID: &str = "telemetryTraceId";
 
 /// A value to write.
 #[derive(Debug, Clone)]
@@ -200,6 +203,9 @@ fn confirmed(current: &SystemMetadata, new: SystemMetadata) -> SystemMetadata {
     let mut confirmed = current.clone();
     // A run that writes the same value twice is still its author, and can be rolled back.
     let is_author = was_written_by(current, &new.run_id);
+    if let Some(trace) = trace_of(&new) {
+        set_trace(&mut confirmed, trace);
+    }
     confirmed.last_run_id = std::mem::replace(&mut confirmed.run_id, new.run_id);
     confirmed.last_observed = new.last_observed;
     if !is_author {
@@ -213,12 +219,27 @@ fn confirmed(current: &SystemMetadata, new: SystemMetadata) -> SystemMetadata {
 
 /// Whether the ingestion run wrote the value, rather than confirmed it.
 pub fn was_written_by(system_metadata: &SystemMetadata, run: &str) -> bool {
-    let is_confirmed = system_metadata
-        .properties
-        .as_ref()
-        .and_then(|properties| properties.get(NO_CHANGE))
-        .is_some_and(|flag| flag == "true");
-    system_metadata.run_id == run && run != NO_RUN_ID && !is_confirmed
+    system_metadata.run_id == run && run != NO_RUN_ID && !is_confirmed(system_metadata)
+}
+
+/// Whether the last write of an aspect did not change its value.
+pub fn is_confirmed(system_metadata: &SystemMetadata) -> bool {
+    property(system_metadata, NO_CHANGE).is_some_and(|flag| flag == "true")
+}
+
+/// The id of the request that wrote or confirmed the value last, if it had one.
+pub fn trace_of(system_metadata: &SystemMetadata) -> Option<&str> {
+    property(system_metadata, TRACE_ID)?.as_str()
+}
+
+/// Sets the id of the request that writes an aspect.
+pub fn set_trace(system_metadata: &mut SystemMetadata, trace: &str) {
+    let properties = system_metadata.properties.get_or_insert_with(Map::new);
+    properties.insert(TRACE_ID.to_owned(), Value::from(trace));
+}
+
+fn property<'m>(system_metadata: &'m SystemMetadata, name: &str) -> Option<&'m Value> {
+    system_metadata.properties.as_ref()?.get(name)
 }
 
 /// The ingestion run that a row names; `None` if it belongs to none.

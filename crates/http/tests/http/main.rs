@@ -113,5 +113,6 @@ mod timeseries;
 mod token_scopes;
 mod tokens;
 mod versions;
+mod traces;
 mod views;
 mod vocabulary;
