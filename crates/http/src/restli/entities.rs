@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::search::SearchAction;
 use super::{Action, parse_list, search, snapshots, unknown_action};
 use crate::AppState;
 use crate::auth::Authenticated;
@@ -260,7 +261,11 @@ pub(crate) async fn act(
     let conditions = || conditions.map(|Conditional(conditions)| conditions);
     match action.as_deref() {
         Some("delete") => delete(&state, &caller, &conditions()?, &bytes).await,
-        Some("search") => search::search(&state, &bytes).await,
+        Some("search") => search::search(&state, SearchAction::OneType, &bytes).await,
+        Some("searchAcrossEntities") => {
+            search::search(&state, SearchAction::AcrossTypes, &bytes).await
+        }
+        Some("scrollAcrossEntities") => search::search(&state, SearchAction::Scroll, &bytes).await,
         Some("autocomplete") => search::autocomplete(&state, &bytes).await,
         Some("browse") => search::browse(&state, &bytes).await,
         Some("ingest") => snapshots::ingest(&state, &caller, &conditions()?, &bytes).await,
@@ -274,7 +279,7 @@ pub(crate) async fn act(
         other => Err(unknown_action(
             "/entities",
             other,
-            "search, autocomplete, browse, listUrns, ingest, batchIngest, delete, deleteAll and deleteReferences",
+            "search, searchAcrossEntities, scrollAcrossEntities, autocomplete, browse, listUrns, ingest, batchIngest, delete, deleteAll and deleteReferences",
         )),
     }
 }

@@ -1,9 +1,12 @@
-//! `POST /entities?action=search`, `autocomplete` and `browse`, for entities of one type.
+//! `POST /entities?action=search`, `searchAcrossEntities`, `scrollAcrossEntities`, `autocomplete`
+//! and `browse`.
 
 use axum::response::Response;
 use docent_catalog::Catalog;
 use docent_catalog::search::browse::STEP;
-use docent_catalog::search::{Facet, Facets, Hit, SearchPage, SearchRequest, Sort, page, whole};
+use docent_catalog::search::{
+    Facet, Facets, Hit, SearchPage, SearchRequest, Sort, page, scroll_page, whole,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -15,20 +18,42 @@ use crate::wire::{parse_like, reply};
 const DEFAULT_COUNT: usize = 10;
 const FACET_VALUES: usize = 20;
 
+/// Which entities a search is for, and in which pages.
+#[derive(Clone, Copy)]
+pub(super) enum SearchAction {
+    /// Of one type.
+    OneType,
+    /// Of several types, or of those that the web page searches.
+    AcrossTypes,
+    /// The same, in pages by cursor.
+    Scroll,
+}
+
+impl SearchAction {
+    fn example(self) -> &'static str {
+        match self {
+            Self::OneType => r#"{"entity": "dataset", "input": "*", "start": 0, "count": 10}"#,
+            Self::AcrossTypes => {
+                r#"{"entities": ["dataset", "chart"], "input": "*", "start": 0, "count": 10}"#
+            }
+            Self::Scroll => r#"{"entities": ["dataset", "chart"], "input": "*", "count": 10}"#,
+        }
+    }
+}
+
 #[derive(Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    expecting = "an object with entity and input"
-)]
+#[serde(rename_all = "camelCase", expecting = "an object with input")]
 struct SearchInput {
-    entity: String,
+    entity: Option<String>,
+    entities: Option<Vec<String>>,
     input: Option<String>,
     start: Option<i64>,
     count: Option<i64>,
+    scroll_id: Option<String>,
     filter: Option<WireFilter>,
     sort: Option<WireSort>,
-    #[serde(default)]
-    search_flags: SearchFlags,
+    sort_criteria: Option<Vec<WireSort>>,
+    search_flags: Option<SearchFlags>,
 }
 
 #[derive(Deserialize)]
@@ -47,40 +72,59 @@ struct SearchFlags {
     filter_non_latest_versions: Option<bool>,
 }
 
-pub(super) async fn search(state: &AppState, bytes: &[u8]) -> Result<Response, ErrorResponse> {
-    let search: SearchInput = parse_like(
-        bytes,
-        "{\"entity\": \"dataset\", \"input\": \"*\", \"start\": 0, \"count\": 10}",
-    )
-    .await?;
+pub(super) async fn search(
+    state: &AppState,
+    action: SearchAction,
+    bytes: &[u8],
+) -> Result<Response, ErrorResponse> {
+    let input: SearchInput = parse_like(bytes, action.example()).await?;
+    let flags = input.search_flags.unwrap_or_default();
+    let types = match action {
+        SearchAction::OneType => vec![input.entity.ok_or_else(|| {
+            let example = action.example();
+            ErrorResponse::bad_request(format!("entity is missing: send for example {example}"))
+        })?],
+        SearchAction::AcrossTypes | SearchAction::Scroll => input.entities.unwrap_or_default(),
+    };
+    let page = match action {
+        SearchAction::Scroll => scroll_page(input.scroll_id, input.count, DEFAULT_COUNT)?,
+        _ => page(input.start, input.count, DEFAULT_COUNT)?,
+    };
+    let one = || input.sort.into_iter().collect();
+    let sort = input.sort_criteria.unwrap_or_else(one).into_iter();
     let request = SearchRequest {
-        types: vec![search.entity],
-        query: search.input.unwrap_or_default(),
-        filter: search.filter.unwrap_or_default().read()?,
-        include_removed: search.search_flags.include_soft_deleted,
-        include_hidden_stages: search.search_flags.include_hidden_lifecycle_stages == Some(true),
-        include_older_versions: search.search_flags.filter_non_latest_versions == Some(false),
-        sort: search.sort.into_iter().map(WireSort::read).collect(),
-        page: page(search.start, search.count, DEFAULT_COUNT)?,
-        facets: if search.search_flags.skip_aggregates {
+        types,
+        query: input.input.unwrap_or_default(),
+        filter: input.filter.unwrap_or_default().read()?,
+        include_removed: flags.include_soft_deleted,
+        include_hidden_stages: flags.include_hidden_lifecycle_stages == Some(true),
+        include_older_versions: flags.filter_non_latest_versions == Some(false),
+        sort: sort.map(WireSort::read).collect(),
+        page,
+        facets: if flags.skip_aggregates {
             Facets::None
         } else {
             Facets::Default {
                 values: FACET_VALUES,
             }
         },
-        explain_matches: !search.search_flags.skip_highlighting,
+        explain_matches: !flags.skip_highlighting,
         ..SearchRequest::default()
     };
     let found = state.catalog().search(&request).await?;
     let (start, count) = window(&request.page);
-    Ok(reply(&json!({"value": {
-        "from": start,
+    let mut value = json!({
         "pageSize": count,
         "numEntities": found.total,
         "entities": found.hits.iter().map(hit).collect::<Vec<Value>>(),
         "metadata": {"aggregations": found.facets.iter().map(facet).collect::<Vec<Value>>()},
-    }})))
+    });
+    match (action, found.next) {
+        (SearchAction::Scroll, Some(next)) => value["scrollId"] = json!(next),
+        (SearchAction::Scroll, None) => {}
+        _ => value["from"] = json!(start),
+    }
+    Ok(reply(&json!({ "value": value })))
 }
 
 impl WireSort {

@@ -511,6 +511,16 @@ async fn every_route_and_every_action_has_a_row() {
     let written = rows.iter().map(|row| (row.0, row.1, &*row.2));
     let read = reads.iter().map(|row| (row.0, row.1, &*row.2));
     let all: Vec<_> = written.chain(read).collect();
+        action(
+            "/entities",
+            "searchAcrossEntities",
+            json!({"entities": ["dataset"], "input": "*", "start": 0, "count": 10}),
+        ),
+        action(
+            "/entities",
+            "scrollAcrossEntities",
+            json!({"entities": ["dataset"], "input": "*", "count": 10}),
+        ),
     let routes = all.iter().map(|(method, route, _)| (*method, *route));
     let covered: BTreeSet<_> = routes.chain(ELSEWHERE).collect();
     assert_eq!(covered, PROTECTED.into_iter().collect());

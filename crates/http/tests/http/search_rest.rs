@@ -82,6 +82,70 @@ async fn a_domain_is_looked_up_by_its_exact_name() {
 }
 
 #[tokio::test]
+async fn entities_of_several_types_are_searched_together() {
+    let app = with_domains().await;
+    let urns = |reply: &Value| -> Vec<String> {
+        let found = reply["entities"].as_array().unwrap().iter();
+        found
+            .map(|hit| hit["entity"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let across = "/entities?action=searchAcrossEntities";
+    let sort = json!([{"field": "urn", "order": "ASCENDING"}]);
+    let search = async |entities: Value| {
+        let body = json!({
+            "entities": entities, "input": "*", "start": 0, "count": 10, "sortCriteria": sort,
+        });
+        post(&app, across, body).await["value"].clone()
+    };
+    let reply = search(json!(["dataset", "domain"])).await;
+    let all = [DATASET, "urn:li:domain:market", "urn:li:domain:marketing"];
+    assert_eq!(urns(&reply), all, "{reply}");
+    assert_eq!(
+        (&reply["from"], &reply["pageSize"], &reply["numEntities"]),
+        (&json!(0), &json!(10), &json!(3))
+    );
+    assert_eq!(urns(&search(json!(["dataset"])).await), [DATASET]);
+    for everything in [Value::Null, json!([])] {
+        let found = urns(&search(everything).await);
+        assert!(all.iter().all(|urn| found.contains(&(*urn).to_owned())));
+    }
+    let filtered = json!({
+        "input": "*", "start": 0, "count": 10, "searchFlags": null,
+        "filter": {"or": [{"and": [{"field": "name", "values": ["Marketing"], "condition": "EQUAL"}]}]},
+    });
+    let reply = post(&app, across, filtered).await["value"].clone();
+    assert_eq!(urns(&reply), ["urn:li:domain:marketing"]);
+    let (status, reply) = app
+        .post(across, &json!({"entities": ["nothing"], "input": "*"}))
+        .await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+    let (status, reply) = app
+        .post("/entities?action=search", &json!({"input": "*"}))
+        .await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+
+    let mut scrolled = Vec::new();
+    let mut scroll = Value::Null;
+    loop {
+        let body = json!({
+            "entities": ["dataset", "domain"], "input": "*", "count": 2, "scrollId": scroll,
+        });
+        let path = "/entities?action=scrollAcrossEntities";
+        let reply = post(&app, path, body).await["value"].clone();
+        assert_eq!(reply["numEntities"], 3);
+        assert_eq!(reply["from"], Value::Null);
+        scrolled.extend(urns(&reply));
+        scroll = reply["scrollId"].clone();
+        if scroll.is_null() {
+            break;
+        }
+    }
+    scrolled.sort();
+    assert_eq!(scrolled, all);
+}
+
+#[tokio::test]
 async fn autocomplete_and_browse_work_over_rest() {
     let app = with_domains().await;
     let reply = post(

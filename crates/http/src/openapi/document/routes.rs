@@ -195,7 +195,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     call("get", "/aspects/{urn}", REST, "Read an aspect by its record", &[("aspect", "string"), ("version", "integer")], Body::None),
     call("get", "/entitiesV2", REST, "Read several entities", &[("ids", "string"), ("aspects", "string")], Body::None),
     call("get", "/entitiesV2/{urn}", REST, "Read an entity", &[("aspects", "string")], Body::None),
-    call("post", "/entities", REST, "Search, autocomplete, browse, list, ingest or delete entities", &[("action", "one of search, autocomplete, browse, listUrns, ingest, batchIngest, delete, deleteAll, deleteReferences")], Body::Example(r#"{"entity": "dataset", "input": "*", "start": 0, "count": 10}"#)),
+    call("post", "/entities", REST, "Search, autocomplete, browse, list, ingest or delete entities", &[("action", "one of search, searchAcrossEntities, scrollAcrossEntities, autocomplete, browse, listUrns, ingest, batchIngest, delete, deleteAll, deleteReferences")], Body::Example(r#"{"entity": "dataset", "input": "*", "start": 0, "count": 10}"#)),
     call("get", "/entities/{urn}", REST, "Read an entity as a snapshot", &[("aspects", "string")], Body::None),
     call("get", "/relationships", REST, "Relationships of an entity", RELATED, Body::None),
     call("post", "/runs", REST, "List, describe or roll back ingestion runs", &[("action", "one of list, describe, rollback")], Body::Example(r#"{"pageOffset": 0, "pageSize": 10}"#)),

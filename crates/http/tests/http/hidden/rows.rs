@@ -511,6 +511,12 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
         ),
         (
             "POST",
+            "/entities",
+            query("?action=searchAcrossEntities"),
+            json!({"input": "hush", "start": 0, "count": 10}),
+        ),
+        (
+            "POST",
             "/runs",
             query("?action=describe"),
             json!({"runId": "no-run-id-provided", "start": 0, "count": 10, "includeSoft": true}),
