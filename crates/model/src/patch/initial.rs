@@ -17,6 +17,17 @@ const STAMPS: [(AspectName, &[&str]); 2] = [
     ),
 ];
 
+/// The first value of members that cannot be empty, or that clients expect.
+const VALUES: [(&str, &str, fn() -> Value); 2] = [
+    ("propertyDefinition", "valueType", || {
+        json!("urn:li:dataType:datahub.string")
+    }),
+    ("status", "removed", || json!(false)),
+];
+
+/// The stamps of a record about changes, such as the `lastModified` of charts.
+const CHANGE_STAMPS: [&str; 2] = ["created", "lastModified"];
+
 /// The limit on nested records.
 const MAX_LEVELS: usize = 4;
 
@@ -30,6 +41,12 @@ pub(super) fn aspect(aspect: AspectName, with_scalars: bool, stamp: &AuditStamp)
     let stamps = STAMPS.iter().filter(|(known, _)| *known == aspect);
     for name in stamps.flat_map(|(_, names)| *names) {
         members.insert((*name).to_owned(), stamp_value(stamp));
+    }
+    let values = VALUES
+        .iter()
+        .filter(|(known, ..)| aspect.as_str() == *known);
+    for (_, name, value) in values {
+        members.insert((*name).to_owned(), value());
     }
     Value::Object(members)
 }
@@ -59,13 +76,32 @@ fn record_members(
             Shape::Boolean if with_scalars => json!(false),
             Shape::Record(inner) if is_stamp(Registry::get().record(*inner)) => stamp_value(stamp),
             Shape::Record(inner) if level < MAX_LEVELS => {
-                Value::Object(record_members(*inner, with_scalars, stamp, level + 1))
+                let mut members = record_members(*inner, with_scalars, stamp, level + 1);
+                if with_scalars {
+                    add_change_stamps(&mut members, *inner, stamp);
+                }
+                Value::Object(members)
             }
             _ => continue,
         };
         members.insert(field.name.to_owned(), value);
     }
     members
+}
+
+/// Stamps a record that has a stamp of its creation and one of its last change.
+fn add_change_stamps(members: &mut Map<String, Value>, id: RecordId, stamp: &AuditStamp) {
+    let registry = Registry::get();
+    let record = registry.record(id);
+    let is_stamped = |name: &str| {
+        let field = record.field(name);
+        matches!(field.map(|field| &field.shape), Some(Shape::Record(inner)) if is_stamp(registry.record(*inner)))
+    };
+    if CHANGE_STAMPS.into_iter().all(is_stamped) {
+        for name in CHANGE_STAMPS {
+            members.insert(name.to_owned(), stamp_value(stamp));
+        }
+    }
 }
 
 /// Whether a record is an audit stamp that requires only an actor and a time.

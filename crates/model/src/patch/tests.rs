@@ -197,6 +197,30 @@ fn a_missing_aspect_starts_with_its_required_members() {
     let chart = made("chartInfo", "/inputs/urn:li:x", json!("urn:li:x"));
     assert_eq!(chart["inputs"], json!([{"string": "urn:li:x"}]));
     assert_eq!(chart["title"], "");
+    let stamps = json!({"created": now, "lastModified": now});
+    assert_eq!(chart["lastModified"], stamps);
+    let dashboard = made("dashboardInfo", "/title", json!("t"));
+    assert_eq!(
+        dashboard,
+        json!({"title": "t", "description": "", "lastModified": stamps})
+    );
+    let property = made("propertyDefinition", "/qualifiedName", json!("q"));
+    assert_eq!(
+        property,
+        json!({
+            "qualifiedName": "q",
+            "valueType": "urn:li:dataType:datahub.string",
+            "entityTypes": [],
+        })
+    );
+    assert_eq!(
+        made(
+            "status",
+            "/lifecycleStage",
+            json!("urn:li:lifecycleStageType:s")
+        ),
+        json!({"removed": false, "lifecycleStage": "urn:li:lifecycleStageType:s"})
+    );
 }
 
 #[test]
