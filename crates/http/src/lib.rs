@@ -68,7 +68,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use docent_catalog::Catalog;
 use docent_catalog::rate::RateLimit;
 use docent_graphql::Engine;
@@ -253,10 +253,13 @@ fn openapi_routes(state: &AppState) -> Router<AppState> {
         .merge(system_info_routes())
         .route("/openapi/v1/trace/write/{trace}", post(trace::write_status))
         .route("/openapi/v1/tracking/track", post(openapi::tracking::track))
+        .merge(registry_routes())
+        .route("/openapi/v1/entities/counts", get(openapi::counts::all))
         .route(
-            "/openapi/v1/registry/models/entity/specifications",
-            get(openapi::models::entities),
+            "/openapi/v1/entities/{entity}/count",
+            get(openapi::counts::one),
         )
+        .merge(first_version_routes(state))
         .route(
             "/openapi/v2/timeline/v1/{*urn}",
             get(openapi::timeline::read),
@@ -304,10 +307,7 @@ fn openapi_routes(state: &AppState) -> Router<AppState> {
                     .delete(openapi::write::delete),
             )),
         )
-        .route(
-            "/openapi/v3/relationship/scroll",
-            post(openapi::relationships::scroll),
-        )
+        .merge(association_routes(state))
         .route("/openapi/v3/lineage/scroll", post(openapi::lineage::scroll))
         .route("/openapi/v3/api-docs", get(openapi::document::document))
         .route("/openapi/swagger-ui", get(openapi::document::to_page))
@@ -322,6 +322,86 @@ fn openapi_routes(state: &AppState) -> Router<AppState> {
         .route(
             "/openapi/swagger-ui/page.css",
             get(openapi::document::style),
+        )
+}
+
+/// Relationships, and links between two entities.
+fn association_routes(state: &AppState) -> Router<AppState> {
+    Router::new()
+        .route(
+            "/openapi/v2/relationship/scroll",
+            post(openapi::relationships::scroll),
+        )
+        .route(
+            "/openapi/v2/relationship/{name}",
+            get(openapi::relationships::of_type),
+        )
+        .route(
+            "/openapi/v2/relationship/{name}/{*urn}",
+            get(openapi::relationships::of_entity),
+        )
+        .route(
+            "/openapi/v3/relationship/scroll",
+            post(openapi::relationships::scroll),
+        )
+        .route(
+            "/openapi/v3/relationship/{name}",
+            get(openapi::relationships::of_type),
+        )
+        .route(
+            "/openapi/v3/relationship/{name}/{*urn}",
+            get(openapi::relationships::of_entity),
+        )
+        .route(
+            "/openapi/v3/entity/versioning/{set}/relationship/versionOf/{urn}",
+            trace::traced(
+                state,
+                post(openapi::associations::link_version)
+                    .delete(openapi::associations::unlink_version),
+            ),
+        )
+        .route(
+            "/openapi/v3/logical/{urn}/relationship/physicalInstanceOf/{parent}",
+            trace::traced(state, post(openapi::associations::link_physical)),
+        )
+        .route(
+            "/openapi/v3/logical/{urn}/relationship/physicalInstanceOf",
+            trace::traced(state, delete(openapi::associations::unlink_physical)),
+        )
+}
+
+/// Entity types and aspects.
+fn registry_routes() -> Router<AppState> {
+    Router::new()
+        .route(
+            "/openapi/v1/registry/models/entity/specifications",
+            get(openapi::models::entities),
+        )
+        .route(
+            "/openapi/v1/registry/models/entity/specifications/{entity}",
+            get(openapi::models::entity),
+        )
+        .route(
+            "/openapi/v1/registry/models/entity/specifications/{entity}/aspects",
+            get(openapi::models::entity_aspects),
+        )
+        .route(
+            "/openapi/v1/registry/models/aspect/specifications",
+            get(openapi::models::aspects),
+        )
+        .route(
+            "/openapi/v1/registry/models/aspect/specifications/{name}",
+            get(openapi::models::aspect),
+        )
+}
+
+/// The first version of DataHub's OpenAPI.
+fn first_version_routes(state: &AppState) -> Router<AppState> {
+    Router::new()
+        .route("/openapi/entities/v1/latest", get(openapi::v1::latest))
+        .route(
+            "/openapi/entities/v1",
+            trace::traced(state, post(openapi::v1::post).delete(openapi::v1::delete)),
         )
 }
 
@@ -372,6 +452,7 @@ fn status_and_sign_in() -> Router<AppState> {
         .route("/health", get(status::health))
         .route("/health/live", get(status::live))
         .route("/health/ready", get(status::health))
+        .route("/check/ready", get(status::health))
         .route("/health/detailed", get(status::detailed))
         .merge(account_routes())
 }

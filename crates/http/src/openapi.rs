@@ -2,19 +2,23 @@
 //!
 //! - [`entities`], [`relationships`], [`lineage`]: scroll through everything that matches
 //! - [`read`], [`mod@write`]: entities and aspects by URN; [`address`] parses their paths
-//! - [`models`]: the entity types
+//! - [`associations`]: links between two entities
+//! - [`models`]: the entity types and aspects
+//! - [`counts`]: how many entities there are
 //! - [`events`]: the change log, for programs that follow it
 //! - [`system_info`]: the server and its settings
 //! - [`timeseries`]: points of time series
-//! - [`v2`]: the format before version 3
+//! - [`v1`], [`v2`]: the formats before version 3
 //! - [`document`]: the OpenAPI document and the page that shows it
 //!
 //! To add an endpoint, write a handler in the module of its resource, register it in
 //! [`crate::routes`], and describe it in [`document`].
 
 mod address;
+pub(crate) mod associations;
 pub(crate) mod audit;
 pub(crate) mod batch;
+pub(crate) mod counts;
 pub(crate) mod document;
 mod edges;
 pub(crate) mod entities;
@@ -28,6 +32,7 @@ pub(crate) mod system_info;
 pub(crate) mod timeline;
 pub(crate) mod timeseries;
 pub(crate) mod tracking;
+pub(crate) mod v1;
 pub(crate) mod v2;
 pub(crate) mod write;
 

@@ -55,6 +55,11 @@ impl Parameters {
         self.values(name).next()
     }
 
+    /// All values of a name, for lists whose items may have commas.
+    pub(crate) fn repeated(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.values(name).filter(|value| !value.is_empty())
+    }
+
     /// All values of a name, repeated or separated by commas.
     pub(crate) fn all(&self, name: &str) -> Vec<String> {
         self.values(name)

@@ -7,6 +7,7 @@
 //!   and [`defaults`] has the default aspects of a new entity.
 //! - [`aspects`]: Rust structs for the few aspects that the server itself edits.
 //! - [`patch`]: partial updates of an aspect.
+//! - [`typed`]: values in the form of DataHub's first OpenAPI.
 //! - [`Clock`]: time as a parameter.
 //!
 //! This crate must not know about stores, HTTP or GraphQL, and has no `async`.
@@ -28,6 +29,7 @@ mod registry;
 mod search_field;
 pub mod searchable;
 mod system_metadata;
+pub mod typed;
 mod urn;
 mod validate;
 

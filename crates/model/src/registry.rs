@@ -29,7 +29,7 @@ pub use lineage::LineageDirection;
 pub use plan::in_words;
 pub(crate) use plan::{Plan, PlanId, SearchPlans};
 pub use schemas::json_schemas;
-pub(crate) use shape::{Record, RecordId, Relationship, Shape};
+pub(crate) use shape::{Member, Record, RecordId, Relationship, Shape};
 
 const SOURCE: &str = include_str!("../registry.json");
 /// Docent's own types, in the same form.

@@ -132,7 +132,7 @@ fn responses(operation: &Operation, entity: Option<&EntitySpec>) -> Map<String, 
     possible
         .map(|it| {
             let described = match it.status {
-                200 | 202 => success(it.description, replies::of(operation, entity)),
+                200..=202 => success(it.description, replies::of(operation, entity)),
                 204 | 300..400 => success(it.description, None),
                 400 => {
                     let mut described = failure(it.description);

@@ -1,17 +1,19 @@
-//! `POST /openapi/v3/relationship/scroll`: scrolls through edges, of the given entities or of all.
+//! `/openapi/v3/relationship`: scrolls through edges, of the given entities or of all. The same
+//! paths of version 2 have the same format.
 
 use axum::response::Response;
 use docent_catalog::search::{Filter, Operator};
 use docent_model::{Registry, Urn};
 use serde::Deserialize;
 
+use super::address::Kind;
 use super::edges::{Anchors, EdgeScroll};
 use super::{MAX_URNS, too_many};
 use crate::auth::Authenticated;
 use crate::body::JsonBody;
 use crate::error::ErrorResponse;
 use crate::filter::WireFilter;
-use crate::query::Parameters;
+use crate::query::{Parameters, Path};
 use crate::wire::{parse_optional, parse_urn};
 
 #[derive(Deserialize, Default)]
@@ -58,14 +60,8 @@ pub(crate) async fn scroll(
         urns: urns(input.destination_filter, "destinationFilter")?,
         types: parameters.all("destinationTypes"),
     };
-    match parameters.get("direction").unwrap_or("OUTGOING") {
-        "OUTGOING" => {}
-        "INCOMING" => std::mem::swap(&mut source, &mut destination),
-        other => {
-            return Err(ErrorResponse::bad_request(format!(
-                "direction is '{other}': use OUTGOING or INCOMING"
-            )));
-        }
+    if !is_outgoing(&parameters)? {
+        std::mem::swap(&mut source, &mut destination);
     }
     let all = |urns: &[Urn], outgoing| {
         let anchors = urns.iter().map(|urn| (urn.clone(), outgoing));
@@ -101,6 +97,57 @@ pub(crate) async fn scroll(
         }),
     };
     scroll.reply(&parameters).await
+}
+
+/// All edges of one type.
+pub(crate) async fn of_type(
+    Authenticated { state, .. }: Authenticated,
+    Path(name): Path,
+    parameters: Parameters,
+) -> Result<Response, ErrorResponse> {
+    let types = Registry::get().relationship(&name).map(|_| {
+        let types = Registry::get().entities();
+        types.collect()
+    });
+    let scroll = EdgeScroll {
+        state: &state,
+        // No entity has edges of a type that is not in the registry.
+        anchors: Anchors::Types(types.unwrap_or_default()),
+        names: vec![name],
+        render: Box::new(|edge| Some(edge.to_json())),
+    };
+    scroll.reply(&parameters).await
+}
+
+/// The edges from an entity, or to it.
+pub(crate) async fn of_entity(
+    Authenticated { state, .. }: Authenticated,
+    Path((name, urn)): Path<(String, String)>,
+    parameters: Parameters,
+) -> Result<Response, ErrorResponse> {
+    let urn = Kind::one(&name)?.urn(&urn)?;
+    let outgoing = is_outgoing(&parameters)?;
+    let mut names = parameters.all("relationshipType");
+    if names.iter().any(|name| name == "*") {
+        names.clear();
+    }
+    let scroll = EdgeScroll {
+        state: &state,
+        anchors: Anchors::Named(vec![(urn, outgoing)]),
+        names,
+        render: Box::new(|edge| Some(edge.to_json())),
+    };
+    scroll.reply(&parameters).await
+}
+
+fn is_outgoing(parameters: &Parameters) -> Result<bool, ErrorResponse> {
+    match parameters.get("direction").unwrap_or("OUTGOING") {
+        "OUTGOING" => Ok(true),
+        "INCOMING" => Ok(false),
+        other => Err(ErrorResponse::bad_request(format!(
+            "direction is '{other}': use OUTGOING or INCOMING"
+        ))),
+    }
 }
 
 /// The URNs of a filter.

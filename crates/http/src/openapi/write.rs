@@ -27,7 +27,7 @@ use crate::error::ErrorResponse;
 use crate::items::{RejectedItem, is_atomic, rejection, with_warnings};
 use crate::query::{Parameters, Path};
 use crate::reply_budget::{AspectReply, READ_CHUNK, ReplyBudget};
-use crate::wire::{Items, check_aspect, parse_aspect, parse_like, reply, system_metadata};
+use crate::wire::{Items, check_aspect, parse_aspect, parse_like, raw, reply, system_metadata};
 
 /// An aspect in a request. The value stays text, so that it is stored as it was sent.
 #[derive(Deserialize)]
@@ -43,7 +43,7 @@ struct WireAspect {
 type WireEntity = BTreeMap<String, Box<RawValue>>;
 
 #[derive(Clone, Copy)]
-enum WriteMode {
+pub(super) enum WriteMode {
     Upsert,
     Create,
     CreateEntity,
@@ -51,9 +51,9 @@ enum WriteMode {
 }
 
 /// What applies to all aspects of a request.
-struct WriteOptions<'a> {
-    mode: WriteMode,
-    conditions: &'a Conditions,
+pub(super) struct WriteOptions<'a> {
+    pub(super) mode: WriteMode,
+    pub(super) conditions: &'a Conditions,
 }
 
 #[derive(Serialize)]
@@ -187,7 +187,10 @@ pub(crate) async fn delete(
 }
 
 /// DataHub has two names for the parameter that creates entities.
-fn write_mode(parameters: &Parameters, by_default: bool) -> Result<WriteMode, ErrorResponse> {
+pub(super) fn write_mode(
+    parameters: &Parameters,
+    by_default: bool,
+) -> Result<WriteMode, ErrorResponse> {
     let entity = parameters.flag("createEntityIfNotExists")?
         || parameters.flag("createIfEntityNotExists")?;
     let aspect = parameters.optional_flag("createIfNotExists")?;
@@ -276,15 +279,23 @@ async fn write_entities(
 
 /// The items of a request, each an aspect of an entity.
 #[derive(Default)]
-struct ProposalList {
+pub(super) struct ProposalList {
     proposals: Vec<(Proposal, AspectName)>,
     rejected: Vec<RejectedItem>,
 }
 
 impl ProposalList {
+    pub(super) fn add(&mut self, proposal: (Proposal, AspectName)) {
+        self.proposals.push(proposal);
+    }
+
+    pub(super) fn reject(&mut self, item: ErrorSubject, error: ErrorResponse) {
+        self.rejected.push(RejectedItem::new(item, error));
+    }
+
     /// Writes all proposals, and returns the keys of their aspects. Fails if any item is rejected;
     /// the others are written nevertheless, unless the list is atomic.
-    async fn write(
+    pub(super) async fn write(
         mut self,
         state: &AppState,
         caller: &Caller,
@@ -332,7 +343,7 @@ impl WriteOptions<'_> {
         for (position, entity) in entities.into_iter().enumerate() {
             let item = ErrorSubject::item(position);
             if let Err(error) = self.entity(kind, &item, entity, list) {
-                list.rejected.push(RejectedItem::new(item, error));
+                list.reject(item, error);
             }
         }
     }
@@ -364,11 +375,11 @@ impl WriteOptions<'_> {
             match self.aspect(&urn, &name, &aspect, &mut names) {
                 Ok((mut proposal, aspect)) => {
                     proposal.position = item.position;
-                    list.proposals.push((proposal, aspect));
+                    list.add((proposal, aspect));
                 }
                 Err(error) => {
                     let error = error.about(&subject);
-                    list.rejected.push(RejectedItem::new(subject, error));
+                    list.reject(subject, error);
                 }
             }
         }
@@ -392,6 +403,21 @@ impl WriteOptions<'_> {
         let wire: WireAspect = serde_json::from_str(aspect.get())
             .map_err(|error| ErrorResponse::bad_request(error.to_string()))?;
         Ok((self.proposal(urn, aspect_name, wire)?, aspect_name))
+    }
+
+    /// A proposal without system metadata and preconditions of its own.
+    pub(super) fn simple(
+        &self,
+        urn: &Urn,
+        aspect: AspectName,
+        value: &Value,
+    ) -> Result<Proposal, ErrorResponse> {
+        let wire = WireAspect {
+            value: Some(raw(value.to_string())?),
+            system_metadata: None,
+            headers: None,
+        };
+        self.proposal(urn, aspect, wire)
     }
 
     fn proposal(
@@ -430,6 +456,16 @@ impl WriteOptions<'_> {
         let conditions = with_item_headers(self.conditions, wire.headers.as_ref())?;
         Ok(conditions.apply_to(proposal))
     }
+}
+
+/// The reply of a request that has changed these aspects.
+pub(super) async fn written_reply(
+    state: &AppState,
+    keys: &[AspectKey],
+) -> Result<Response, ErrorResponse> {
+    let mut budget = ReplyBudget::new(state.reply_memory());
+    let written = written(state, keys, false, &mut budget).await?;
+    Ok(budget.build(|_| reply(&written)).await)
 }
 
 /// Applies the proposals, all or none, and returns the keys of their aspects.

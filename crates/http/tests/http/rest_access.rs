@@ -12,6 +12,7 @@ use crate::support::{App, DATASET, encoded, proposal};
 use crate::tokens::{PROTECTED, concrete};
 
 const PROPOSER: char = 'P';
+const LOGICAL: &str = "urn:li:dataset:(urn:li:dataPlatform:logical,orders,PROD)";
 
 /// Those who may edit [`DATASET`]: an Editor, an administrator, the steward of its domain, its
 /// owner and a token for its domain.
@@ -61,6 +62,11 @@ pub(crate) fn rows() -> Vec<Row> {
     let bucket = json!({"bucket": 0, "duration": "DAY", "resource": DATASET, "metrics": {"totalSqlQueries": 1}});
     let one = |aspect: &str| format!("/{}/{aspect}", encoded(DATASET));
     let action = |name: &str| format!("?action={name}");
+    let version_of = format!(
+        "/{}/relationship/versionOf/{}",
+        encoded("urn:li:versionSet:(reports,dataset)"),
+        encoded(DATASET)
+    );
     let by_type = "/openapi/v3/entity/{type}";
     let by_urn = "/openapi/v3/entity/{type}/{*urn}";
     vec![
@@ -181,6 +187,58 @@ pub(crate) fn rows() -> Vec<Row> {
         ),
         (
             "POST",
+            "/openapi/entities/v1",
+            String::new(),
+            json!([{"entityUrn": DATASET, "aspect": {"__type": "Status", "removed": true}}]),
+            DATASET_EDITORS,
+            Yes,
+        ),
+        (
+            "DELETE",
+            "/openapi/entities/v1",
+            format!("?urns={}", encoded(DATASET)),
+            Value::Null,
+            DATASET_EDITORS,
+            Yes,
+        ),
+        (
+            "DELETE",
+            "/openapi/v3/entity/versioning/{set}/relationship/versionOf/{urn}",
+            version_of.clone(),
+            Value::Null,
+            EDITORS,
+            No,
+        ),
+        (
+            "POST",
+            "/openapi/v3/entity/versioning/{set}/relationship/versionOf/{urn}",
+            version_of,
+            json!({"version": "one"}),
+            EDITORS,
+            No,
+        ),
+        (
+            "POST",
+            "/openapi/v3/logical/{urn}/relationship/physicalInstanceOf/{parent}",
+            format!(
+                "/{}/relationship/physicalInstanceOf/{}",
+                encoded(DATASET),
+                encoded(LOGICAL)
+            ),
+            json!({}),
+            EDITORS,
+            Yes,
+        ),
+        (
+            "DELETE",
+            "/openapi/v3/logical/{urn}/relationship/physicalInstanceOf",
+            format!("/{}/relationship/physicalInstanceOf", encoded(DATASET)),
+            Value::Null,
+            DATASET_EDITORS,
+            Yes,
+        ),
+        (
+            "POST",
             "/operations",
             action("restoreIndices"),
             json!({}),
@@ -256,6 +314,7 @@ fn request(method: &str, path: &str, token: &str, body: &Value) -> Request<Body>
 /// Writes what the rows change or delete.
 async fn restore(app: &App) {
     app.add_dataset(DATASET).await;
+    app.add_dataset(LOGICAL).await;
     let tags = json!({"tags": [{"tag": TAG}]});
     app.ingest(DATASET, "globalTags", &tags).await;
     for (aspect, value) in [
@@ -412,6 +471,36 @@ fn reads() -> Vec<Read> {
             json!([{"urn": DATASET, "domains": {}}]),
         ),
         post("/openapi/v3/relationship/scroll", "?count=10", json!({})),
+        post("/openapi/v2/relationship/scroll", "?count=10", json!({})),
+        get("/openapi/v2/relationship/{name}", "/OwnedBy"),
+        get("/openapi/v3/relationship/{name}", "/OwnedBy"),
+        get(
+            "/openapi/v2/relationship/{name}/{*urn}",
+            &format!("/dataset/{dataset}"),
+        ),
+        get(
+            "/openapi/v3/relationship/{name}/{*urn}",
+            &format!("/dataset/{dataset}"),
+        ),
+        get("/openapi/v1/entities/counts", "?types=dataset"),
+        get("/openapi/v1/entities/{entity}/count", "/dataset/count"),
+        get(
+            "/openapi/v1/registry/models/entity/specifications/{entity}",
+            "/dataset",
+        ),
+        get(
+            "/openapi/v1/registry/models/entity/specifications/{entity}/aspects",
+            "/dataset/aspects",
+        ),
+        get("/openapi/v1/registry/models/aspect/specifications", ""),
+        get(
+            "/openapi/v1/registry/models/aspect/specifications/{name}",
+            "/status",
+        ),
+        get(
+            "/openapi/entities/v1/latest",
+            &format!("?urns={dataset}&aspectNames=status"),
+        ),
         post(
             "/openapi/v3/lineage/scroll",
             "?count=10",
@@ -421,6 +510,16 @@ fn reads() -> Vec<Read> {
             "/entities",
             "search",
             json!({"entity": "dataset", "input": "*", "start": 0, "count": 10}),
+        ),
+        action(
+            "/entities",
+            "searchAcrossEntities",
+            json!({"entities": ["dataset"], "input": "*", "start": 0, "count": 10}),
+        ),
+        action(
+            "/entities",
+            "scrollAcrossEntities",
+            json!({"entities": ["dataset"], "input": "*", "count": 10}),
         ),
         action(
             "/entities",
@@ -511,16 +610,6 @@ async fn every_route_and_every_action_has_a_row() {
     let written = rows.iter().map(|row| (row.0, row.1, &*row.2));
     let read = reads.iter().map(|row| (row.0, row.1, &*row.2));
     let all: Vec<_> = written.chain(read).collect();
-        action(
-            "/entities",
-            "searchAcrossEntities",
-            json!({"entities": ["dataset"], "input": "*", "start": 0, "count": 10}),
-        ),
-        action(
-            "/entities",
-            "scrollAcrossEntities",
-            json!({"entities": ["dataset"], "input": "*", "count": 10}),
-        ),
     let routes = all.iter().map(|(method, route, _)| (*method, *route));
     let covered: BTreeSet<_> = routes.chain(ELSEWHERE).collect();
     assert_eq!(covered, PROTECTED.into_iter().collect());

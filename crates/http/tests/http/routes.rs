@@ -1,7 +1,7 @@
 //! The routes of the API that need authentication.
 
 /// Every route with its method. These lists and the router must agree.
-pub(crate) const PROTECTED: [(&str, &str); 48] = [
+pub(crate) const PROTECTED: [(&str, &str); 66] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
     ("POST", "/aspects"),
@@ -49,12 +49,51 @@ pub(crate) const PROTECTED: [(&str, &str); 48] = [
     ("DELETE", "/openapi/v3/entity/{type}/{*urn}"),
     ("POST", "/openapi/v3/relationship/scroll"),
     ("POST", "/openapi/v3/lineage/scroll"),
+    ("POST", "/openapi/v2/relationship/scroll"),
+    ("GET", "/openapi/v2/relationship/{name}"),
+    ("GET", "/openapi/v2/relationship/{name}/{*urn}"),
+    ("GET", "/openapi/v3/relationship/{name}"),
+    ("GET", "/openapi/v3/relationship/{name}/{*urn}"),
+    (
+        "POST",
+        "/openapi/v3/entity/versioning/{set}/relationship/versionOf/{urn}",
+    ),
+    (
+        "DELETE",
+        "/openapi/v3/entity/versioning/{set}/relationship/versionOf/{urn}",
+    ),
+    (
+        "POST",
+        "/openapi/v3/logical/{urn}/relationship/physicalInstanceOf/{parent}",
+    ),
+    (
+        "DELETE",
+        "/openapi/v3/logical/{urn}/relationship/physicalInstanceOf",
+    ),
+    ("GET", "/openapi/v1/entities/counts"),
+    ("GET", "/openapi/v1/entities/{entity}/count"),
+    (
+        "GET",
+        "/openapi/v1/registry/models/entity/specifications/{entity}",
+    ),
+    (
+        "GET",
+        "/openapi/v1/registry/models/entity/specifications/{entity}/aspects",
+    ),
+    ("GET", "/openapi/v1/registry/models/aspect/specifications"),
+    (
+        "GET",
+        "/openapi/v1/registry/models/aspect/specifications/{name}",
+    ),
+    ("GET", "/openapi/entities/v1/latest"),
+    ("POST", "/openapi/entities/v1"),
+    ("DELETE", "/openapi/entities/v1"),
     ("POST", "/changePassword"),
 ];
 
 /// Routes that only write, and those of one's own account. The tests of hidden entities
 /// send writes, too.
-pub(crate) const NOT_READING: [(&str, &str); 14] = [
+pub(crate) const NOT_READING: [(&str, &str); 24] = [
     ("POST", "/openapi/v1/tracking/track"),
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
@@ -67,6 +106,37 @@ pub(crate) const NOT_READING: [(&str, &str); 14] = [
     ("POST", "/openapi/v3/entity/{type}/{*urn}"),
     ("PATCH", "/openapi/v3/entity/{type}/{*urn}"),
     ("DELETE", "/openapi/v3/entity/{type}/{*urn}"),
+    (
+        "POST",
+        "/openapi/v3/entity/versioning/{set}/relationship/versionOf/{urn}",
+    ),
+    (
+        "DELETE",
+        "/openapi/v3/entity/versioning/{set}/relationship/versionOf/{urn}",
+    ),
+    (
+        "POST",
+        "/openapi/v3/logical/{urn}/relationship/physicalInstanceOf/{parent}",
+    ),
+    (
+        "DELETE",
+        "/openapi/v3/logical/{urn}/relationship/physicalInstanceOf",
+    ),
+    ("POST", "/openapi/entities/v1"),
+    ("DELETE", "/openapi/entities/v1"),
+    (
+        "GET",
+        "/openapi/v1/registry/models/entity/specifications/{entity}",
+    ),
+    (
+        "GET",
+        "/openapi/v1/registry/models/entity/specifications/{entity}/aspects",
+    ),
+    ("GET", "/openapi/v1/registry/models/aspect/specifications"),
+    (
+        "GET",
+        "/openapi/v1/registry/models/aspect/specifications/{name}",
+    ),
     ("POST", "/changePassword"),
     ("GET", "/openapi/v1/registry/models/entity/specifications"),
 ];

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 pub(crate) use crate::routes::PROTECTED;
 
-pub(crate) const OPEN: [(&str, &str); 11] = [
+pub(crate) const OPEN: [(&str, &str); 12] = [
     ("GET", "/sso"),
     ("GET", "/admin"),
     ("GET", "/openapi/v3/api-docs"),
@@ -24,6 +24,7 @@ pub(crate) const OPEN: [(&str, &str); 11] = [
     ("GET", "/health"),
     ("GET", "/health/live"),
     ("GET", "/health/ready"),
+    ("GET", "/check/ready"),
     ("GET", "/health/detailed"),
 ];
 
@@ -53,6 +54,11 @@ pub(crate) fn concrete(route: &str) -> String {
         ("{type}", "domain"),
         ("{queue}", "mcp"),
         ("{trace}", "0123"),
+        ("{urn}", "urn:li:dataset:a"),
+        ("{parent}", "urn:li:dataset:b"),
+        ("{set}", "urn:li:versionSet:a"),
+        ("{entity}", "dataset"),
+        ("{name}", "domain"),
     ]
     .into_iter()
     .fold(route.to_owned(), |path, (name, value)| {

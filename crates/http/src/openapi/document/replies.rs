@@ -39,7 +39,10 @@ pub(super) fn of(operation: &Operation, entity: Option<&EntitySpec>) -> Option<R
     let own = |name: &str| reference(&format!("{name}.Entity"));
     let entity = entity.map_or_else(|| reference("Entity"), |entity| own(entity.name));
     let schema = match (operation.method, operation.path) {
-        ("head", _) | (_, "/admin" | "/health" | "/health/live" | "/health/ready") => return None,
+        ("head", _)
+        | (_, "/admin" | "/health" | "/health/live" | "/health/ready" | "/check/ready") => {
+            return None;
+        }
         (_, "/" | "/openapi/swagger-ui/index.html") => return Some(text(&["text/html"])),
         (_, "/openapi/swagger-ui/page.js") => return Some(text(&["text/javascript"])),
         (_, "/openapi/swagger-ui/page.css") => return Some(text(&["text/css"])),
@@ -48,6 +51,15 @@ pub(super) fn of(operation: &Operation, entity: Option<&EntitySpec>) -> Option<R
             "get",
             "/openapi/v3/entity/{type}/{urn}/{aspect}" | "/openapi/v2/entity/{type}/{urn}/{aspect}",
         ) => reference("Aspect"),
+        ("delete", "/openapi/v3/entity/versioning/{set}/relationship/versionOf/{urn}")
+        | ("post", "/openapi/entities/v1") => list(&json!({"type": "string", "format": "urn"})),
+        ("post", "/openapi/v3/entity/versioning/{set}/relationship/versionOf/{urn}")
+        | (
+            _,
+            "/openapi/v3/logical/{urn}/relationship/physicalInstanceOf"
+            | "/openapi/v3/logical/{urn}/relationship/physicalInstanceOf/{parent}",
+        ) => list(&reference("WrittenEntity")),
+        ("delete", "/openapi/entities/v1") => list(&json!({"type": "object"})),
         ("delete", _) => reference("Deleted"),
         ("get", "/openapi/v3/entity/{type}/{urn}") => entity,
         (_, "/openapi/v3/entity/{type}/{urn}/{aspect}") => reference("WrittenEntity"),
@@ -58,7 +70,15 @@ pub(super) fn of(operation: &Operation, entity: Option<&EntitySpec>) -> Option<R
         (_, "/openapi/v3/entity/{type}/batchGet" | "/openapi/v3/entity/generic/batchGet") => {
             list(&entity)
         }
-        (_, "/openapi/v3/relationship/scroll") => reference("Edges"),
+        (
+            _,
+            "/openapi/v2/relationship/scroll"
+            | "/openapi/v2/relationship/{name}"
+            | "/openapi/v2/relationship/{name}/{urn}"
+            | "/openapi/v3/relationship/scroll"
+            | "/openapi/v3/relationship/{name}"
+            | "/openapi/v3/relationship/{name}/{urn}",
+        ) => reference("Edges"),
         (_, "/openapi/v3/lineage/scroll") => reference("LineageEdges"),
         (_, "/openapi/v1/events/audit/search") => reference("AuditPage"),
         (_, "/openapi/v1/events/poll") => reference("EventPage"),

@@ -23,6 +23,7 @@ const fn response(
 #[rustfmt::skip]
 pub(super) const RESPONSES: &[Response] = &[
     response(200, "Success", |it| it.method != "head" && !is_redirect(it)),
+    response(201, "Success", |it| it.method == "post" && it.path == "/openapi/entities/v1"),
     response(202, "Success; the write is already complete, although it was requested asynchronously", |it| it.query.iter().any(|(name, _)| *name == "async")),
     response(204, "It exists", |it| it.method == "head"),
     response(303, "Redirects to the start page, the sign-in page or the identity provider", |it| it.method == "get" && it.tag == "sign in"),
@@ -31,7 +32,7 @@ pub(super) const RESPONSES: &[Response] = &[
     response(401, "The token is missing or invalid; at /logIn, the user name or password is wrong", |it| !it.is_open || has_password(it)),
     response(403, "The caller has no permission, or the request is cross-site", |it| !it.is_open || it.tag == "sign in"),
     response(404, "It does not exist", |it| it.path.contains('{')),
-    response(409, "It conflicts with the stored state", Operation::is_write),
+    response(409, "It conflicts with the stored state", |it| it.is_write() || it.path.contains("/relationship/versionOf/")),
     response(412, "A precondition failed", Operation::is_write),
     response(413, "The request is too large", |it| !matches!(it.body, Body::None)),
     response(415, "The content type is not supported", has_password),

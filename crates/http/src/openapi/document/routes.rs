@@ -35,8 +35,10 @@ impl Operation {
         let writes = self.path.starts_with("/openapi/v3/entity/")
             && !self.path.ends_with("/batchGet")
             && !self.path.ends_with("/scroll")
+            && !self.path.contains("/versioning/")
             && matches!(self.method, "post" | "patch" | "delete");
-        writes || self.path == "/aspects"
+        let posts = matches!(self.path, "/aspects" | "/openapi/entities/v1");
+        writes || (posts && self.method == "post")
     }
 }
 
@@ -77,6 +79,18 @@ const EDGES: Query = &[
     ("relationshipTypes", "string"),
     ("sourceTypes", "string"),
     ("destinationTypes", "string"),
+    ("direction", "one of OUTGOING, INCOMING"),
+    ("count", "integer"),
+    ("scrollId", "string"),
+    ("includeSoftDelete", "boolean"),
+];
+const EDGE_PAGE: Query = &[
+    ("count", "integer"),
+    ("scrollId", "string"),
+    ("includeSoftDelete", "boolean"),
+];
+const EDGES_OF: Query = &[
+    ("relationshipType", "string"),
     ("direction", "one of OUTGOING, INCOMING"),
     ("count", "integer"),
     ("scrollId", "string"),
@@ -175,6 +189,24 @@ pub(super) const OPERATIONS: &[Operation] = &[
     call("get", "/openapi/timeline/v1/{urn}", ALL_TYPES, "The change history of an entity (older path)", &[("categories", "string"), ("start", "integer"), ("end", "integer")], Body::None),
     call("get", "/openapi/v2/timeseries/{entity}/{aspect}", ALL_TYPES, "Scroll through the points of time series, newest first", &[("count", "integer"), ("scrollId", "string"), ("startTimeMillis", "integer"), ("endTimeMillis", "integer"), ("systemMetadata", "boolean")], Body::None),
     call("get", "/openapi/v1/registry/models/entity/specifications", ALL_TYPES, "The aspects of each entity type", &[("start", "integer"), ("count", "integer")], Body::None),
+    call("post", "/openapi/v2/relationship/scroll", ALL_TYPES, "Scroll through relationships (older path)", EDGES, Body::Example("{}")),
+    call("get", "/openapi/v2/relationship/{name}", ALL_TYPES, "Scroll through the relationships of a type", EDGE_PAGE, Body::None),
+    call("get", "/openapi/v2/relationship/{name}/{urn}", ALL_TYPES, "Scroll through the relationships of an entity; name is its type", EDGES_OF, Body::None),
+    call("get", "/openapi/v3/relationship/{name}", ALL_TYPES, "Scroll through the relationships of a type", EDGE_PAGE, Body::None),
+    call("get", "/openapi/v3/relationship/{name}/{urn}", ALL_TYPES, "Scroll through the relationships of an entity; name is its type", EDGES_OF, Body::None),
+    call("post", "/openapi/v3/entity/versioning/{set}/relationship/versionOf/{urn}", ALL_TYPES, "Make an entity the latest version of a set", &[], Body::Example(r#"{"version": "v1", "comment": "…"}"#)),
+    call("delete", "/openapi/v3/entity/versioning/{set}/relationship/versionOf/{urn}", ALL_TYPES, "Remove an entity from a version set", &[], Body::None),
+    call("post", "/openapi/v3/logical/{urn}/relationship/physicalInstanceOf/{parent}", ALL_TYPES, "Link a physical dataset with a logical one, and columns of the logical one with its own", &[], Body::Example(r#"{"column": "column"}"#)),
+    call("delete", "/openapi/v3/logical/{urn}/relationship/physicalInstanceOf", ALL_TYPES, "Remove the link of a physical dataset, and those of its columns", &[], Body::None),
+    call("get", "/openapi/v1/entities/counts", ALL_TYPES, "Count the entities of each type", &[("types", "string"), ("includeTotal", "boolean")], Body::None),
+    call("get", "/openapi/v1/entities/{entity}/count", ALL_TYPES, "Count the entities of a type", &[("includeTotal", "boolean")], Body::None),
+    call("get", "/openapi/v1/registry/models/entity/specifications/{entity}", ALL_TYPES, "An entity type with its aspects", &[], Body::None),
+    call("get", "/openapi/v1/registry/models/entity/specifications/{entity}/aspects", ALL_TYPES, "The aspects of an entity type, by name", &[], Body::None),
+    call("get", "/openapi/v1/registry/models/aspect/specifications", ALL_TYPES, "All aspects", &[("start", "integer"), ("count", "integer")], Body::None),
+    call("get", "/openapi/v1/registry/models/aspect/specifications/{name}", ALL_TYPES, "An aspect", &[], Body::None),
+    call("get", "/openapi/entities/v1/latest", ALL_TYPES, "Read entities (first format)", &[("urns", "string"), ("aspectNames", "string")], Body::None),
+    call("post", "/openapi/entities/v1", ALL_TYPES, "Write aspects of entities (first format)", &[("async", "boolean"), ("createIfNotExists", "boolean"), ("createEntityIfNotExists", "boolean")], Body::Example(r#"[{"entityType": "domain", "entityUrn": "urn:li:domain:d", "aspect": {"__type": "DomainProperties", "name": "D"}}]"#)),
+    call("delete", "/openapi/entities/v1", ALL_TYPES, "Soft-delete entities; with soft=false, delete them (first format)", &[("urns", "string"), ("soft", "boolean"), ("async", "boolean")], Body::None),
     call("get", "/openapi/v2/entity/{type}", "", "Scroll through entities (older format)", LIST, Body::None),
     call("post", "/openapi/v2/entity/{type}", "", "Write aspects of entities (older format)", WRITE, Body::Example(r#"[{"urn": "urn:li:domain:d", "aspects": {"domainProperties": {"value": {"name": "d"}}}}]"#)),
     call("get", "/openapi/v2/entity/{type}/{urn}", "", "Read an entity (older format)", READ, Body::None),
@@ -218,6 +250,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     open("/health", "Whether the server is ready"),
     open("/health/live", "Whether the process is running"),
     open("/health/ready", "Whether the server is ready"),
+    open("/check/ready", "Whether the server is ready"),
     open("/health/detailed", "Readiness and version"),
     open("/openapi/v3/api-docs", "This document"),
     open("/openapi/swagger-ui", "Redirects to the page"),

@@ -427,6 +427,54 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
         ),
         (
             "POST",
+            "/openapi/v2/relationship/scroll",
+            query("?count=1000"),
+            json!({}),
+        ),
+        (
+            "GET",
+            "/openapi/v2/relationship/",
+            query("OwnedBy?count=1000"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/v2/relationship/",
+            format!("dataset/{table}?direction=INCOMING"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/v3/relationship/",
+            query("IsPartOf?count=1000"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/v3/relationship/",
+            format!("dataset/{table}"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/v1/entities/counts",
+            query("?types=dataset,domain,tag&includeTotal=true"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/v1/entities/",
+            query("dataset/count"),
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/openapi/entities/v1/latest",
+            format!("?urns={table}"),
+            Value::Null,
+        ),
+        (
+            "POST",
             "/openapi/v3/lineage/scroll",
             query("?count=1000"),
             json!({"urns": [DATASET, BEHIND, TABLE]}),
@@ -460,6 +508,12 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
             "/entities",
             query("?action=search"),
             json!({"entity": "domain", "input": "*", "start": 0, "count": 10}),
+        ),
+        (
+            "POST",
+            "/entities",
+            query("?action=searchAcrossEntities"),
+            json!({"input": "hush", "start": 0, "count": 10}),
         ),
         (
             "POST",
@@ -508,12 +562,6 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
             "/runs",
             query("?action=list"),
             json!({"pageOffset": 0, "pageSize": 10, "includeSoft": true}),
-        ),
-        (
-            "POST",
-            "/entities",
-            query("?action=searchAcrossEntities"),
-            json!({"input": "hush", "start": 0, "count": 10}),
         ),
         (
             "POST",

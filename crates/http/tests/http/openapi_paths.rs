@@ -1,0 +1,259 @@
+//! Paths of DataHub's OpenAPI besides those of entities in version 3.
+
+use axum::http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::support::{App, DATASET, encoded};
+
+const LOGICAL: &str = "urn:li:dataset:(urn:li:dataPlatform:logical,orders,PROD)";
+const SET: &str = "urn:li:versionSet:(reports,dataset)";
+const DOMAIN: &str = "urn:li:domain:finance";
+
+async fn get(app: &App, path: &str) -> Value {
+    let (status, reply) = app.get(path).await;
+    assert_eq!(status, StatusCode::OK, "{path}: {reply}");
+    reply
+}
+
+async fn send(app: &App, method: Method, path: &str, body: &Value) -> Value {
+    let request = app.request(method, path, body.to_string());
+    let (status, reply) = app.send(request).await;
+    assert!(status.is_success(), "{path}: {status} {reply}");
+    reply
+}
+
+async fn in_domain() -> App {
+    let app = App::with_dataset().await;
+    app.ingest(DOMAIN, "domainProperties", &json!({"name": "Finance"}))
+        .await;
+    let domains = json!({"domains": [DOMAIN]});
+    app.ingest(DATASET, "domains", &domains).await;
+    app
+}
+
+#[tokio::test]
+async fn relationships_are_scrolled_by_type_and_by_entity() {
+    let app = in_domain().await;
+    let edge = json!({
+        "relationshipType": "AssociatedWith",
+        "source": {"urn": DATASET, "entityType": "dataset"},
+        "destination": {"urn": DOMAIN, "entityType": "domain"},
+    });
+    let dataset = encoded(DATASET);
+    for base in ["/openapi/v2/relationship", "/openapi/v3/relationship"] {
+        for path in [
+            "/AssociatedWith".to_owned(),
+            format!("/dataset/{dataset}?relationshipType[]=AssociatedWith"),
+            format!("/domain/{DOMAIN}?direction=INCOMING"),
+        ] {
+            let found = get(&app, &format!("{base}{path}")).await;
+            assert_eq!(found["results"], json!([edge]), "{base}{path}");
+        }
+        for path in [
+            "/NoSuchType".to_owned(),
+            "/OwnedBy".to_owned(),
+            format!("/domain/{DOMAIN}"),
+        ] {
+            let found = get(&app, &format!("{base}{path}")).await;
+            assert_eq!(found["results"], json!([]), "{base}{path}");
+        }
+        let all = send(&app, Method::POST, &format!("{base}/scroll"), &json!({})).await;
+        assert!(all["results"].as_array().unwrap().contains(&edge), "{all}");
+    }
+    for path in [
+        format!("dataset/{dataset}?direction=SIDEWAYS"),
+        format!("chart/{dataset}"),
+    ] {
+        let (status, reply) = app.get(&format!("/openapi/v3/relationship/{path}")).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn an_entity_is_linked_to_a_version_set_and_unlinked() {
+    let app = App::with_dataset().await;
+    let path = format!(
+        "/openapi/v3/entity/versioning/{}/relationship/versionOf/{}",
+        encoded(SET),
+        encoded(DATASET)
+    );
+    let body = json!({"version": "one", "comment": "c", "sourceCreationTimestamp": 5, "sourceCreator": "ann"});
+    let linked = send(&app, Method::POST, &path, &body).await;
+    assert_eq!(linked[0]["urn"], DATASET, "{linked}");
+    let properties = &linked[0]["versionProperties"]["value"];
+    assert_eq!(properties["versionSet"], SET);
+    assert_eq!(properties["version"]["versionTag"], "one");
+    assert_eq!(properties["sourceCreatedTimestamp"]["time"], 5);
+    let latest = app.aspect(SET, "versionSetProperties").await.unwrap();
+    assert_eq!(latest["latest"], DATASET);
+    let unlinked = send(&app, Method::DELETE, &path, &Value::Null).await;
+    assert_eq!(unlinked, json!([DATASET]));
+    assert_eq!(app.aspect(DATASET, "versionProperties").await, None);
+    let again = send(&app, Method::DELETE, &path, &Value::Null).await;
+    assert_eq!(again, json!([]));
+}
+
+#[tokio::test]
+async fn a_physical_dataset_is_linked_with_a_logical_one_and_unlinked() {
+    let app = App::with_dataset().await;
+    app.add_dataset(LOGICAL).await;
+    let path = format!(
+        "/openapi/v3/logical/{}/relationship/physicalInstanceOf",
+        encoded(DATASET)
+    );
+    let link = format!("{path}/{}", encoded(LOGICAL));
+    let linked = send(&app, Method::POST, &link, &json!({"user_id": "user_name"})).await;
+    let parent = &linked[0]["logicalParent"]["value"]["parent"];
+    assert_eq!(parent["destinationUrn"], LOGICAL, "{linked}");
+    let column = format!("urn:li:schemaField:({DATASET},user_name)");
+    let parent = app.aspect(&column, "logicalParent").await.unwrap();
+    let of_model = format!("urn:li:schemaField:({LOGICAL},user_id)");
+    assert_eq!(parent["parent"]["destinationUrn"], of_model);
+    send(&app, Method::DELETE, &path, &Value::Null).await;
+    for urn in [DATASET, &column] {
+        let left = app.aspect(urn, "logicalParent").await.unwrap_or_default();
+        assert!(left["parent"].is_null(), "{left}");
+    }
+}
+
+#[tokio::test]
+async fn entities_are_counted_by_type() {
+    let app = in_domain().await;
+    for (name, removed) in [("a", true), ("b", false)] {
+        let urn = format!("urn:li:tag:{name}");
+        app.ingest(&urn, "status", &json!({"removed": removed}))
+            .await;
+    }
+    let found = get(&app, "/openapi/v1/entities/tag/count?includeTotal=true").await;
+    for (name, value) in [
+        ("entityType", json!("tag")),
+        ("keyAspect", json!("tagKey")),
+        ("activeCount", json!(1)),
+        ("softDeletedCount", json!(1)),
+        ("totalCount", json!(2)),
+    ] {
+        assert_eq!(found[name], value, "{name} in {found}");
+    }
+    let found = get(&app, "/openapi/v1/entities/counts?types=tag,domain").await;
+    assert_eq!(found["requestedTypes"], json!(["tag", "domain"]));
+    assert_eq!(found["counts"][1]["activeCount"], 1, "{found}");
+    assert_eq!(found["counts"][1]["totalCount"], Value::Null);
+    assert_eq!(found["totalCount"], Value::Null);
+    let found = get(&app, "/openapi/v1/entities/counts?includeTotal=true").await;
+    assert!(found["counts"].as_array().unwrap().len() > 50);
+    assert_eq!(found["softDeletedTotal"], 1);
+    let (status, _) = app.get("/openapi/v1/entities/nothing/count").await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn the_registry_describes_entity_types_and_aspects() {
+    let app = App::empty().await;
+    let base = "/openapi/v1/registry/models";
+    let dataset = get(&app, &format!("{base}/entity/specifications/dataset")).await;
+    assert_eq!(dataset["keyAspectName"], "datasetKey");
+    let aspects = get(
+        &app,
+        &format!("{base}/entity/specifications/dataset/aspects"),
+    )
+    .await;
+    let all = aspects.as_object().unwrap();
+    assert_eq!(all.len(), dataset["aspectSpecs"].as_array().unwrap().len());
+    assert_eq!(
+        aspects["datasetProfile"]["aspectAnnotation"]["timeseries"],
+        true
+    );
+    let status = get(&app, &format!("{base}/aspect/specifications/status")).await;
+    assert_eq!(status["aspectAnnotation"]["name"], "status");
+    let page = get(
+        &app,
+        &format!("{base}/aspect/specifications?start=1&count=2"),
+    )
+    .await;
+    assert_eq!(page["elements"].as_array().unwrap().len(), 2);
+    assert!(page["total"].as_u64().unwrap() > 100, "{page}");
+    for missing in ["entity", "aspect"] {
+        let path = format!("{base}/{missing}/specifications/nothing");
+        assert_eq!(app.get(&path).await.0, StatusCode::NOT_FOUND);
+    }
+}
+
+#[tokio::test]
+async fn the_first_format_has_types_as_members() {
+    let app = App::empty().await;
+    let schema = json!({
+        "__type": "SchemaMetadata", "schemaName": "s", "version": 0, "hash": "",
+        "platform": "urn:li:dataPlatform:hive",
+        "platformSchema": {"__type": "MySqlDDL", "tableSchema": "t"},
+        "fields": [{
+            "fieldPath": "c", "nativeDataType": "text",
+            "type": {"type": {"__type": "StringType"}},
+        }],
+    });
+    let upsert =
+        |aspect: &Value| json!([{"entityType": "dataset", "entityUrn": DATASET, "aspect": aspect}]);
+    let base = "/openapi/entities/v1";
+    let (status, reply) = app.post(&format!("{base}/"), &upsert(&schema)).await;
+    assert_eq!(status, StatusCode::CREATED, "{reply}");
+    assert_eq!(reply, json!([DATASET]));
+    let stored = app.aspect(DATASET, "schemaMetadata").await.unwrap();
+    let column = &stored["fields"][0]["type"]["type"];
+    assert_eq!(column, &json!({"com.linkedin.schema.StringType": {}}));
+    assert_eq!(stored["__type"], Value::Null);
+
+    let urns = format!("urns={}", encoded(DATASET));
+    let path = format!("{base}/latest?{urns}&aspectNames=schemaMetadata");
+    let found = get(&app, &path).await;
+    let entity = &found["responses"][DATASET];
+    assert_eq!(entity["entityName"], "dataset");
+    let aspect = &entity["aspects"]["schemaMetadata"];
+    assert_eq!(aspect["value"], schema, "{found}");
+    assert_eq!(aspect["type"], "VERSIONED");
+    assert!(entity["aspects"]["status"].is_null());
+    let all = get(&app, &format!("{base}/latest?{urns}&urns=urn:li:tag:none")).await;
+    let all = all["responses"].as_object().unwrap();
+    assert_eq!(all.len(), 1);
+    assert!(all[DATASET]["aspects"]["datasetKey"].is_object());
+
+    let exists = format!("{base}?createEntityIfNotExists=true");
+    let (status, _) = app.post(&exists, &upsert(&schema)).await;
+    assert_eq!(status, StatusCode::CONFLICT);
+    for (wrong, expected) in [
+        (json!({"__type": "Nothing"}), "Nothing"),
+        (json!({"removed": true}), "__type"),
+        (
+            json!({"__type": "SchemaMetadata", "fields": [{"type": {"type": {"__type": "X"}}}]}),
+            "StringType",
+        ),
+    ] {
+        let (status, reply) = app.post(base, &upsert(&wrong)).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+        let message = reply["message"].as_str().unwrap();
+        assert!(
+            message.contains(expected) && message.contains("item 0"),
+            "{message}"
+        );
+    }
+
+    let path = format!("{base}?{urns}");
+    let deleted = send(&app, Method::DELETE, &path, &Value::Null).await;
+    assert_eq!(
+        deleted,
+        json!([{"rowsRolledBack": [{"urn": DATASET}], "rowsDeletedFromEntityDeletion": 1}])
+    );
+    let status = app.aspect(DATASET, "status").await;
+    assert_eq!(status.unwrap()["removed"], true);
+    send(
+        &app,
+        Method::DELETE,
+        &format!("{path}&soft=false"),
+        &Value::Null,
+    )
+    .await;
+    assert_eq!(app.aspect(DATASET, "datasetKey").await, None);
+    for path in [base.to_owned(), format!("{path}&sotf=false")] {
+        let request = app.request(Method::DELETE, &path, String::new());
+        let (status, reply) = app.send(request).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+    }
+}
