@@ -51,6 +51,7 @@ def test_an_asynchronous_write_is_traced(server, read, unique):
     )
     urn = make_dataset_urn("hive", unique)
     with DataHubGraph(settings) as graph:
+        graph.test_connection()
         [trace] = graph.emit_mcps([_described(urn, "words")], emit_mode=EmitMode.ASYNC)
         status = {"success": True} | {
             storage: {"writeStatus": "ACTIVE_STATE"} for storage in ("primaryStorage", "searchStorage")
