@@ -43,9 +43,10 @@ impl Catalog {
         asset: &Urn,
     ) -> Result<bool, Error> {
         let me = self.identities_of(caller.actor()).await?;
-        let ownership = match is_for_owners(info) {
-            true => self.ownership_of(asset).await?,
-            false => None,
+        let ownership = if is_for_owners(info) {
+            self.ownership_of(asset).await?
+        } else {
+            None
         };
         Ok(is_assignee(info, &me, ownership.as_ref()))
     }
