@@ -1,6 +1,6 @@
 //! Further REST endpoints: snapshots, lists, counts, usage, traces and lag.
 
-use axum::http::{Method, StatusCode};
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::support::{App, DATASET, MISSING, NOW_MS, USER, encoded};
