@@ -90,6 +90,7 @@ const API_PREFIXES: [&str; 21] = [
     "admin",
     "config",
     "health",
+    "check",
     "logIn",
     "logOut",
     "signUp",

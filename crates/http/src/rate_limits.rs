@@ -58,7 +58,7 @@ fn is_health(path: &str) -> bool {
         .iter()
         .find_map(|base| path.strip_prefix(base))
         .unwrap_or(path);
-    path == "/health" || path.starts_with("/health/")
+    path == "/health" || path.starts_with("/health/") || path == "/check/ready"
 }
 
 fn rejected(origin: &str, flag: &str, wait_ms: EpochMillis) -> ErrorResponse {

@@ -57,7 +57,13 @@ async fn relationships_are_scrolled_by_type_and_by_entity() {
             let found = get(&app, &format!("{base}{path}")).await;
             assert_eq!(found["results"], json!([]), "{base}{path}");
         }
-        let all = send(&app, Method::POST, &format!("{base}/scroll"), &json!({})).await;
+        let all = send(
+            &app,
+            Method::POST,
+            &format!("{base}/scroll?count=1000"),
+            &json!({}),
+        )
+        .await;
         assert!(all["results"].as_array().unwrap().contains(&edge), "{all}");
     }
     for path in [
@@ -102,12 +108,18 @@ async fn a_physical_dataset_is_linked_with_a_logical_one_and_unlinked() {
         encoded(DATASET)
     );
     let link = format!("{path}/{}", encoded(LOGICAL));
-    let linked = send(&app, Method::POST, &link, &json!({"user_id": "user_name"})).await;
+    let linked = send(
+        &app,
+        Method::POST,
+        &link,
+        &json!({"timestamp": "user_name"}),
+    )
+    .await;
     let parent = &linked[0]["logicalParent"]["value"]["parent"];
     assert_eq!(parent["destinationUrn"], LOGICAL, "{linked}");
     let column = format!("urn:li:schemaField:({DATASET},user_name)");
     let parent = app.aspect(&column, "logicalParent").await.unwrap();
-    let of_model = format!("urn:li:schemaField:({LOGICAL},user_id)");
+    let of_model = format!("urn:li:schemaField:({LOGICAL},timestamp)");
     assert_eq!(parent["parent"]["destinationUrn"], of_model);
     send(&app, Method::DELETE, &path, &Value::Null).await;
     for urn in [DATASET, &column] {

@@ -204,14 +204,9 @@ fn a_missing_aspect_starts_with_its_required_members() {
         dashboard,
         json!({"title": "t", "description": "", "lastModified": stamps})
     );
-    let property = made("propertyDefinition", "/qualifiedName", json!("q"));
     assert_eq!(
-        property,
-        json!({
-            "qualifiedName": "q",
-            "valueType": "urn:li:dataType:datahub.string",
-            "entityTypes": [],
-        })
+        made("propertyDefinition", "/qualifiedName", json!("q")),
+        json!({"qualifiedName": "q", "valueType": "urn:li:dataType:datahub.string", "entityTypes": []})
     );
     assert_eq!(
         made(

@@ -426,36 +426,6 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
             json!({"destinationFilter": filter(TABLE)}),
         ),
         (
-            "POST",
-            "/openapi/v2/relationship/scroll",
-            query("?count=1000"),
-            json!({}),
-        ),
-        (
-            "GET",
-            "/openapi/v2/relationship/",
-            query("OwnedBy?count=1000"),
-            Value::Null,
-        ),
-        (
-            "GET",
-            "/openapi/v2/relationship/",
-            format!("dataset/{table}?direction=INCOMING"),
-            Value::Null,
-        ),
-        (
-            "GET",
-            "/openapi/v3/relationship/",
-            query("IsPartOf?count=1000"),
-            Value::Null,
-        ),
-        (
-            "GET",
-            "/openapi/v3/relationship/",
-            format!("dataset/{table}"),
-            Value::Null,
-        ),
-        (
             "GET",
             "/openapi/v1/entities/counts",
             query("?types=dataset,domain,tag&includeTotal=true"),
@@ -588,6 +558,17 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
             json!({}),
         ),
     ];
+    for base in ["/openapi/v2/relationship/", "/openapi/v3/relationship/"] {
+        for rest in ["OwnedBy", "IsPartOf", &format!("dataset/{table}")] {
+            requests.push(("GET", base, format!("{rest}?count=1000"), Value::Null));
+        }
+    }
+    requests.push((
+        "POST",
+        "/openapi/v2/relationship/scroll",
+        query("?count=1000"),
+        json!({}),
+    ));
     for urn in [TABLE, DOMAIN, CONTAINER, TAG, TERM, SEEN_TERM, DATASET] {
         for direction in ["INCOMING", "OUTGOING"] {
             let urn = encoded(urn);
