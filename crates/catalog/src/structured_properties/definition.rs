@@ -72,7 +72,7 @@ fn shown_list(allowed: &[Allowed]) -> String {
     texts.join(", ")
 }
 
-fn is_unknown(entity_type: &&String) -> bool {
+fn is_unknown(entity_type: &str) -> bool {
     let name = entity_type.strip_prefix("urn:li:entityType:");
     let name = name.map(|it| it.strip_prefix("datahub.").unwrap_or(it));
     name.is_none_or(|name| Registry::get().entity(name).is_none())
@@ -238,12 +238,17 @@ impl Definition {
         }
         let is_new = |it: &&String| !previous.is_some_and(|old| old.entity_types.contains(it));
         let mut new_types = self.entity_types.iter().filter(is_new);
-        if let Some(unknown) = new_types.find(is_unknown) {
+        if let Some(unknown) = new_types.find(|it| is_unknown(it)) {
             return failed(&format!(
                 "the entity type {unknown} does not exist: send one such as urn:li:entityType:datahub.dataset"
             ));
         }
-        if let Some(unknown) = self.allowed_types().into_iter().flatten().find(is_unknown) {
+        if let Some(unknown) = self
+            .allowed_types()
+            .into_iter()
+            .flatten()
+            .find(|it| is_unknown(it))
+        {
             return failed(&format!(
                 "the allowed type {unknown} is no entity type: send one such as urn:li:entityType:datahub.corpuser"
             ));
