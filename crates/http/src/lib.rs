@@ -251,7 +251,10 @@ fn openapi_routes(state: &AppState) -> Router<AppState> {
         )
         .route("/openapi/v1/events/poll", get(openapi::events::poll))
         .merge(system_info_routes())
-        .route("/openapi/v1/trace/write/{trace}", post(trace::write_status))
+        .route(
+            "/openapi/v1/trace/write/{trace}",
+            post(openapi::trace::write_status),
+        )
         .route("/openapi/v1/tracking/track", post(openapi::tracking::track))
         .merge(registry_routes())
         .route("/openapi/v1/entities/counts", get(openapi::counts::all))

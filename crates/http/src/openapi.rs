@@ -31,6 +31,7 @@ mod slice;
 pub(crate) mod system_info;
 pub(crate) mod timeline;
 pub(crate) mod timeseries;
+pub(crate) mod trace;
 pub(crate) mod tracking;
 pub(crate) mod v1;
 pub(crate) mod v2;

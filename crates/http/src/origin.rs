@@ -23,6 +23,8 @@ use crate::client::Client;
 use crate::error::ErrorResponse;
 
 const SITE: &str = "sec-fetch-site";
+/// What the browser wants the response for: `document` for a navigation, `image` for a picture.
+const DESTINATION: &str = "sec-fetch-dest";
 
 /// The content types of forms.
 const FORMS: [&str; 3] = [
@@ -37,6 +39,16 @@ pub(crate) fn check(parts: &Parts, client: &Client) -> Result<(), ErrorResponse>
         return Ok(());
     }
     check_headers(&parts.headers, client)
+}
+
+/// Rejects requests of a browser for parts of a page: people choose the addresses of pictures, and
+/// loading one must not do what following a link does.
+pub(crate) fn check_navigation(headers: &HeaderMap) -> Result<(), ErrorResponse> {
+    allow_if(
+        headers
+            .get(DESTINATION)
+            .is_none_or(|value| value == "document"),
+    )
 }
 
 /// Rejects cross-site requests, whatever their method.

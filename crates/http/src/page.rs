@@ -76,7 +76,7 @@ const PAGE_ROUTES: &[&str] = &[
 
 /// First path segments of the API. Unknown paths below them get an API error, never the page. All
 /// methods of the first ones need a token.
-const API_PREFIXES: [&str; 21] = [
+const API_PREFIXES: [&str; 22] = [
     "api",
     "gms",
     "openapi",

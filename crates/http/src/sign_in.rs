@@ -132,6 +132,7 @@ pub(crate) async fn log_out_and_redirect(
     client: Client,
     headers: HeaderMap,
 ) -> Result<Response, ErrorResponse> {
+    origin::check_navigation(&headers)?;
     let (expired, redirect) = end_session(&state, &client, &headers).await?;
     let location = redirect.as_deref().unwrap_or("/");
     Ok((expired, Redirect::to(location)).into_response())

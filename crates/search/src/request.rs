@@ -43,8 +43,8 @@ pub struct SearchRequest {
     pub view: Option<Arc<Filter>>,
     /// Includes soft-deleted entities.
     pub include_removed: bool,
-    /// Includes entities in lifecycle stages that hide them, and documents that are shown with their
-    /// assets only.
+    /// Includes entities in lifecycle stages that hide them, and documents that are shown with
+    /// their assets only.
     pub include_hidden_stages: bool,
     /// Includes versions of assets that are not the latest one.
     pub include_older_versions: bool,

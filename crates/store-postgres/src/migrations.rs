@@ -82,6 +82,18 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         // Older servers write changes without runs.
         additive: true,
     },
+    Migration {
+        number: 8,
+        name: "past_runs_of_changes",
+        sql: include_str!("../migrations/0008_past_runs_of_changes.sql"),
+        additive: true,
+    },
+    Migration {
+        number: 9,
+        name: "indexes_of_changes",
+        sql: include_str!("../migrations/0009_indexes_of_changes.sql"),
+        additive: true,
+    },
 ];
 
 /// Serializes migrations.

@@ -40,8 +40,11 @@ async fn signing_out_ends_only_this_session() {
 
     let foreign = with_header(out(Method::GET, &second), "sec-fetch-site", "cross-site");
     assert_eq!(app.send(foreign).await.0, StatusCode::FORBIDDEN);
+    let picture = with_header(out(Method::GET, &second), "sec-fetch-dest", "image");
+    assert_eq!(app.send(picture).await.0, StatusCode::FORBIDDEN);
     assert_eq!(whoami(&app, &second).await.as_deref(), Some(ADA));
-    let response = app.respond(out(Method::GET, &second)).await;
+    let link = with_header(out(Method::GET, &second), "sec-fetch-dest", "document");
+    let response = app.respond(link).await;
     assert_eq!(response.status(), StatusCode::SEE_OTHER);
     assert_eq!(response.headers()[header::LOCATION], "/");
     assert_eq!(cookies(&response).len(), 3);
