@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use docent_model::aspects::Ownership;
 use docent_model::{AspectName, Urn};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::stored::aspect_value;
@@ -18,21 +19,41 @@ impl Catalog {
         pairs: &[(Urn, Urn)],
     ) -> Result<Vec<bool>, Error> {
         let me = self.identities_of(caller.actor()).await?;
-        let mut forms: HashMap<&Urn, Option<Value>> = HashMap::new();
-        let mut ownerships: HashMap<&Urn, Option<Ownership>> = HashMap::new();
+        let forms: HashSet<&Urn> = pairs.iter().map(|(form, _)| form).collect();
+        let forms: HashMap<&Urn, Value> = self.values_of(forms, AspectName::FORM_INFO).await?;
+        let mut assets: HashSet<&Urn> = HashSet::new();
+        for (form, asset) in pairs {
+            if forms.get(form).is_some_and(is_for_owners) {
+                assets.insert(asset);
+            }
+        }
+        let ownerships: HashMap<&Urn, Ownership> =
+            self.values_of(assets, AspectName::OWNERSHIP).await?;
         let mut replies = Vec::with_capacity(pairs.len());
         for (form, asset) in pairs {
-            if !forms.contains_key(form) {
-                forms.insert(form, self.stored_form(form).await?);
-            }
-            let info = forms.get(form).and_then(Option::as_ref);
-            if info.is_some_and(is_for_owners) && !ownerships.contains_key(asset) {
-                ownerships.insert(asset, self.ownership_of(asset).await?);
-            }
-            let ownership = ownerships.get(asset).and_then(Option::as_ref);
+            let info = forms.get(form);
+            let ownership = ownerships.get(asset);
             replies.push(info.is_some_and(|info| is_assignee(info, &me, ownership)));
         }
         Ok(replies)
+    }
+
+    /// An aspect of those of these entities that have it, in one read.
+    async fn values_of<'u, T: DeserializeOwned>(
+        &self,
+        urns: HashSet<&'u Urn>,
+        aspect: AspectName,
+    ) -> Result<HashMap<&'u Urn, T>, Error> {
+        let urns: Vec<&'u Urn> = urns.into_iter().collect();
+        let keys: Vec<AspectKey> = urns.iter().map(|urn| AspectKey::new(urn, aspect)).collect();
+        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
+        let mut values = HashMap::with_capacity(urns.len());
+        for (urn, row) in urns.into_iter().zip(rows) {
+            if let Some(value) = aspect_value(&row) {
+                values.insert(urn, value);
+            }
+        }
+        Ok(values)
     }
 
     /// Whether the caller is named in the form, or owns the asset if the form is for owners.

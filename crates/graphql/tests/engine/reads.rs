@@ -422,3 +422,38 @@ async fn cyclic_references_end_with_the_query() {
     );
     assert_eq!(fixture.store.take_reads(), 6);
 }
+
+#[tokio::test]
+async fn assignees_of_many_forms_are_read_at_once() {
+    let form = |number: usize| format!("urn:li:form:f{number}");
+    let info =
+        json!({"name": "Form", "type": "COMPLETION", "prompts": [], "actors": {"owners": true}});
+    let owners = json!({"owners": [{"owner": "urn:li:corpuser:tester", "type": "DATAOWNER"}]});
+    let fixture = Fixture::new(&[
+        (&form(0), "formInfo", info.clone()),
+        (&form(1), "formInfo", info.clone()),
+        (&form(2), "formInfo", info),
+        (&dataset("a"), "ownership", owners.clone()),
+        (&dataset("b"), "status", json!({"removed": false})),
+        (&dataset("c"), "ownership", owners),
+    ])
+    .await;
+    let pair = |number: usize, name: &str| (urn(&form(number)), urn(&dataset(name)));
+    let context = &fixture.context;
+    let mut reads = Vec::new();
+    for (pairs, expected) in [
+        (vec![pair(0, "a")], vec![true]),
+        (
+            vec![pair(0, "a"), pair(1, "b"), pair(2, "c"), pair(3, "a")],
+            vec![true, false, true, false],
+        ),
+    ] {
+        let assigned = context
+            .catalog
+            .are_forms_assigned(&context.caller, &pairs)
+            .await;
+        assert_eq!(assigned.unwrap(), expected);
+        reads.push(fixture.store.take_reads());
+    }
+    assert_eq!(reads[0], reads[1]);
+}
