@@ -76,7 +76,7 @@ fn sort(criteria: Vec<WireSort>) -> Result<Vec<Sort>, ErrorResponse> {
 }
 
 /// The aspects in the reply.
-enum AspectSelection {
+pub(super) enum AspectSelection {
     None,
     All,
     These(Vec<AspectName>),
@@ -198,7 +198,8 @@ async fn page(
     budget.build(|budget| budget.reply(&reply)).await
 }
 
-async fn read(
+/// The selected aspects of each entity, in one read.
+pub(super) async fn read(
     state: &AppState,
     urns: &[Urn],
     aspects: &AspectSelection,

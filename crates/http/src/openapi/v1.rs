@@ -2,7 +2,7 @@
 //!
 //! The values of aspects have types as members ([`docent_model::typed`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
@@ -12,7 +12,7 @@ use docent_model::{AspectName, Registry, Urn, typed};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::entities::parse_aspects;
+use super::entities::{self, AspectSelection, parse_aspects};
 use super::write::{ProposalList, WriteOptions, write_mode};
 use super::{MAX_URNS, error_response, too_many};
 use crate::auth::Authenticated;
@@ -21,7 +21,7 @@ use crate::conditions::{Conditional, UnsupportedCondition};
 use crate::error::ErrorResponse;
 use crate::items::{is_atomic, with_warnings};
 use crate::query::Parameters;
-use crate::reply_budget::ReplyBudget;
+use crate::reply_budget::{READ_CHUNK, ReplyBudget};
 use crate::wire::{Items, parse_like, parse_urn, reply};
 
 const TYPE: &str = "__type";
@@ -41,32 +41,37 @@ pub(crate) async fn latest(
     Authenticated { state, .. }: Authenticated,
     parameters: Parameters,
 ) -> Result<Response, ErrorResponse> {
-    let urns = urns(&parameters)?;
+    let mut urns = urns(&parameters)?;
+    urns.sort_unstable();
+    urns.dedup();
     let requested = parse_aspects(&parameters.all("aspectNames"))?;
+    let aspects = if requested.is_empty() {
+        AspectSelection::All
+    } else {
+        let mut names: BTreeSet<AspectName> = requested.into_iter().collect();
+        names.retain(|name| !Registry::get().is_timeseries(*name));
+        AspectSelection::These(names.into_iter().collect())
+    };
     let mut budget = ReplyBudget::new(state.reply_memory());
     let mut responses = BTreeMap::new();
-    for urn in &urns {
-        let rows = if requested.is_empty() {
-            budget.read_entity(state.catalog(), urn).await?
-        } else {
-            let mut names = requested.clone();
-            names.retain(|name| !Registry::get().is_timeseries(*name));
-            budget.read_aspects(state.catalog(), urn, names).await?
-        };
-        if rows.is_empty() {
-            continue;
-        }
+    for urns in urns.chunks(READ_CHUNK) {
+        let rows = entities::read(&state, urns, &aspects, &mut budget).await?;
         let build = |budget: &mut ReplyBudget<'_>| {
-            let mut aspects = BTreeMap::new();
-            for (name, row) in rows {
-                budget.add(row.metadata.len())?;
-                aspects.insert(name.as_str(), aspect(name, &row));
+            for (urn, rows) in urns.iter().zip(rows) {
+                if rows.is_empty() {
+                    continue;
+                }
+                let mut found = BTreeMap::new();
+                for (name, row) in rows {
+                    budget.add(row.metadata.len())?;
+                    found.insert(name.as_str(), aspect(name, &row));
+                }
+                let entity = json!({"entityName": urn.entity_type(), "urn": urn, "aspects": found});
+                responses.insert(urn.as_str(), entity);
             }
-            Ok::<_, ErrorResponse>(aspects)
+            Ok::<_, ErrorResponse>(())
         };
-        let aspects = budget.build(build).await?;
-        let entity = json!({"entityName": urn.entity_type(), "urn": urn, "aspects": aspects});
-        responses.insert(urn.as_str(), entity);
+        budget.build(build).await?;
     }
     let body = json!({ "responses": responses });
     budget.build(|budget| budget.reply(&body)).await

@@ -269,3 +269,28 @@ async fn the_first_format_has_types_as_members() {
         assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
     }
 }
+
+#[tokio::test]
+async fn the_latest_aspects_of_many_entities_are_found() {
+    let app = App::empty().await;
+    let tag = |number: usize| format!("urn:li:tag:t{number:02}");
+    for number in 0..20 {
+        let value = json!({"name": format!("T{number}")});
+        app.ingest(&tag(number), "tagProperties", &value).await;
+    }
+    // Some are missing, and one is there twice.
+    let numbers = (0..25).rev().chain([3]);
+    let urns: Vec<String> = numbers.map(|it| format!("urns={}", tag(it))).collect();
+    for names in ["", "&aspectNames=tagProperties&aspectNames=tagProperties"] {
+        let path = format!("/openapi/entities/v1/latest?{}{names}", urns.join("&"));
+        let found = get(&app, &path).await;
+        let found = found["responses"].as_object().unwrap();
+        assert_eq!(found.len(), 20);
+        for number in 0..20 {
+            let entity = &found[&tag(number)];
+            assert_eq!(entity["urn"], tag(number));
+            let name = &entity["aspects"]["tagProperties"]["value"]["name"];
+            assert_eq!(name, &format!("T{number}"));
+        }
+    }
+}
