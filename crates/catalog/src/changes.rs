@@ -16,9 +16,12 @@ use std::collections::HashSet;
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::change_log::is_internal;
 use docent_store::{AspectKey, BrowsedEntry, LogEntryKind, LogKey, ReadRequest};
+use serde_json::Value;
 
+use crate::about_assets::urns_in;
 use crate::domains::MAX_DEPTH;
 use crate::limits::check_count;
+use crate::stored::aspect_value;
 use crate::times::check_period;
 use crate::{Catalog, Error};
 use groups::Groups;
@@ -220,19 +223,19 @@ impl Catalog {
 
     async fn retain_in_domain(&self, urns: &mut HashSet<Urn>, domain: &Urn) -> Result<(), Error> {
         let all: Vec<Urn> = urns.iter().cloned().collect();
-        let mut domains: Vec<Option<Urn>> = Vec::with_capacity(all.len());
         let keys: Vec<AspectKey> = all
             .iter()
             .map(|urn| AspectKey::new(urn, AspectName::DOMAINS))
             .collect();
         let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
-        for (urn, row) in all.iter().zip(rows) {
-            let own = (urn.entity_type() == "domain").then(|| urn.clone());
-            let assigned = row.and_then(|row| {
-                let value: serde_json::Value = serde_json::from_str(&row.metadata).ok()?;
-                Urn::parse(value.pointer("/domains/0")?.as_str()?).ok()
+        let mut domains: Vec<Vec<Urn>> = Vec::with_capacity(all.len());
+        for (urn, row) in all.iter().zip(&rows) {
+            domains.push(if urn.entity_type() == "domain" {
+                vec![urn.clone()]
+            } else {
+                let value: Value = aspect_value(row).unwrap_or_default();
+                urns_in(&value["domains"])
             });
-            domains.push(own.or(assigned));
         }
         let distinct: HashSet<Urn> = domains.iter().flatten().cloned().collect();
         let distinct: Vec<Urn> = distinct.into_iter().collect();
@@ -246,9 +249,8 @@ impl Catalog {
             .filter(|(own, above)| *own == domain || above.contains(domain))
             .map(|(own, _)| own)
             .collect();
-        let is_within = |of: &Option<Urn>| of.as_ref().is_some_and(|it| within.contains(it));
         for (urn, of) in all.iter().zip(&domains) {
-            if !is_within(of) {
+            if !of.iter().any(|it| within.contains(it)) {
                 urns.remove(urn);
             }
         }

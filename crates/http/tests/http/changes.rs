@@ -187,6 +187,24 @@ async fn filters_select_by_person_kind_domain_and_period() {
 }
 
 #[tokio::test]
+async fn a_change_is_in_every_domain_of_its_entity() {
+    let app = App::with_dataset().await;
+    for id in ["first", "second", "other"] {
+        let input = json!({"id": id, "name": id});
+        app.mutate("createDomain", "CreateDomainInput", input).await;
+    }
+    let domains = json!({"domains": ["urn:li:domain:first", "urn:li:domain:second"]});
+    app.ingest(DATASET, "domains", &domains).await;
+    app.clock.advance(60 * MINUTE_MS);
+    describe(&app, DATASET, "one").await;
+    for (id, expected) in [("first", 1), ("second", 1), ("other", 0)] {
+        let domain = format!("urn:li:domain:{id}");
+        let input = json!({"since": NOW_MS + MINUTE_MS, "domain": domain});
+        assert_eq!(lines(&app, input).await.len(), expected, "{id}");
+    }
+}
+
+#[tokio::test]
 async fn pages_continue_where_the_last_one_ended() {
     let app = App::with_dataset().await;
     for name in ["a", "b", "c", "d"] {
