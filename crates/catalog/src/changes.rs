@@ -183,7 +183,8 @@ impl Catalog {
             examined += entries.len();
             let shown = self.shown_among(query, &entries).await?;
             for entry in entries {
-                let is_before = |since: EpochMillis| entry.time_ms < since - OVERLAP_MS;
+                let is_before =
+                    |since: EpochMillis| entry.time_ms < since.saturating_sub(OVERLAP_MS);
                 if query.since_ms.is_some_and(is_before) {
                     return Ok(page.ended(groups));
                 }

@@ -205,6 +205,13 @@ async fn a_change_is_in_every_domain_of_its_entity() {
 }
 
 #[tokio::test]
+async fn a_period_may_begin_at_the_smallest_time() {
+    let app = App::with_dataset().await;
+    let all = lines(&app, json!({})).await;
+    assert_eq!(lines(&app, json!({"since": i64::MIN})).await, all);
+}
+
+#[tokio::test]
 async fn pages_continue_where_the_last_one_ended() {
     let app = App::with_dataset().await;
     for name in ["a", "b", "c", "d"] {
