@@ -93,7 +93,7 @@ async fn api_paths_never_return_the_page() {
         "/gms/search",
         "/datasets/",
         "/datasets",
-        "/settings/a/b",
+        "/settings/a/b/c",
     ] {
         let (status, _) = app.send(get(path)).await;
         assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}");
@@ -114,7 +114,7 @@ fn get_as_a_browser(path: &str) -> Request<Body> {
 #[tokio::test]
 async fn unknown_paths_return_the_page_to_browsers_and_an_error_to_programs() {
     let app = App::empty().await;
-    for path in ["/datasett/x", "/datasets", "/settings/a/b", "/Search"] {
+    for path in ["/datasett/x", "/datasets", "/settings/a/b/c", "/Search"] {
         let response = app.respond(get_as_a_browser(path)).await;
         assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path}");
         let headers = response.headers();
