@@ -20,7 +20,7 @@ impl Catalog {
     ) -> Result<Vec<bool>, Error> {
         let me = self.identities_of(caller.actor()).await?;
         let forms: HashSet<&Urn> = pairs.iter().map(|(form, _)| form).collect();
-        let forms: HashMap<&Urn, Value> = self.values_of(forms, AspectName::FORM_INFO).await?;
+        let forms: HashMap<&Urn, Value> = self.aspects_by_urn(forms, AspectName::FORM_INFO).await?;
         let mut assets: HashSet<&Urn> = HashSet::new();
         for (form, asset) in pairs {
             if forms.get(form).is_some_and(is_for_owners) {
@@ -28,7 +28,7 @@ impl Catalog {
             }
         }
         let ownerships: HashMap<&Urn, Ownership> =
-            self.values_of(assets, AspectName::OWNERSHIP).await?;
+            self.aspects_by_urn(assets, AspectName::OWNERSHIP).await?;
         let mut replies = Vec::with_capacity(pairs.len());
         for (form, asset) in pairs {
             let info = forms.get(form);
@@ -39,7 +39,7 @@ impl Catalog {
     }
 
     /// An aspect of those of these entities that have it, in one read.
-    async fn values_of<'u, T: DeserializeOwned>(
+    async fn aspects_by_urn<'u, T: DeserializeOwned>(
         &self,
         urns: HashSet<&'u Urn>,
         aspect: AspectName,
