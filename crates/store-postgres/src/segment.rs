@@ -7,7 +7,6 @@
 use std::collections::{BTreeSet, HashSet};
 
 use docent_model::{Derived, EpochMillis};
-use docent_store::version::run_of;
 use docent_store::{
     AspectKey, AspectWrite, Effect, LogicalVersion, PointRange, RowVersion, TimeseriesRow,
 };
@@ -452,7 +451,7 @@ impl LogEntries {
             Effect::Touch { .. } | Effect::Timeseries(_) | Effect::DeletePoints(_) => return,
         };
         let run = match &write.effect {
-            Effect::Put { row, .. } => run_of(row),
+            Effect::Put { run, .. } => run.clone(),
             _ => None,
         };
         let entity_type = write.key.urn.entity_type();

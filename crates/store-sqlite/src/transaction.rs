@@ -5,7 +5,7 @@ use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::fields::urn_range;
 use docent_store::{
     AspectKey, AspectWrite, AuditRecord, Effect, LogicalVersion, PointRange, RelatedEntity,
-    RowVersion, StoreError, StoredAspect, TimeseriesRow, Transaction, version,
+    RowVersion, StoreError, StoredAspect, TimeseriesRow, Transaction,
 };
 use rusqlite::{Connection, params};
 
@@ -183,6 +183,7 @@ fn execute(connection: &Connection, write: &AspectWrite) -> Result<(), EngineErr
             prune_through,
             derived,
             logical_version,
+            run,
         } => {
             if let Some(history) = history {
                 insert_history(connection, key, history)?;
@@ -207,11 +208,10 @@ fn execute(connection: &Connection, write: &AspectWrite) -> Result<(), EngineErr
             } else {
                 derived::replace(connection, urn, aspect, derived)?;
             }
-            let run = version::run_of(row);
             log(
                 connection,
                 key,
-                NewLogEntry::put(row, *logical_version, run),
+                NewLogEntry::put(row, *logical_version, run.clone()),
             )
         }
         Effect::Touch { system_metadata } => {

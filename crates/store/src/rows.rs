@@ -87,6 +87,9 @@ pub enum Effect {
         derived: Derived,
         /// The logical version of `row`, for the log.
         logical_version: LogicalVersion,
+        /// The ingestion run, for the log: that of `row`, or that of the write from which this one
+        /// follows.
+        run: Option<String>,
     },
     /// Replaces the system metadata of the latest row. Not logged.
     Touch { system_metadata: String },

@@ -108,6 +108,7 @@ pub fn replace(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) 
                 .filter(|version| version.is_history()),
             derived: new.derived,
             logical_version,
+            run: run_in(&system_metadata),
         },
     }
 }
@@ -244,7 +245,12 @@ fn property<'m>(system_metadata: &'m SystemMetadata, name: &str) -> Option<&'m V
 
 /// The ingestion run that a row names; `None` if it belongs to none.
 pub fn run_of(row: &StoredAspect) -> Option<String> {
-    let run = system_metadata_of(row).run_id;
+    run_in(&system_metadata_of(row))
+}
+
+/// The ingestion run that system metadata names; `None` if it names none.
+pub fn run_in(system_metadata: &SystemMetadata) -> Option<String> {
+    let run = &system_metadata.run_id;
     // Clients send any text, and not every database stores this character.
     (!run.is_empty() && run != NO_RUN_ID).then(|| run.replace('\0', ""))
 }

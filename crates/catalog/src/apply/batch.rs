@@ -105,6 +105,8 @@ pub(super) struct Batch<'t> {
     /// Entities that a dry run would delete.
     would_delete: HashSet<Urn>,
     stamp: AuditStamp,
+    /// The ingestion run of the current item; at the end of the list, that of the last one.
+    run: Option<String>,
     /// Whether the caller is the author of the links that the current item writes.
     signs_links: bool,
     trail: Trail,
@@ -183,6 +185,7 @@ impl<'t> Batch<'t> {
             deleted_later: HashSet::new(),
             would_delete: HashSet::new(),
             stamp,
+            run: None,
             signs_links: false,
             trail: Trail::default(),
             applied: Applied::default(),
@@ -259,6 +262,7 @@ impl<'t> Batch<'t> {
                 self.signs_links = self.signs_links(authorization, item).await?;
             }
             self.index = index;
+            self.note_run(&item.proposal);
             self.request_long_changes(prepared, index)?;
             let is_long = self.is_long_item(item);
             let applied = long_work::poll(is_long, self.item(item)).await;
@@ -563,7 +567,7 @@ impl<'t> Batch<'t> {
                     derived: payload.derived(key).clone(),
                     retired_version: self.retired.get(key).copied(),
                 };
-                Some(version::replace(key.clone(), previous.as_deref(), new))
+                Some(self.in_run(version::replace(key.clone(), previous.as_deref(), new)))
             }
         };
         if let Some(write) = write {

@@ -93,6 +93,7 @@ async fn the_history_of_rows_without_a_version_continues_where_it_ends() {
                 prune_through: None,
                 derived: Derived::default(),
                 logical_version: LogicalVersion::new(version),
+                run: None,
             },
         })
         .collect();

@@ -117,6 +117,39 @@ async fn an_ingestion_run_is_one_line_and_not_a_change_of_people() {
 }
 
 #[tokio::test]
+async fn what_follows_from_an_ingestion_run_is_part_of_it() {
+    let app = App::with_dataset().await;
+    let assertion = "urn:li:assertion:fresh";
+    let custom = json!({"type": "mine", "entity": DATASET});
+    let info = json!({"type": "CUSTOM", "customAssertion": custom, "entityUrn": DATASET});
+    app.ingest(assertion, "assertionInfo", &info).await;
+    app.clock.advance(60 * MINUTE_MS);
+    let result = json!({
+        "timestampMillis": 10, "runId": "of the tool", "asserteeUrn": DATASET,
+        "assertionUrn": assertion, "status": "COMPLETE", "result": {"type": "SUCCESS"},
+    });
+    ingest_in_run(&app, "run-1", assertion, "assertionRunEvent", &result).await;
+    let model = "urn:li:dataset:(urn:li:dataPlatform:dbt,a,PROD)";
+    let lineage = json!({"upstreams": [{"dataset": model, "type": "TRANSFORMED"}]});
+    ingest_in_run(&app, "run-1", &dataset("a"), "upstreamLineage", &lineage).await;
+    let since = NOW_MS + MINUTE_MS;
+    let found = lines(&app, json!({"since": since})).await;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["runId"], "run-1");
+    let names: Vec<&Value> = found[0]["entities"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|entity| entity["aspectNames"].as_array().unwrap())
+        .collect();
+    for name in ["assertionRunSummary", "siblings", "upstreamLineage"] {
+        assert!(names.contains(&&json!(name)), "{names:?}");
+    }
+    let people = lines(&app, json!({"since": since, "peopleOnly": true})).await;
+    assert!(people.is_empty(), "{people:?}");
+}
+
+#[tokio::test]
 async fn a_request_that_changes_many_entities_is_one_line() {
     let app = App::with_dataset().await;
     for name in ["a", "b"] {

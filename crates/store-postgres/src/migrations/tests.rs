@@ -66,6 +66,7 @@ pub(crate) async fn put(store: &PostgresStore, number: usize) {
         prune_through: None,
         derived: Derived::default(),
         logical_version: LogicalVersion::FIRST,
+        run: None,
     };
     let writes = [AspectWrite { key, effect }];
     transact::<(), StoreError, _>(store, move |tx| {

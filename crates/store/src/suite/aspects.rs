@@ -25,6 +25,7 @@ pub(super) async fn an_aspect_reads_back_exactly_as_written(harness: &impl Harne
         prune_through: None,
         derived: Derived::default(),
         logical_version: LogicalVersion::FIRST,
+        run: None,
     };
     write(
         harness.store(),

@@ -249,6 +249,7 @@ pub(super) async fn history_is_never_overwritten(harness: &impl Harness) {
             prune_through: None,
             derived: Derived::default(),
             logical_version: LogicalVersion::new(2),
+            run: None,
         },
     };
     let rejected = transact::<(), StoreError, _>(store, move |tx| {
