@@ -2,6 +2,7 @@
 //! from the runs, in the same transaction.
 
 use docent_model::{AspectName, Registry, Urn};
+use docent_store::AspectKey;
 use serde_json::{Value, json};
 
 use super::Batch;
@@ -26,18 +27,24 @@ impl Batch<'_> {
         aspect: AspectName,
         point: &Value,
     ) -> Result<(), Error> {
-        if aspect.as_str() != RUN {
-            return Ok(());
-        }
-        let Some(summary) = Registry::get().aspect(SUMMARY) else {
+        let Some(AspectKey { aspect, .. }) = summary_key(urn, aspect) else {
             return Ok(());
         };
-        let stored = self.value(urn, summary).await?;
+        let stored = self.value(urn, aspect).await?;
         match with_run(stored.as_ref(), point) {
-            Some(value) => self.overwrite(urn, summary, value).await,
+            Some(value) => self.overwrite(urn, aspect, value).await,
             None => Ok(()),
         }
     }
+}
+
+/// The summary that a point of this time series changes.
+pub(super) fn summary_key(urn: &Urn, aspect: AspectName) -> Option<AspectKey> {
+    if aspect.as_str() != RUN {
+        return None;
+    }
+    let summary = Registry::get().aspect(SUMMARY)?;
+    Some(AspectKey::new(urn, summary))
 }
 
 /// The summary with one more run; `None` if the run does not change it.

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use docent_model::{Registry, Urn};
+use docent_model::{AspectName, Registry, Urn};
+use docent_store::AspectKey;
 use serde_json::{Value, json};
 
-use super::Batch;
+use super::{Batch, Prepared};
 use crate::Error;
 use crate::about_assets::urns_in;
 
@@ -42,14 +43,10 @@ impl Batch<'_> {
         incident: &Urn,
         info: Option<&Value>,
     ) -> Result<(), Error> {
-        let registry = Registry::get();
-        let (Some(spec), Some(aspect)) = (
-            registry.entity(asset.entity_type()),
-            registry.aspect(SUMMARY),
-        ) else {
+        let Some([own, AspectKey { aspect, .. }]) = keys_of(asset) else {
             return Ok(());
         };
-        if !spec.has_aspect(aspect) || !self.exists(asset, spec).await? {
+        if self.get(asset, own.aspect).await?.is_none() {
             return Ok(());
         }
         let stored = self.value(asset, aspect).await?;
@@ -80,6 +77,39 @@ impl Batch<'_> {
         }
         self.overwrite(asset, aspect, summary).await
     }
+
+    /// The summaries of the assets that the incidents of the list are about as they are stored.
+    pub(super) fn stored_incident_keys(&self, prepared: &[Prepared]) -> Vec<AspectKey> {
+        let stored = |item: &Prepared| {
+            let aspect = item.proposal.change.aspect()?;
+            if aspect != AspectName::INCIDENT_INFO {
+                return None;
+            }
+            let key = AspectKey::new(&item.proposal.urn, aspect);
+            let row = self.known.get(&key)?.as_ref()?;
+            let info: Value = serde_json::from_str(&row.metadata).ok()?;
+            Some(incident_keys(aspect, &info))
+        };
+        prepared.iter().filter_map(stored).flatten().collect()
+    }
+}
+
+/// The summaries of the assets that an incident is about, and whether those exist.
+pub(super) fn incident_keys(aspect: AspectName, info: &Value) -> Vec<AspectKey> {
+    if aspect != AspectName::INCIDENT_INFO {
+        return Vec::new();
+    }
+    let assets = urns_in(&info["entities"]);
+    assets.iter().filter_map(keys_of).flatten().collect()
+}
+
+/// The key aspect and the summary of an asset, if its type has one.
+fn keys_of(asset: &Urn) -> Option<[AspectKey; 2]> {
+    let registry = Registry::get();
+    let spec = registry.entity(asset.entity_type())?;
+    let summary = registry.aspect(SUMMARY)?;
+    let keys = [spec.key_aspect, summary].map(|aspect| AspectKey::new(asset, aspect));
+    spec.has_aspect(summary).then_some(keys)
 }
 
 /// What a summary says about an incident.

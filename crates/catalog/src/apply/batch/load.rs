@@ -5,7 +5,9 @@ use std::sync::Arc;
 use docent_model::{AspectName, EntitySpec, Registry, Urn};
 use docent_store::{AspectKey, StoredAspect};
 
+use super::assertion_summaries::summary_key;
 use super::create::platform_of;
+use super::incident_summaries::incident_keys;
 use super::new_references::target_key;
 use super::siblings::sibling_keys;
 use super::versions::version_keys;
@@ -48,10 +50,13 @@ impl Batch<'_> {
     ) -> Result<(), Error> {
         let touched = prepared.iter().flat_map(touched_keys);
         self.load(touched.chain(more)).await?;
-        // What was read says which tables belong to dbt sources, and which versions are the latest.
+        // What was read says which tables belong to dbt sources, which versions are the latest, and
+        // which assets incidents were about.
         let siblings = self.stored_sibling_keys(prepared);
         let versions = self.stored_version_keys(prepared);
-        self.load(siblings.into_iter().chain(versions)).await
+        let incidents = self.stored_incident_keys(prepared);
+        let more = siblings.into_iter().chain(versions).chain(incidents);
+        self.load(more).await
     }
 
     /// Reads the aspects that are not known yet, in one call.
@@ -108,6 +113,8 @@ fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
     if let (Some(payload), Some(aspect)) = (&item.payload, item.proposal.change.aspect()) {
         keys.extend(target_key(aspect, &payload.value));
         keys.extend(version_keys(urn, aspect, &payload.value));
+        keys.extend(summary_key(urn, aspect));
+        keys.extend(incident_keys(aspect, &payload.value));
     }
     if let Change::Upsert { .. }
     | Change::Create { .. }

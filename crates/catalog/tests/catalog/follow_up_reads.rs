@@ -1,4 +1,4 @@
-//! How often a transaction reads to link siblings.
+//! How often a transaction reads for what follows from its list: siblings and summaries.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -183,9 +183,15 @@ fn source(number: usize) -> Proposal {
     upsert(&dbt(number), "subTypes", &json!({"typeNames": ["Source"]}))
 }
 
-/// Writes lists one after the other, and returns how many reads the last one takes. All datasets
-/// have siblings then.
-async fn reads(lists: Vec<Vec<Proposal>>) -> usize {
+/// A catalog, and how many reads its last list took.
+struct Written {
+    catalog: Catalog,
+    reads: usize,
+    _test_store: TestStore,
+}
+
+/// Writes lists one after the other.
+async fn written(lists: Vec<Vec<Proposal>>) -> Written {
     let test_store = TestStore::open().await.unwrap();
     let requests = Arc::new(AtomicUsize::new(0));
     let store = Arc::new(InterceptedStore(Counting {
@@ -198,19 +204,34 @@ async fn reads(lists: Vec<Vec<Proposal>>) -> usize {
         requests.store(0, Ordering::SeqCst);
         write_as_operator(&catalog, list).await;
     }
-    let aspect = Registry::get().aspect("siblings").unwrap();
+    Written {
+        catalog,
+        reads: requests.load(Ordering::SeqCst),
+        _test_store: test_store,
+    }
+}
+
+/// The value of an aspect, which must be there.
+async fn value(catalog: &Catalog, urn: &Urn, aspect: &str) -> Value {
+    let aspect = Registry::get().aspect(aspect).unwrap();
+    let key = AspectKey::new(urn, aspect);
+    let row = catalog.read(ReadRequest::row(&key)).await.unwrap();
+    serde_json::from_str(&row.into_row().unwrap().metadata).unwrap()
+}
+
+/// How many reads the last list takes. All datasets have siblings then.
+async fn reads(lists: Vec<Vec<Proposal>>) -> usize {
+    let written = written(lists).await;
     for number in 0..DATASETS {
         for (urn, sibling) in [
             (dbt(number), dataset(number)),
             (dataset(number), dbt(number)),
         ] {
-            let key = AspectKey::new(&urn, aspect);
-            let row = catalog.read(ReadRequest::row(&key)).await.unwrap();
-            let value: Value = serde_json::from_str(&row.into_row().unwrap().metadata).unwrap();
+            let value = value(&written.catalog, &urn, "siblings").await;
             assert_eq!(value["siblings"], json!([sibling]));
         }
     }
-    requests.load(Ordering::SeqCst)
+    written.reads
 }
 
 /// The reads of one list, whatever its length.
@@ -236,4 +257,71 @@ async fn the_tables_of_stored_lineage_are_read_at_once() {
     let sources = (0..DATASETS).map(source);
     let reads = reads(vec![lineages.collect(), sources.collect()]).await;
     assert!(reads <= MAX_READS, "{reads}");
+}
+
+fn assertion(number: usize) -> Urn {
+    Urn::new("assertion", &format!("a{number}")).unwrap()
+}
+
+/// A result of each assertion.
+fn results(time_ms: i64, result: &str) -> Vec<Proposal> {
+    let of = |number: usize| {
+        let run = json!({
+            "timestampMillis": time_ms, "runId": "r", "asserteeUrn": dataset(number),
+            "assertionUrn": assertion(number), "status": "COMPLETE", "result": {"type": result},
+        });
+        upsert(&assertion(number), "assertionRunEvent", &run)
+    };
+    (0..DATASETS).map(of).collect()
+}
+
+#[tokio::test]
+async fn the_summaries_of_many_assertions_are_read_at_once() {
+    let first = results(10, "SUCCESS");
+    let second = results(20, "FAILURE");
+    for (lists, expected) in [
+        (vec![first.clone()], "PASSING"),
+        (vec![first, second], "FAILING"),
+    ] {
+        let written = written(lists).await;
+        for number in 0..DATASETS {
+            let urn = assertion(number);
+            let summary = value(&written.catalog, &urn, "assertionRunSummary").await;
+            assert_eq!(summary["assertionStatus"], expected);
+        }
+        assert!(written.reads <= MAX_READS, "{}", written.reads);
+    }
+}
+
+/// An incident about each dataset from this one on.
+fn incidents(first: usize) -> Vec<Proposal> {
+    let of = |number: usize| {
+        let stamp = json!({"time": 1, "actor": "urn:li:corpuser:tester"});
+        let info = json!({
+            "type": "FRESHNESS", "title": "Late", "entities": [dataset(first + number)],
+            "status": {"state": "ACTIVE", "lastUpdated": stamp}, "created": stamp,
+        });
+        let incident = Urn::new("incident", &format!("i{number}")).unwrap();
+        upsert(&incident, "incidentInfo", &info)
+    };
+    (0..DATASETS).map(of).collect()
+}
+
+#[tokio::test]
+async fn the_summaries_of_many_assets_are_read_at_once() {
+    let status = |number: usize| upsert(&dataset(number), "status", &json!({"removed": false}));
+    let datasets: Vec<Proposal> = (0..2 * DATASETS).map(status).collect();
+    let raised = vec![datasets, incidents(0)];
+    let mut moved = raised.clone();
+    moved.push(incidents(DATASETS));
+    for (lists, first) in [(raised, 0), (moved, DATASETS)] {
+        let written = written(lists).await;
+        for number in 0..DATASETS {
+            let asset = dataset(first + number);
+            let summary = value(&written.catalog, &asset, "incidentsSummary").await;
+            let active = summary["activeIncidentDetails"].as_array();
+            assert_eq!(active.map(Vec::len), Some(1), "{summary}");
+        }
+        assert!(written.reads <= MAX_READS, "{}", written.reads);
+    }
 }
