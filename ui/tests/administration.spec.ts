@@ -124,6 +124,66 @@ test(
 );
 
 test(
+  "a stored policy covers on the page what it covers in the server, and saving does not widen it",
+  WRITES,
+  async ({ page, docent }) => {
+    // Adopted databases have forms that the API rejects: they are put into the reply.
+    const adopted: Readonly<Record<string, object>> = {
+      "empty-list": { resources: [] },
+      "typed-list": { type: "dataset", resources: [] },
+      "empty-filter": {
+        type: "dataset",
+        resources: ["urn:li:tag:pii"],
+        filter: { criteria: [] },
+      },
+      listed: { type: "dataset", resources: ["urn:li:tag:pii"] },
+    };
+    for (const id of Object.keys(adopted))
+      await createPolicy(docent, {
+        name: `Adopted ${id}`,
+        type: "METADATA",
+        state: "ACTIVE",
+        actors: { resourceOwners: true, allUsers: false, allGroups: false },
+        privileges: ["EDIT_ENTITY_DOCS"],
+        resources: { resources: ["urn:li:tag:pii"] },
+      });
+    await page.route("**/api/graphql", async (route) => {
+      if (route.request().postData()?.includes("query Policies") !== true) return route.fallback();
+      const response = await route.fetch();
+      const json = await response.json();
+      for (const policy of json.data.listPolicies.policies) {
+        const resources = adopted[policy.name.replace("Adopted ", "")];
+        if (resources === undefined) continue;
+        const none = { type: null, resources: null, filter: null, privilegeConstraints: null };
+        policy.resources = { ...none, allResources: false, ...resources };
+      }
+      return route.fulfill({ response, json });
+    });
+    await page.goto("/settings/policies?query=adopted");
+    const policy = (id: string) =>
+      page
+        .getByRole("list", { name: "Policies" })
+        .getByRole("listitem")
+        .filter({ hasText: `Adopted ${id}` });
+    await expect(policy("empty-list")).toContainText("Owners may edit descriptions of nothing.");
+    await expect(policy("typed-list")).toContainText("nothing");
+    await expect(policy("listed")).toContainText("Owners may edit descriptions of all datasets");
+    await expect(policy("listed")).toContainText("namely pii");
+    await expect(policy("empty-filter")).toContainText(
+      "Owners may edit descriptions of everything.",
+    );
+    // The server rejects conditions without values, rather than to cover everything.
+    await page.getByRole("button", { name: "More actions for policy Adopted empty-list" }).click();
+    await page.getByRole("menuitem", { name: "Deactivate" }).click();
+    await expect(page.getByRole("alert")).toContainText("compares with nothing");
+    await page.getByRole("link", { name: "Edit policy Adopted empty-list" }).click();
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect(page.getByRole("alert").first()).not.toBeEmpty();
+    await expect(page.getByTestId("sentence")).toContainText("nothing");
+  },
+);
+
+test(
   "administrators are warned before they lose their rights, and others see their sections alone",
   WRITES,
   async ({ browser, docent }) => {

@@ -64,6 +64,7 @@ const FIELDS: Readonly<Record<string, string>> = { RESOURCE_TYPE: "TYPE", RESOUR
 
 type StoredFilter = NonNullable<NonNullable<StoredPolicy["resources"]>["filter"]>;
 
+/** The conditions of a filter; `null` without any, which is everything. */
 function conditionsOf(filter: StoredFilter | null | undefined): readonly Condition[] | null {
   if ((filter?.criteria?.length ?? 0) === 0) return null;
   return (filter?.criteria ?? []).map(({ field, condition, values }) => ({
@@ -79,20 +80,24 @@ function conditionsOf(filter: StoredFilter | null | undefined): readonly Conditi
 /** A value without a name: the id of a URN, or the value itself. */
 export const shortOf = (value: string) => (value.startsWith("urn:") ? urnId(value) : value);
 
-/** What a policy covers. The older forms, a type or a list, mean the same as conditions. */
+/** What a policy covers, as the server decides it. The older forms, a type and a list, are conditions
+ *  too, and have no effect beside a filter. An empty filter covers everything, and an empty list
+ *  nothing. */
 function coveredBy(resources: StoredPolicy["resources"]): readonly Condition[] | null {
   if (resources === null || resources === undefined) return null;
-  const conditions = conditionsOf(resources.filter);
-  if (conditions !== null) return conditions;
+  const { filter, type, resources: listed, allResources } = resources;
+  if (filter !== null && filter !== undefined) return conditionsOf(filter);
   const equal = (field: string, values: readonly string[]): Condition => ({
     field,
     condition: "EQUALS",
     values: values.map((urn) => ({ urn, name: shortOf(urn) })),
   });
-  const type = resources.type ?? "";
-  const typed = type === "" ? [] : [equal("TYPE", [type])];
-  const listed = resources.allResources === true ? [] : (resources.resources ?? []);
-  const older = listed.length > 0 ? [...typed, equal("URN", listed)] : typed;
+  const isTyped = type !== null && type !== undefined;
+  const isListed = listed !== null && listed !== undefined && allResources !== true;
+  const older = [
+    ...(isTyped ? [equal("TYPE", [type])] : []),
+    ...(isListed ? [equal("URN", listed)] : []),
+  ];
   return older.length === 0 ? null : older;
 }
 
