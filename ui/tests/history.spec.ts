@@ -177,6 +177,32 @@ test(
   },
 );
 
+test(
+  "the history shows links of every kind, and links only safe ones",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await createDataset(docent, "story_unsafe_history");
+    const createStamp = { time: 1, actor: "urn:li:corpuser:datahub" };
+    await docent.ingest(urn, "institutionalMemory", {
+      elements: [
+        { url: "javascript:alert(1)", description: "Script", createStamp },
+        { url: "vendor-handler:run", description: "Program", createStamp },
+        { url: "https://example.org/run", description: "Runbook", createStamp },
+      ],
+    });
+    await page.goto(`${address(urn)}?show=history`);
+    const history = page.getByRole("region", { name: "History" });
+    await expect(history).toContainText("Script javascript:alert(1)");
+    await expect(history).toContainText("Program vendor-handler:run");
+    await expect(history.getByRole("link", { name: "Runbook" })).toHaveAttribute(
+      "href",
+      "https://example.org/run",
+    );
+    await expect(history.getByRole("link", { name: /Script|Program/ })).toHaveCount(0);
+    await expect(history.locator("a[href^='javascript'], a[href^='vendor']")).toHaveCount(0);
+  },
+);
+
 test("a column has its own history", WRITES, async ({ page, docent }) => {
   const urn = datasetUrn("hive", "fct_users_created");
   for (const description of ["The id", "The number"]) {

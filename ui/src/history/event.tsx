@@ -3,6 +3,7 @@
 import { Fragment } from "react";
 
 import { EntityLink } from "../components/common.tsx";
+import { LinkTarget } from "../components/link_target.tsx";
 import { TextDiff } from "../components/text_diff.tsx";
 import { readablePath } from "../dataset/field_path.ts";
 import { nameOf, urnId, type Nameable } from "../names.ts";
@@ -56,9 +57,12 @@ export function EventContent({ event, byUrn }: ContentProperties) {
     case "LINK":
       return (
         <Chip event={event}>
-          <a href={event.modifier} rel="noopener noreferrer" dir="auto">
-            {event.parameters.get("description") ?? event.modifier}
-          </a>
+          <LinkTarget
+            link={{
+              url: event.modifier ?? "",
+              label: event.parameters.get("description") ?? "",
+            }}
+          />
         </Chip>
       );
     default:

@@ -3,7 +3,7 @@ import { useRef, useState } from "react";
 import { useApiMutation, useProposableMutation } from "../api/cache.ts";
 import { isNotFound } from "../api/client.ts";
 import { useFocusFallback } from "../components/focus.ts";
-import { isSafeUrl } from "../components/markdown.tsx";
+import { LinkTarget } from "../components/link_target.tsx";
 import { Byline } from "../components/common.tsx";
 import { ErrorMessage } from "../components/states.tsx";
 import { confirmDiscard } from "../components/discard_question.ts";
@@ -201,20 +201,4 @@ function LinkItem({ link, canEdit, onEdit, onRemove }: LinkItemProperties) {
 /** The form validates its input, so "not found" means that someone else changed the link. */
 function describeConflict(error: Error | null): Error | null {
   return error !== null && isNotFound(error) ? new Error(texts.links.notSaved) : error;
-}
-
-/** Shows any stored URL, but links only safe ones. */
-function LinkTarget({ link }: { readonly link: LinkElement }) {
-  if (!isSafeUrl(link.url)) {
-    return (
-      <span title={texts.links.unsafe}>
-        {link.label} <code>{link.url}</code>
-      </span>
-    );
-  }
-  return (
-    <a href={link.url} rel="noopener noreferrer nofollow" title={link.url}>
-      {link.label === "" ? link.url : link.label}
-    </a>
-  );
 }
