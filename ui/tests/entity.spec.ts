@@ -217,7 +217,7 @@ test("a search finds people and tags as kinds of their own", async ({ page }) =>
 });
 
 test(
-  "a user's picture is shown if it is of this server or in its address, and initials otherwise",
+  "a user's picture is shown if it is a file of this server or in its address, and initials otherwise",
   WRITES,
   async ({ page, docent }) => {
     const user = "urn:li:corpuser:ml-engineer";
@@ -231,18 +231,83 @@ test(
     const heading = page.getByRole("main").locator("article");
     const picture = heading.locator("img.avatar");
     const initials = heading.locator("span.avatar").filter({ hasText: "ME" });
-    for (const link of [`data:image/svg+xml,${encodeURIComponent(dot)}`, "/favicon.svg"]) {
+    // A reverse proxy may serve pictures.
+    await page.route("**/assets/pictures/ml.svg", (route) =>
+      route.fulfill({ contentType: "image/svg+xml", body: dot }),
+    );
+    const shown = [
+      `data:image/svg+xml,${encodeURIComponent(dot)}`,
+      "/assets/pictures/ml.svg",
+      `${docent.address}/assets/pictures/ml.svg`,
+    ];
+    for (const link of shown) {
       await setPicture(link);
       await page.goto(`/user/${user}`);
       await expect(picture).toBeVisible();
       await expect(picture).toHaveJSProperty("complete", true);
       await expect(picture).not.toHaveJSProperty("naturalWidth", 0);
     }
-    for (const link of ["https://pictures.example.com/ml.png", "/no-such-picture.png"]) {
+    const requested: string[] = [];
+    page.on("request", (request) => requested.push(request.url()));
+    const others = [
+      "https://pictures.example.com/ml.png",
+      "/logOut",
+      `${docent.address}/logOut`,
+      "/assets/../logOut",
+      "/assets/%2e%2e/logOut",
+      "/assets/..%2flogOut",
+      "/assets/..%5ClogOut",
+    ];
+    for (const link of others) {
       await setPicture(link);
       await page.goto(`/user/${user}`);
       await expect(initials).toBeVisible();
       await expect(picture).toHaveCount(0);
     }
+    expect(requested.filter((url) => /logout|example\.com/i.test(url))).toEqual([]);
+    // A file that is not there.
+    await page.route("**/assets/pictures/gone.svg", (route) => route.fulfill({ body: "" }));
+    await setPicture("/assets/pictures/gone.svg");
+    await page.goto(`/user/${user}`);
+    await expect(initials).toBeVisible();
+    await expect(picture).toHaveCount(0);
+  },
+);
+
+test(
+  "the color of a tag is a color, and never an address that the page would read",
+  WRITES,
+  async ({ page, docent }) => {
+    const tag = "urn:li:tag:story-color";
+    const dataset = datasetUrn("hive", "story_color");
+    await docent.ingest(tag, "tagProperties", { name: "Story color", colorHex: "url(/logOut)" });
+    await docent.ingest(dataset, "schemaMetadata", {
+      schemaName: "table",
+      platform: "urn:li:dataPlatform:hive",
+      version: 0,
+      hash: "",
+      platformSchema: { "com.linkedin.schema.OtherSchema": { rawSchema: "" } },
+      fields: [
+        {
+          fieldPath: "id",
+          type: { type: { "com.linkedin.schema.NumberType": {} } },
+          nativeDataType: "int",
+          globalTags: { tags: [{ tag }] },
+        },
+      ],
+    });
+    await docent.ingest(dataset, "globalTags", { tags: [{ tag }] });
+    const requested: string[] = [];
+    page.on("request", (request) => requested.push(request.url()));
+    for (const address of [
+      `/tag/${tag}`,
+      `/dataset/${encodeURIComponent(dataset)}`,
+      `/dataset/${encodeURIComponent(dataset)}?column=id`,
+      "/tags",
+    ]) {
+      await page.goto(address);
+      await expect(page.getByText("Story color").first()).toBeVisible();
+    }
+    expect(requested.filter((url) => /logout/i.test(url))).toEqual([]);
   },
 );

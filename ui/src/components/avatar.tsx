@@ -21,14 +21,17 @@ interface Pictured extends Nameable {
   readonly picture?: { readonly pictureLink: string | null } | null;
 }
 
-/** The address of a picture that the content security policy allows: of this server, or in the
- *  address itself. The page loads nothing from other sites. */
+/** The address of a picture that the page may load: in the address itself, or a file of this server.
+ *  Nothing from other sites, and no other path of this server: reading it could have an effect, such
+ *  as a sign-out, and users choose their pictures. */
 function pictureOf({ picture }: Pictured): string | null {
   const link = picture?.pictureLink ?? "";
   if (link.startsWith("data:image/")) return link;
   if (link === "" || !URL.canParse(link, window.location.href)) return null;
-  const { origin } = new URL(link, window.location.href);
-  return origin === window.location.origin ? link : null;
+  // Without dot segments; a proxy could decode a slash.
+  const { origin, pathname, href } = new URL(link, window.location.href);
+  const isFile = pathname.startsWith("/assets/") && !/%2f|%5c/iu.test(pathname);
+  return origin === window.location.origin && isFile ? href : null;
 }
 
 /** The picture of a user, or the initials of a user or group in a colored circle; the name stands

@@ -158,7 +158,7 @@ function Header({ entity }: { readonly entity: Entity }) {
         {isActor && <Avatar actor={entity} />}
         {entity.type === "DATA_PLATFORM" && <PlatformIcon urn={entity.urn} />}
         {color !== null && color !== undefined && (
-          <span className="tag-dot" style={{ background: color }} aria-hidden="true" />
+          <span className="tag-dot" style={{ backgroundColor: color }} aria-hidden="true" />
         )}
         <h1 dir="auto">{nameOf(entity)}</h1>
         <Actions entity={entity} />

@@ -34,7 +34,7 @@ export default function TagsPage() {
         mark={(entity) => (
           <span
             className="tag-dot"
-            style={{ background: propertiesOf(entity)?.colorHex || "var(--border-strong)" }}
+            style={{ backgroundColor: propertiesOf(entity)?.colorHex || "var(--border-strong)" }}
             aria-hidden="true"
           />
         )}

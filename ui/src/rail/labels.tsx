@@ -150,7 +150,11 @@ function Labels(properties: LabelsProperties) {
         {labels.map((label) => (
           <li key={label.urn} className="chip">
             {label.color !== null && label.color !== undefined && (
-              <span className="tag-dot" style={{ background: label.color }} aria-hidden="true" />
+              <span
+                className="tag-dot"
+                style={{ backgroundColor: label.color }}
+                aria-hidden="true"
+              />
             )}
             <span className="definition" data-tooltip={label.hint && plainText(label.hint)}>
               <EntityLink entity={label} />

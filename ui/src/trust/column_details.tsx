@@ -158,7 +158,7 @@ export function ColumnLabels({
           {tag.properties?.colorHex != null && (
             <span
               className="tag-dot"
-              style={{ background: tag.properties.colorHex }}
+              style={{ backgroundColor: tag.properties.colorHex }}
               aria-hidden="true"
             />
           )}
