@@ -238,6 +238,11 @@ test(
     await page.unroute("**/api/graphql");
     await dialog(page).getByRole("button", { name: "Try 1 again" }).click();
     await expect(dialog(page).getByRole("status")).toContainText("1 changed");
+    // The undo is for all attempts.
+    await dialog(page).getByRole("button", { name: "Undo all" }).click();
+    await expect(dialog(page).getByRole("status")).toHaveText("3 undone");
+    await dialog(page).getByRole("button", { name: "Redo all" }).click();
+    await expect(dialog(page).getByRole("status")).toContainText("3 changed");
     await dialog(page).getByRole("button", { name: "Close", exact: true }).last().click();
 
     await choose(page, "Owners", "Remove owners…");

@@ -44,7 +44,9 @@ export interface Result {
 
 export interface Report {
   readonly results: readonly Result[];
-  /** The edits that restore what was changed. */
+  /** The steps that are done, those of earlier attempts first. */
+  readonly steps: readonly Edit[];
+  /** The edits that restore what the steps have changed. */
   readonly undo: readonly Edit[];
 }
 
@@ -57,12 +59,14 @@ const FATAL_CODES: readonly number[] = [0, 401, 503];
 interface Options {
   readonly signal: AbortSignal;
   readonly onProgress: (done: number) => void;
+  /** The steps that earlier attempts of the same run have done, for the undo. */
+  readonly earlier: readonly Edit[];
 }
 
 /** Applies the edits and returns what became of each. Stops between batches when it is aborted. */
 export async function applyEdits(edits: readonly Edit[], options: Options): Promise<Report> {
   const outcomes = new Map<Edit, Outcome>();
-  const doneSteps: Edit[] = [];
+  const doneSteps: Edit[] = [...options.earlier];
   let isStopped = false;
   // An edit is done when its last step is; a failed step ends it.
   const open = new Map(edits.map((edit) => [edit, [...stepsOf(edit)]]));
@@ -95,6 +99,7 @@ export async function applyEdits(edits: readonly Edit[], options: Options): Prom
   for (const edit of open.keys()) outcomes.set(edit, { kind: "skipped" });
   return {
     results: edits.map((edit) => ({ edit, outcome: outcomes.get(edit) ?? { kind: "skipped" } })),
+    steps: doneSteps,
     undo: inverse(doneSteps),
   };
 }
@@ -137,7 +142,8 @@ async function writeBatch(steps: readonly Edit[]): Promise<Written> {
     return { outcomes, isFatal };
   }
   try {
-    // Reads again right before the write: what somebody else changed meanwhile is not overwritten.
+    // Reads again right before the write, to leave alone what somebody else changed since the preview.
+    // The API has no preconditions for these values: a change between the two requests is overwritten.
     const urns = steps.map(({ urn }) => urn);
     const { byUrn } = await readStates(urns, new AbortController().signal);
     for (const step of steps) outcomes.set(step, readiness(step, byUrn.get(step.urn)));

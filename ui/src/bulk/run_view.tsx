@@ -29,17 +29,24 @@ interface RunProperties {
   readonly onFinished?: (results: readonly Result[]) => void;
 }
 
+interface Attempt {
+  readonly edits: readonly Edit[];
+  readonly isUndo: boolean;
+  /** The steps done by earlier attempts, which an undo takes back, too. */
+  readonly earlier: readonly Edit[];
+}
+
 /** Applies edits as soon as it is shown: progress, then what became of each, with undo. */
 export function RunView({ edits, isUndo = false, onClose, onFinished }: RunProperties) {
   const user = useMe().data?.me?.corpUser.urn;
-  const [current, setCurrent] = useState({ edits, isUndo });
+  const [current, setCurrent] = useState<Attempt>({ edits, isUndo, earlier: [] });
   const [done, setDone] = useState(0);
   const [report, setReport] = useState<Report | null>(null);
   const running = useRef<Promise<unknown> | undefined>(undefined);
   const abort = useRef(new AbortController());
   useUnsaved(() => false, { saving: () => running.current });
   /** Starts the next run. The report of the last one goes at once, with its buttons. */
-  const start = (next: typeof current) => {
+  const start = (next: Attempt) => {
     setDone(0);
     setReport(null);
     setCurrent(next);
@@ -49,6 +56,7 @@ export function RunView({ edits, isUndo = false, onClose, onFinished }: RunPrope
     running.current = applyEdits(current.edits, {
       signal: abort.current.signal,
       onProgress: setDone,
+      earlier: current.earlier,
     }).then(async (finished) => {
       running.current = undefined;
       setReport(finished);
@@ -94,7 +102,7 @@ export function RunView({ edits, isUndo = false, onClose, onFinished }: RunPrope
         {report.undo.length > 0 && (
           <button
             type="button"
-            onClick={() => start({ edits: report.undo, isUndo: !current.isUndo })}
+            onClick={() => start({ edits: report.undo, isUndo: !current.isUndo, earlier: [] })}
           >
             {current.isUndo ? texts.bulk.redo : texts.bulk.undo}
           </button>
@@ -102,7 +110,9 @@ export function RunView({ edits, isUndo = false, onClose, onFinished }: RunPrope
         {open.length > 0 && (
           <button
             type="button"
-            onClick={() => start({ ...current, edits: open.map(({ edit }) => edit) })}
+            onClick={() =>
+              start({ ...current, edits: open.map(({ edit }) => edit), earlier: report.steps })
+            }
           >
             {texts.bulk.retry(open.length)}
           </button>
