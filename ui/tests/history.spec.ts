@@ -1,4 +1,5 @@
 import { wordDiff, type DiffPart } from "../src/components/word_diff.ts";
+import { momentsOf } from "../src/history/events.ts";
 import { address, createDataset, describe } from "./datasets.ts";
 import { WRITES, datasetUrn, expect, test } from "./fixtures.ts";
 
@@ -270,6 +271,25 @@ test(
     await expect(page.locator(".description-text .source")).toHaveText(["Edited"]);
   },
 );
+
+test("changes of one actor within a millisecond are told apart", () => {
+  const change = {
+    aspectName: "globalTags",
+    category: "TAG" as const,
+    operation: "ADD" as const,
+    modifier: "urn:li:tag:pii",
+    description: null,
+    parameters: null,
+  };
+  const transaction = {
+    timestampMillis: 1,
+    actor: "urn:li:corpuser:datahub",
+    changes: [change],
+  } as unknown as Parameters<typeof momentsOf>[0][number];
+  const moments = momentsOf([transaction, transaction, transaction]);
+  expect(new Set(moments.map(({ id }) => id)).size).toBe(3);
+  expect(new Set(moments.flatMap(({ events }) => events.map(({ id }) => id))).size).toBe(3);
+});
 
 test("a word diff contains both texts and is fast for long texts", () => {
   const textOf = (parts: readonly DiffPart[], without: DiffPart["kind"]) =>

@@ -84,8 +84,13 @@ export const isImported = (aspect: string) => IMPORTED.has(aspect);
 
 export function momentsOf(transactions: readonly Transaction[]): readonly Moment[] {
   const seen = new Set<string>();
+  // An actor can make several changes within a millisecond.
+  const numbers = new Map<string, number>();
   return transactions.toReversed().map((transaction) => {
-    const id = `${transaction.timestampMillis} ${transaction.actor}`;
+    const key = `${transaction.timestampMillis} ${transaction.actor}`;
+    const number = numbers.get(key) ?? 0;
+    numbers.set(key, number + 1);
+    const id = `${key} ${number}`;
     const events = (transaction.changes ?? []).map((change, index) => {
       const event = eventOf(change, `${id} ${index}`);
       const subject = subjectOf(event);
