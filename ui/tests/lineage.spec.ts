@@ -181,6 +181,17 @@ test(
     await page.reload();
     await expect(page.getByLabel("Until")).toHaveValue("2020-03-01");
     await expect(card(page, "story_trace_archive")).toBeVisible();
+
+    // Paths, too.
+    const [from, to] = [all.clean, all.archive].map(encodeURIComponent);
+    await page.goto(`${lineageAddress(all.clean)}?from=${from}&to=${to}`);
+    await expect(page.getByText("2 entities shown")).toBeVisible();
+    await page.getByLabel("Period").selectOption("Last year");
+    await expect(
+      page.getByText("There is no path between story_trace_clean and story_trace_archive."),
+    ).toBeVisible();
+    await page.getByLabel("Period").selectOption("Any time");
+    await expect(page.getByText("2 entities shown")).toBeVisible();
   },
 );
 

@@ -100,7 +100,7 @@ function Explorer({ urn, name, period, isList }: ExplorerProperties) {
     requestAll,
   });
   const trace = useTrace(state.column, period);
-  const path = usePaths(state.to === null ? null : (state.from ?? urn), state.to);
+  const path = usePaths(state.to === null ? null : (state.from ?? urn), state.to, period);
   const special: Graph | undefined = trace.graph ?? path.graph;
   const graph = special ?? expanded.graph;
   const start = special !== undefined && !special.nodes.has(urn) ? firstOf(special) : urn;
@@ -260,7 +260,7 @@ function useTrace(column: string | null, period: Period): Trace {
     {
       column: column ?? "",
       count: MAX_COLUMNS,
-      flags: { startTimeMillis: period.start, endTimeMillis: period.end },
+      flags: flagsOf(period),
     },
     { enabled: column !== null },
   );
@@ -278,12 +278,14 @@ function useTrace(column: string | null, period: Period): Trace {
   };
 }
 
-/** The shortest paths between two entities; no graph if there are none. */
-function usePaths(from: string | null, to: string | null) {
+const flagsOf = ({ start, end }: Period) => ({ startTimeMillis: start, endTimeMillis: end });
+
+/** The shortest paths between two entities in a period; no graph if there are none. */
+function usePaths(from: string | null, to: string | null, period: Period) {
   const isRequested = from !== null && to !== null;
   const read = useApiQuery(
     LineagePathsDocument,
-    { from: from ?? "", to: [to ?? ""] },
+    { from: from ?? "", to: [to ?? ""], flags: flagsOf(period) },
     { enabled: isRequested },
   );
   const graph = useMemo(() => {
