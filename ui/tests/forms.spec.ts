@@ -270,3 +270,40 @@ test(
     await expect(page.getByRole("row").filter({ hasText: "Story form" })).toHaveCount(0);
   },
 );
+
+test(
+  "saving a form keeps what others changed meanwhile in its other prompts",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = "urn:li:form:story-concurrent";
+    const prompt = (id: string, title: string) => ask(id, title, "refresh");
+    const send = (mutation: string, type: string, input: object) =>
+      docent.graphql(`mutation ($input: ${type}!) { ${mutation}(input: $input) { urn } }`, {
+        input,
+      });
+    await send("createForm", "CreateFormInput", {
+      id: "story-concurrent",
+      name: "Concurrent form",
+      type: "COMPLETION",
+      prompts: ["One", "Two", "Three"].map((title) => prompt(title.toLowerCase(), title)),
+      actors: { owners: true },
+    });
+    await page.goto("/settings/forms");
+    await page.getByRole("row").filter({ hasText: "Concurrent form" }).getByRole("link").click();
+    await page.getByRole("button", { name: "Edit the form Concurrent form" }).click();
+    const dialog = page.getByRole("dialog").first();
+    await dialog.getByLabel("Prompt 1", { exact: true }).last().fill("One, mine");
+    // Another administrator changes one prompt and removes another.
+    await send("updateForm", "UpdateFormInput", {
+      urn,
+      promptsToAdd: [prompt("two", "Two, theirs")],
+      promptsToRemove: ["three"],
+    });
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await expect(dialog).toBeHidden();
+    const { form } = await docent.graphql<{
+      form: { info: { prompts: readonly { title: string }[] } };
+    }>(`query ($urn: String!) { form(urn: $urn) { info { prompts { title } } } }`, { urn });
+    expect(form.info.prompts.map(({ title }) => title)).toEqual(["One, mine", "Two, theirs"]);
+  },
+);

@@ -85,15 +85,23 @@ export const promptInput = (prompt: PromptDraft): CreatePromptInput => ({
 });
 
 /** The prompts to add and remove. A changed prompt moves to the end, so all after the first changed
- *  one are sent, which keeps their order. */
-export function promptChanges(before: readonly PromptDraft[], after: readonly PromptDraft[]) {
+ *  one are sent, which keeps their order. Those that this edit does not change are sent as they are
+ *  now, unless they are gone: others may have changed them meanwhile. */
+export function promptChanges(
+  before: readonly PromptDraft[],
+  after: readonly PromptDraft[],
+  now: readonly PromptDraft[],
+) {
+  const isSame = (left: PromptDraft, right: PromptDraft | undefined) =>
+    JSON.stringify(left) === JSON.stringify(right);
   const kept = new Set(after.map(({ id }) => id));
   const removed = before.flatMap(({ id }) => (id !== null && !kept.has(id) ? [id] : []));
   const remaining = before.filter(({ id }) => kept.has(id));
-  const same = after.findIndex(
-    (prompt, index) => JSON.stringify(prompt) !== JSON.stringify(remaining[index]),
-  );
-  const added = same === -1 ? [] : after.slice(same);
+  const same = after.findIndex((prompt, index) => !isSame(prompt, remaining[index]));
+  const added = (same === -1 ? [] : after.slice(same)).flatMap((prompt) => {
+    const isChanged = !before.some((it) => isSame(prompt, it));
+    return isChanged ? [prompt] : now.filter(({ id }) => id === prompt.id);
+  });
   return {
     ...(added.length === 0 ? {} : { promptsToAdd: added.map(promptInput) }),
     ...(removed.length === 0 ? {} : { promptsToRemove: removed }),

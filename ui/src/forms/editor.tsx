@@ -1,18 +1,22 @@
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { NamedPicker } from "../admin/named_picker.tsx";
 import type { Named } from "../admin/policy.ts";
-import { useApiMutation, useApiQuery } from "../api/cache.ts";
+import { refreshAll, useApiMutation, useApiQuery } from "../api/cache.ts";
+import { run } from "../api/client.ts";
 import { FormDialog, closeThen, fieldOf } from "../components/form_dialog.tsx";
 import { focusOnMount } from "../components/focus.ts";
 import { useUnsaved } from "../components/unsaved.ts";
 import { formTexts } from "../form_texts.ts";
 import {
   CreateFormDocument,
+  ManagedFormDocument,
   OwnershipTypesDocument,
   UpdateFormDocument,
   type FormType,
   type ManagedFormFragment,
+  type UpdateFormInput,
 } from "../generated/operations.ts";
 import { urnId } from "../names.ts";
 import { policyTexts } from "../policy_texts.ts";
@@ -48,7 +52,14 @@ export function FormEditor({
   const [actors, setActors] = useState(before.actors);
   const [problem, setProblem] = useState<string | null>(null);
   const create = useApiMutation(CreateFormDocument);
-  const update = useApiMutation(UpdateFormDocument);
+  const update = useMutation({
+    mutationFn: async (input: Omit<UpdateFormInput, "promptsToAdd" | "promptsToRemove">) => {
+      const now = await run(ManagedFormDocument, { urn: input.urn });
+      const changes = promptChanges(before.prompts, prompts, draftOf(now.form ?? form).prompts);
+      return run(UpdateFormDocument, { input: { ...input, ...changes } });
+    },
+    onSuccess: refreshAll,
+  });
   const isChanged = () =>
     JSON.stringify([prompts, actors]) !== JSON.stringify([before.prompts, before.actors]);
   useUnsaved(isChanged);
@@ -76,14 +87,11 @@ export function FormEditor({
     else
       update.mutate(
         {
-          input: {
-            urn: form.urn,
-            name,
-            description,
-            type,
-            ...promptChanges(before.prompts, prompts),
-            actors: actorChanges(before.actors, actors),
-          },
+          urn: form.urn,
+          name,
+          description,
+          type,
+          actors: actorChanges(before.actors, actors),
         },
         { onSuccess: () => done(form.urn) },
       );
