@@ -106,10 +106,8 @@ fn typed(shape: &Shape, value: Value) -> Value {
 
 /// The value in the wrapper of a union, with its type. One that is not an object keeps the wrapper.
 fn union_value(types: &[Member], mut wrapper: Map<String, Value>) -> Value {
-    let found = types.iter().find_map(|member| {
-        let is_type = wrapper.get(member.name).is_some_and(Value::is_object);
-        is_type.then_some(member)
-    });
+    let is_type = |member: &&Member| wrapper.get(member.name).is_some_and(Value::is_object);
+    let found = types.iter().find(is_type);
     let found = found.and_then(|member| Some((member, wrapper.remove(member.name)?)));
     match found {
         Some((member, value)) => named(member.name, typed(&member.shape, value)),

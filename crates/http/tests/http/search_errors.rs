@@ -117,7 +117,7 @@ async fn invalid_rest_searches_are_rejected_with_a_message() {
     let app = App::empty().await;
     for (path, body, said) in [
         ("/entities?action=find", json!({}), "it has search,"),
-        ("/entities?action=search", json!([]), "entity and input"),
+        ("/entities?action=search", json!([]), "an object with input"),
         (
             "/entities?action=search",
             json!({"entity": "nonsense", "input": "*"}),

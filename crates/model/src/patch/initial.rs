@@ -17,14 +17,6 @@ const STAMPS: [(AspectName, &[&str]); 2] = [
     ),
 ];
 
-/// The first value of members that cannot be empty, or that clients expect.
-const VALUES: [(&str, &str, fn() -> Value); 2] = [
-    ("propertyDefinition", "valueType", || {
-        json!("urn:li:dataType:datahub.string")
-    }),
-    ("status", "removed", || json!(false)),
-];
-
 /// The stamps of a record about changes, such as the `lastModified` of charts.
 const CHANGE_STAMPS: [&str; 2] = ["created", "lastModified"];
 
@@ -42,13 +34,19 @@ pub(super) fn aspect(aspect: AspectName, with_scalars: bool, stamp: &AuditStamp)
     for name in stamps.flat_map(|(_, names)| *names) {
         members.insert((*name).to_owned(), stamp_value(stamp));
     }
-    let values = VALUES
-        .iter()
-        .filter(|(known, ..)| aspect.as_str() == *known);
-    for (_, name, value) in values {
-        members.insert((*name).to_owned(), value());
+    if let Some((name, value)) = first_value(aspect) {
+        members.insert(name.to_owned(), value);
     }
     Value::Object(members)
+}
+
+/// The first value of a member that cannot be empty, or that clients expect.
+fn first_value(aspect: AspectName) -> Option<(&'static str, Value)> {
+    match aspect.as_str() {
+        "propertyDefinition" => Some(("valueType", json!("urn:li:dataType:datahub.string"))),
+        "status" => Some(("removed", json!(false))),
+        _ => None,
+    }
 }
 
 /// The initial value of a missing parent on a path.
