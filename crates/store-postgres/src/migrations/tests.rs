@@ -244,13 +244,13 @@ async fn a_server_that_lost_its_lock_checks_the_schema_before_it_serves_again() 
     let (locked, ()) = tokio::join!(command.query(exclusive, &[]), cut);
     locked.unwrap();
     expect_rejection("exclusive use").await;
-    let newer = "INSERT INTO docent_migration (number, name, checksum, additive) VALUES (9, 'newer', '', false)";
+    let newer = "INSERT INTO docent_migration (number, name, checksum, additive) VALUES (10, 'newer', '', false)";
     command.execute(newer).await.unwrap();
     let unlock = "SELECT pg_advisory_unlock(hashtext('docent_serving'), 0)";
     command.execute(unlock).await.unwrap();
-    expect_rejection("written by a newer docent (step 9, newer)").await;
+    expect_rejection("written by a newer docent (step 10, newer)").await;
     command
-        .execute("DELETE FROM docent_migration WHERE number = 9")
+        .execute("DELETE FROM docent_migration WHERE number = 10")
         .await
         .unwrap();
     let started = Instant::now();
