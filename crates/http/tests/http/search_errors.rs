@@ -164,11 +164,6 @@ async fn invalid_rest_searches_are_rejected_with_a_message() {
             "with ids from 0 to sliceMax - 1",
         ),
         (
-            "/openapi/v3/entity/scroll?count=1001",
-            json!({"aspects": []}),
-            "at most 1000",
-        ),
-        (
             "/openapi/v3/entity/scroll",
             json!({"aspects": ["nonsense"]}),
             "nonsense",
