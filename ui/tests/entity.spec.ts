@@ -303,7 +303,7 @@ test(
       `/tag/${tag}`,
       `/dataset/${encodeURIComponent(dataset)}`,
       `/dataset/${encodeURIComponent(dataset)}?column=id`,
-      "/tags",
+      "/tags?query=story",
     ]) {
       await page.goto(address);
       await expect(page.getByText("Story color").first()).toBeVisible();

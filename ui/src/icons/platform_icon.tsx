@@ -123,11 +123,11 @@ export function PlatformIcon({ urn }: { readonly urn: string }) {
     <span
       className="platform-icon"
       style={{ "--hue": hue } as React.CSSProperties}
+      // Drawn by the style sheet: as text, they would be part of the name of a button.
+      data-initials={shape === undefined ? [...id].slice(0, 2).join("") : undefined}
       aria-hidden="true"
     >
-      {shape === undefined ? (
-        [...id].slice(0, 2).join("")
-      ) : (
+      {shape !== undefined && (
         <svg viewBox="0 0 16 16" focusable="false">
           <path d={SHAPES[shape]} />
         </svg>

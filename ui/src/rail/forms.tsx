@@ -21,12 +21,11 @@ export function RailForms({ urn }: { readonly urn: string }) {
             <Link dir="auto" href={addresses.datasetTab(urn, "Forms")}>
               {association.form.info.name}
             </Link>
-            <span className="hint">
-              {" "}
+            <div className="hint">
               {formTexts.states[state]}
               {state === "incomplete" &&
                 `, ${words.progress(answeredOf(association), association.form.info.prompts.length)}`}
-            </span>
+            </div>
           </li>
         ))}
       </ul>
