@@ -69,6 +69,9 @@ def _keep_the_rules(aspect):
         aspect.qualifiedName = aspect.qualifiedName.replace(" ", "_")
         aspect.version = None
         aspect.typeQualifier = None
+        # Both must exist.
+        aspect.valueType = "urn:li:dataType:datahub.string"
+        aspect.entityTypes = ["urn:li:entityType:datahub.dataset"]
     if aspect.ASPECT_NAME == "status":
         aspect.lifecycleStage = None
     if aspect.ASPECT_NAME == "lifecycleStageTypeInfo":

@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    fn schema(platform: Value, column: Value) -> Value {
+    fn schema(platform: &Value, column: &Value) -> Value {
         json!({
             "schemaName": "s", "platformSchema": platform,
             "fields": [{"fieldPath": "c", "type": {"type": column}}],
@@ -148,12 +148,12 @@ mod tests {
     fn types_are_members_of_the_values_of_unions() {
         let aspect = AspectName::SCHEMA_METADATA;
         let mut outside = schema(
-            json!({"__type": "MySqlDDL", "tableSchema": "t"}),
-            json!({"__type": "StringType"}),
+            &json!({"__type": "MySqlDDL", "tableSchema": "t"}),
+            &json!({"__type": "StringType"}),
         );
         let inside = schema(
-            json!({"com.linkedin.schema.MySqlDDL": {"tableSchema": "t"}}),
-            json!({"com.linkedin.schema.StringType": {}}),
+            &json!({"com.linkedin.schema.MySqlDDL": {"tableSchema": "t"}}),
+            &json!({"com.linkedin.schema.StringType": {}}),
         );
         assert_eq!(without_types(aspect, outside.clone()).unwrap(), inside);
         outside["__type"] = json!("SchemaMetadata");
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn unknown_types_are_rejected() {
-        let wrong = schema(json!({}), json!({"__type": "Text"}));
+        let wrong = schema(&json!({}), &json!({"__type": "Text"}));
         let error = without_types(AspectName::SCHEMA_METADATA, wrong).unwrap_err();
         assert!(
             error.contains("'Text'") && error.contains("StringType"),
