@@ -119,7 +119,7 @@ test(
     await expect(page.getByRole("link", { name: "Net Revenue" })).toHaveCount(0);
     await expect(page.getByRole("link", { name: "ISBN" })).toBeVisible();
     await expect(page.getByRole("button", { name: /^(New term|Actions for)/ })).toHaveCount(0);
-    await page.goto("/tags");
+    await page.goto("/tags?query=pii");
     await expect(page.getByRole("row", { name: /^PII/ })).toBeVisible();
     await expect(page.getByRole("button", { name: "New tag" })).toHaveCount(0);
     await page.goto("/tag/urn:li:tag:pii");
