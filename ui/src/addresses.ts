@@ -177,9 +177,14 @@ export const COMMON_SEGMENTS = Object.values(SEGMENTS).filter(
   (segment) => segment !== "dataset" && segment !== "domain",
 );
 
+const segmentOf = (urn: string) => SEGMENTS[urn.split(":")[2] ?? ""];
+
+/** Whether entities of this type have a page. */
+export const hasPage = (urn: string) => segmentOf(urn) !== undefined;
+
 /** The page of an entity, or a search for it where it has none. */
 export function entity(urn: string): string {
-  const segment = SEGMENTS[urn.split(":")[2] ?? ""];
+  const segment = segmentOf(urn);
   return segment === undefined ? search(urn) : `/${segment}/${encodeUrn(urn)}`;
 }
 

@@ -20,3 +20,6 @@ export const plural = (number: number, forms: PluralForms) =>
 
 const lists = new Intl.ListFormat(LOCALE);
 export const list = (names: readonly string[]) => lists.format(names);
+
+export const capitalized = (text: string) =>
+  text.charAt(0).toLocaleUpperCase(LOCALE) + text.slice(1);

@@ -1,6 +1,7 @@
 // A policy as a sentence: "Editors may edit everything in Finance, including subdomains."
 
 import { policyTexts } from "../policy_texts.ts";
+import { capitalized } from "../text_forms.ts";
 import type { Condition, Named, Policy } from "./policy.ts";
 import { wordsOf } from "./privileges.ts";
 
@@ -27,8 +28,7 @@ function actorsOf(policy: Policy): string | null {
     ...(policy.owners && policy.type === "METADATA" ? [ownersOf(policy)] : []),
   ];
   if (actors.length === 0) return null;
-  const text = words().and(actors);
-  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
+  return capitalized(words().and(actors));
 }
 
 const ownersOf = ({ ownerTypes }: Policy) =>

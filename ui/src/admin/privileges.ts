@@ -2,6 +2,7 @@
 
 import { metadataPrivileges, operatorPrivileges, platformPrivileges } from "../privilege_texts.ts";
 import type { PolicyType } from "../generated/operations.ts";
+import { capitalized } from "../text_forms.ts";
 
 export interface Grantable {
   readonly type: string;
@@ -31,8 +32,6 @@ export function wordsOf(name: string, type: PolicyType): readonly [verb: string,
   }
   return ["use", name];
 }
-
-const capitalized = (text: string) => text.charAt(0).toLocaleUpperCase() + text.slice(1);
 
 /** What policies of a kind can grant, in groups. What this page has no words for comes last, under
  *  the name that the API gives it. */

@@ -32,7 +32,7 @@ interface RunProperties {
 interface Attempt {
   readonly edits: readonly Edit[];
   readonly isUndo: boolean;
-  /** The steps done by earlier attempts, which an undo takes back, too. */
+  /** The steps done by earlier attempts, which an undo reverts, too. */
   readonly earlier: readonly Edit[];
 }
 

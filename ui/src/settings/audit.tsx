@@ -16,7 +16,7 @@ import {
 import { isSystemUser, nameOf, type Nameable } from "../names.ts";
 import { useRights } from "../rights.ts";
 import { texts } from "../texts.ts";
-import { aspectName, entityName, hasPage, kindOf, operationName } from "./audit_words.ts";
+import { aspectName, entityName, kindOf, operationName } from "./audit_words.ts";
 
 const PAGE_SIZE = 50;
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -225,7 +225,7 @@ function EventRow({
 function EntityAddress({ urn, name }: { readonly urn: string; readonly name: string }) {
   const href = urn.startsWith(POLICY)
     ? addresses.settingsWith("policies", { policy: urn })
-    : hasPage(urn)
+    : addresses.hasPage(urn)
       ? addresses.entity(urn)
       : null;
   return (
@@ -308,7 +308,9 @@ const nameIn = (names: Names, urn: string) => entityName(urn, names.get(urn));
 /** The names of the changed entities, and of policies for those who may read them. */
 function useNames(events: readonly Event[]): Names {
   const rights = useRights();
-  const urns = events.flatMap(({ entities }) => entities.map(({ urn }) => urn)).filter(hasPage);
+  const urns = events
+    .flatMap(({ entities }) => entities.map(({ urn }) => urn))
+    .filter(addresses.hasPage);
   const entities = useApiQuery(
     NamesDocument,
     { urns: [...new Set(urns)].sort() },

@@ -2,6 +2,7 @@
 
 import { auditTexts } from "../audit_texts.ts";
 import { nameOf, urnId, type Nameable } from "../names.ts";
+import { capitalized } from "../text_forms.ts";
 import { texts } from "../texts.ts";
 
 /** Splits a name such as `updateCorpUserProperties` into words. */
@@ -14,8 +15,6 @@ function wordsOf(name: string): string {
     .trim();
   return words === "" ? name : capitalized(words);
 }
-
-const capitalized = (text: string) => text.charAt(0).toLocaleUpperCase("en") + text.slice(1);
 
 /** An operation in words; the address of a request as it is. */
 export function operationName(operation: string): string {
@@ -41,22 +40,3 @@ export function entityName(urn: string, known: Nameable | undefined): string {
   const id = urnId(urn);
   return id.length > MAX_ID ? `${id.slice(0, MAX_ID)}…` : id;
 }
-
-/** The types that have a page. */
-const LINKED = new Set([
-  "dataset",
-  "domain",
-  "tag",
-  "glossaryTerm",
-  "glossaryNode",
-  "corpuser",
-  "corpGroup",
-  "container",
-  "dashboard",
-  "chart",
-  "dataFlow",
-  "dataJob",
-  "dataProduct",
-]);
-
-export const hasPage = (urn: string) => LINKED.has(typeOf(urn));
