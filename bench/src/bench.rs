@@ -77,6 +77,17 @@ impl Bench {
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
     }
 
+    /// Computes the relationships and other derived data of a store.
+    pub(crate) fn rebuild(&self, store: &Store) -> Result<()> {
+        let output = Command::new(&self.docent)
+            .args(["rebuild", "--store", &store_url(&store.path)])
+            .output()
+            .with_context(|| format!("cannot start {}", self.docent.display()))?;
+        let message = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "cannot rebuild a store: {message}");
+        Ok(())
+    }
+
     /// Starts docent on a store, optionally with a preloaded library.
     pub(crate) fn serve(&self, store: &Store, preload: Option<&Path>) -> Result<Docent> {
         let mut command = self.serve_command(&store_url(&store.path));

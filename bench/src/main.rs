@@ -243,7 +243,7 @@ async fn run_all(bench: &Bench, options: &Options, report: &mut Report) -> Resul
     if is_selected("search") {
         measure::search::measure(bench, report).await?;
     } else if is_selected("page") {
-        measure::search::measure_page(bench, report).await?;
+        measure::search::measure_pages(bench, report).await?;
     }
     if is_selected("postgres") {
         measure::postgres::measure(bench, report).await?;

@@ -13,4 +13,5 @@ pub(crate) mod rights;
 pub(crate) mod scale;
 pub(crate) mod search;
 pub(crate) mod start;
+pub(crate) mod web_page;
 pub(crate) mod writes;

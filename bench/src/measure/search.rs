@@ -24,7 +24,7 @@ use ask::{Asker, Times};
 
 use crate::bench::{Bench, KEPT, Store, median, turn_index};
 use crate::load::{Client, Source, Until};
-use crate::measure::datahub_page;
+use crate::measure::{datahub_page, web_page};
 use crate::process::{Cores, Server};
 use crate::report::{Report, Target};
 use crate::search_data::Catalog;
@@ -91,6 +91,7 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     server.stop()?;
     graphql::measure(bench, &store, &words, &beginnings, report).await?;
     datahub_page::at_scale(bench, &store, &catalog, report).await?;
+    web_page::at_scale(bench, &store, &catalog, report).await?;
     view::measure(bench, &store, &catalog, &words, report).await?;
     restart(bench, &store, &index, &words, amounts, report).await?;
     writes(bench, &store, &index, &catalog, amounts, report).await?;
@@ -111,17 +112,15 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     relevance::of_peer(name, &mut peer, &known_datasets, our_rank, report)
 }
 
-/// Measures only what DataHub's page sends.
-pub(crate) async fn measure_page(bench: &Bench, report: &mut Report) -> Result<()> {
-    if bench.page_requests.is_none() {
-        return Ok(());
-    }
+/// Measures only the web pages: DataHub's and our own.
+pub(crate) async fn measure_pages(bench: &Bench, report: &mut Report) -> Result<()> {
     let catalog = Catalog::new(Amounts::of(bench).datasets);
     let (store, index) = create_store(bench, &catalog, report).await?;
     let server = start(bench, &store, Some(&index))?;
     build(&server, &index, &catalog, report).await?;
     server.stop()?;
     datahub_page::at_scale(bench, &store, &catalog, report).await?;
+    web_page::at_scale(bench, &store, &catalog, report).await?;
     remove_store(bench, store, &index)
 }
 
