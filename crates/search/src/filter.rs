@@ -4,6 +4,8 @@
 //! most operators walk over the texts of one field. Domains and containers form trees. Ancestors
 //! and descendants are read from the index itself, so that they are consistent with the results.
 
+mod values;
+
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
@@ -28,12 +30,10 @@ use crate::field::{
 use crate::list;
 use crate::phrase::{phrase_query, term_query};
 use crate::request::{Criterion, Filter, Operator};
-use crate::schema::{
-    Fields, LAST_PART_MARK, URN, WHOLE_NAMES, column_path, cut, may_be_cut, write_exists,
-    write_term,
-};
+use crate::schema::{Fields, URN, column_path, cut, may_be_cut, write_exists};
 use crate::view::{View, ViewLookup};
 use crate::walk::DictionaryWalk;
+use values::lower;
 
 /// The limit of values in one condition of a request.
 const MAX_VALUES: usize = 20_000;
@@ -139,21 +139,15 @@ impl<'s> Filters<'s> {
             Operator::Exists => Ok(self.exists(field)),
             Operator::EqualIgnoringCase if is_flag(field) => self.equal(field, &values),
             Operator::EqualIgnoringCase => {
-                let values: HashSet<String> = lower(&values).into_iter().collect();
-                self.matching(field, |value| values.contains(value))
-            }
-            Operator::Contains => {
                 let values = lower(&values);
-                self.matching(field, |value| values.iter().any(|it| value.contains(it)))
+                let set: HashSet<&str> = values.iter().map(String::as_str).collect();
+                self.matching(field, &values, |value| set.contains(value))
             }
+            Operator::Contains => self.with_parts(field, &values, |value, it| value.contains(it)),
             Operator::StartsWith => {
-                let values = lower(&values);
-                self.matching(field, |value| values.iter().any(|it| value.starts_with(it)))
+                self.with_parts(field, &values, |value, it| value.starts_with(it))
             }
-            Operator::EndsWith => {
-                let values = lower(&values);
-                self.matching(field, |value| values.iter().any(|it| value.ends_with(it)))
-            }
+            Operator::EndsWith => self.with_parts(field, &values, |value, it| value.ends_with(it)),
             Operator::Greater => self.compare(field, &values, Ordering::is_gt),
             Operator::GreaterOrEqual => self.compare(field, &values, Ordering::is_ge),
             Operator::Less => self.compare(field, &values, Ordering::is_lt),
@@ -301,61 +295,6 @@ impl<'s> Filters<'s> {
         ]))
     }
 
-    /// Documents with a value whose lower-case form passes the test.
-    pub(crate) fn matching(
-        &self,
-        field: &str,
-        test: impl Fn(&str) -> bool,
-    ) -> Result<Box<dyn Query>, SearchError> {
-        self.with_value(field, |text| Cow::Owned(text.to_lowercase()), test)
-    }
-
-    /// Documents with a value that passes the test after `change`, which may receive a list of
-    /// values at once. All fields of names count as one.
-    fn with_value(
-        &self,
-        field: &str,
-        change: impl Fn(&str) -> Cow<'_, str>,
-        test: impl Fn(&str) -> bool,
-    ) -> Result<Box<dyn Query>, SearchError> {
-        let passes = |text: &str| {
-            let passes = test(&change(text));
-            if passes {
-                self.budget.count_term();
-            }
-            passes
-        };
-        let found = match form_of(field) {
-            IndexForm::Terms => {
-                let mut start = String::new();
-                write_term(&mut start, field, "");
-                let mut values = Vec::new();
-                self.walk().each_term(self.fields.terms, &start, |text| {
-                    let value = &text[start.len()..];
-                    if passes(value) {
-                        values.push(value.to_owned());
-                    }
-                })?;
-                return self.equal(field, &values);
-            }
-            IndexForm::Names => {
-                let is_name = |text: &str| !text.starts_with(LAST_PART_MARK);
-                let passes = |text: &str| Ok(is_name(text) && passes(text));
-                self.walk().matching_texts(WHOLE_NAMES, &[""], passes)?
-            }
-            IndexForm::Lists => {
-                let has_any = |text: &str| self.any_in_list(&change(text), &test);
-                let path = column_path(field);
-                self.walk().matching_texts(&path, &[""], has_any)?
-            }
-            IndexForm::Urn => {
-                let passes = |text: &str| Ok(passes(text));
-                self.walk().matching_texts(URN, &[""], passes)?
-            }
-        };
-        Ok(Box::new(found))
-    }
-
     /// Documents below the roots, and those of the tree itself.
     fn in_tree(&self, field: &str, roots: &[String]) -> Result<Box<dyn Query>, SearchError> {
         let tree = self.descendants(roots)?;
@@ -364,16 +303,6 @@ impl<'s> Filters<'s> {
             members,
             self.with_urns(&tree),
         ])))
-    }
-
-    /// Documents with a value that has one of the prefixes.
-    fn with_prefix(&self, field: &str, prefixes: &[String]) -> Result<Box<dyn Query>, SearchError> {
-        if form_of(field) == IndexForm::Urn {
-            let found = self.walk().matching_texts(URN, prefixes, |_| Ok(true))?;
-            return Ok(Box::new(found));
-        }
-        let has_prefix = |value: &str| prefixes.iter().any(|it| value.starts_with(it));
-        self.with_value(field, |text| Cow::Borrowed(text), has_prefix)
     }
 
     /// Prose is indexed by its words, so a condition on it is a phrase query.
@@ -395,24 +324,6 @@ impl<'s> Filters<'s> {
         let phrase = |value: &String| phrase_query(self.fields.description, &text_words(value));
         let phrases = values.iter().filter_map(phrase).collect();
         Ok(Box::new(BooleanQuery::union(phrases)))
-    }
-
-    fn compare(
-        &self,
-        field: &str,
-        values: &[String],
-        test: impl Fn(Ordering) -> bool,
-    ) -> Result<Box<dyn Query>, SearchError> {
-        let Some(bound) = values.first() else {
-            return Ok(Box::new(EmptyQuery));
-        };
-        let number = bound.parse::<f64>().ok();
-        let passes = |value: &str| match (number, value.parse::<f64>()) {
-            (Some(bound), Ok(value)) => test(value.total_cmp(&bound)),
-            (Some(_), Err(_)) => false,
-            (None, _) => test(value.cmp(bound)),
-        };
-        self.with_value(field, |text| Cow::Borrowed(text), passes)
     }
 
     /// The values and their descendants.
@@ -549,10 +460,6 @@ fn parent_field(urn: &str) -> Option<&'static str> {
         "glossaryNode" => Some("parentNode"),
         _ => None,
     }
-}
-
-fn lower(values: &[String]) -> Vec<String> {
-    values.iter().map(|value| value.to_lowercase()).collect()
 }
 
 /// Converts the values of a criterion to the form that the index holds.

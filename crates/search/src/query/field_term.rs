@@ -79,7 +79,7 @@ impl QueryTranslator<'_> {
             }
             (None, language::Term::Prefix(value)) => {
                 let start = value.to_lowercase();
-                DocumentSet::Query(filters.matching(&name, |value| {
+                DocumentSet::Query(filters.matching(&name, &[], |value| {
                     matches_value(&name, value, |form| form.starts_with(&start))
                 })?)
             }
@@ -92,7 +92,7 @@ impl QueryTranslator<'_> {
             }
             (None, language::Term::Wildcard(pattern)) => {
                 let pattern = pattern.to_lowercase();
-                DocumentSet::Query(filters.matching(&name, |value| {
+                DocumentSet::Query(filters.matching(&name, &[], |value| {
                     matches_value(&name, value, |form| pattern::matches(&pattern, form))
                 })?)
             }
@@ -111,7 +111,7 @@ impl QueryTranslator<'_> {
         let lower = value.to_lowercase();
         let number = value.parse::<f64>().ok().filter(|_| is_property(field));
         let number = number.map(number_text);
-        let by_value = filters.matching(field, |value| {
+        let by_value = filters.matching(field, &[], |value| {
             number.as_deref() == Some(value) || matches_value(field, value, |form| form == lower)
         })?;
         let mut start = String::new();
