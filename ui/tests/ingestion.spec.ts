@@ -81,19 +81,28 @@ test(
     await run.getByRole("button", { name: /^Cancel/ }).click();
     await expect(page.getByRole("row").filter({ hasText: "Cancelled" })).toBeVisible();
 
-    // The stored recipe stays unless it is replaced.
+    // The stored recipe stays unless it is edited.
     await page.getByRole("button", { name: "Edit Story warehouse" }).click();
-    await expect(dialog.getByText("The stored recipe stays.")).toBeVisible();
+    await expect(dialog.getByText("The stored recipe stays unless you edit it.")).toBeVisible();
     await dialog.getByLabel("Name", { exact: true }).fill("Story warehouse 2");
     await dialog.getByLabel("Schedule", { exact: true }).fill("");
     await dialog.getByRole("button", { name: "Save" }).click();
     await expect(page.getByRole("heading", { level: 3, name: "Story warehouse 2" })).toBeVisible();
     await expect(page.getByText("Not scheduled")).toBeVisible();
     await page.getByRole("button", { name: "Edit Story warehouse 2" }).click();
-    await dialog.getByRole("button", { name: "Replace the recipe" }).click();
-    await expect(dialog.getByRole("textbox", { name: "Recipe (YAML)" })).toContainText("source:");
+    await dialog.getByRole("button", { name: "Edit the recipe" }).click();
+    await expect(recipe).toContainText("STORY_PASSWORD");
+    await recipe.fill("source: {type: postgres, config: {database: unsaved}}");
     await dialog.getByRole("button", { name: "Keep the stored recipe" }).click();
+    await dialog.getByRole("button", { name: "Edit the recipe" }).click();
+    await expect(recipe).toContainText("STORY_PASSWORD");
+    await recipe.fill("source: {type: postgres, config: {database: edited}}");
     await dialog.getByRole("button", { name: "Save" }).click();
+    await expect(dialog).toBeHidden();
+    await page.getByRole("button", { name: "Edit Story warehouse 2" }).click();
+    await dialog.getByRole("button", { name: "Edit the recipe" }).click();
+    await expect(recipe).toContainText("database: edited");
+    await page.keyboard.press("Escape");
     await expect(dialog).toBeHidden();
 
     await page.getByRole("link", { name: "All sources" }).click();

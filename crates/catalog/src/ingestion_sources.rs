@@ -2,8 +2,8 @@
 //!
 //! Docent runs nothing itself. A request is stored with the status PENDING, and an executor takes
 //! it up: it replaces the result (`dataHubExecutionRequestResult`), on the condition that nobody
-//! else did. The recipe of a request is for callers that may read the values of secrets, too
-//! ([`Catalog::execution_inputs`]).
+//! else did. Recipes are for callers that may read the values of secrets, too
+//! ([`Catalog::with_recipes`]).
 
 mod schedule;
 
@@ -292,17 +292,18 @@ impl Catalog {
         Ok(())
     }
 
-    /// The inputs of execution requests, null where there is none. An executor needs the recipe, so
-    /// callers that manage ingestion and may read the values of secrets get it; for others it is
-    /// redacted.
-    pub async fn execution_inputs(
+    /// An aspect that contains a recipe, of sources or execution requests; null where there is
+    /// none. Who edits or runs a recipe needs it, so callers that manage ingestion and may read the
+    /// values of secrets get it; for others it is redacted.
+    pub async fn with_recipes(
         &self,
         caller: &Caller,
-        requests: &[Urn],
+        aspect: AspectName,
+        entities: &[Urn],
     ) -> Result<Vec<Value>, Error> {
         let is_executor = self.is_executor(caller).await?;
-        let key = |urn: &Urn| AspectKey::new(urn, AspectName::EXECUTION_REQUEST_INPUT);
-        let keys: Vec<AspectKey> = requests.iter().map(key).collect();
+        let key = |urn: &Urn| AspectKey::new(urn, aspect);
+        let keys: Vec<AspectKey> = entities.iter().map(key).collect();
         let read = ReadRequest::rows(&keys);
         let rows = if is_executor {
             self.store().read(read).await?.rows

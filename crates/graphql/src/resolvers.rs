@@ -73,6 +73,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query("debugAccess", accounts::debug_access)
         .query("listLifecycleStages", queries::list_lifecycle_stages)
         .entity_field("executionInput", ingestion::execution_input)
+        .entity_field("ingestionConfig", ingestion::source_config)
         .query("getSecretValues", secrets::get_secret_values)
         .query("history", history::history)
         .query("recentChanges", history::recent_changes)

@@ -4,7 +4,7 @@ import { ingestionTexts } from "../ingestion_texts.ts";
 
 const words = ingestionTexts.form;
 
-/** Stands for the stored recipe, which the API does not return. */
+/** Stands for the stored recipe, for users to whom the API does not show it. */
 export const STORED_RECIPE = "********";
 
 /** A recipe to start from. */
@@ -16,6 +16,12 @@ export const TEMPLATE = `source:
     username: docent
     password: \${WAREHOUSE_PASSWORD}
 `;
+
+/** A recipe of the API as people edit it. */
+export async function recipeText(json: string): Promise<string> {
+  const { stringify } = await import("yaml");
+  return stringify(JSON.parse(json));
+}
 
 type Parsed = { readonly json: string; readonly type: string } | { readonly error: string };
 

@@ -1,10 +1,8 @@
 import { useState } from "react";
 
 import { useApiMutation } from "../api/cache.ts";
-import { Editor } from "../components/editor.tsx";
 import { FormDialog, closeThen, fieldOf } from "../components/form_dialog.tsx";
 import { focusOnMount } from "../components/focus.ts";
-import { FormattedText } from "../components/formatted_text.tsx";
 import { useUnsaved } from "../components/unsaved.ts";
 import {
   CreateIngestionSourceDocument,
@@ -14,10 +12,10 @@ import {
 } from "../generated/operations.ts";
 import { ingestionTexts } from "../ingestion_texts.ts";
 import { STORED_RECIPE, TEMPLATE, parseRecipe } from "./recipe.ts";
+import { RecipeField } from "./recipe_field.tsx";
 
 const words = ingestionTexts.form;
 const DEFAULT_EXECUTOR = "default";
-const SECRET = "${WAREHOUSE_PASSWORD}";
 
 /** Types of connectors that are suggested; others can be typed. */
 const TYPES = [
@@ -48,7 +46,7 @@ interface Problem {
   readonly text: string;
 }
 
-/** Creates a source, or changes one. The stored recipe stays unless it is replaced. */
+/** Creates a source, or changes one. The stored recipe stays unless it is edited. */
 export function SourceForm({
   source,
   onClose,
@@ -60,13 +58,15 @@ export function SourceForm({
 }) {
   const create = useApiMutation(CreateIngestionSourceDocument);
   const update = useApiMutation(UpdateIngestionSourceDocument);
-  const [isReplaced, setReplaced] = useState(source === null);
-  const [recipe, setRecipe] = useState(TEMPLATE);
+  // The text with which the editor was opened.
+  const [opened, setOpened] = useState(TEMPLATE);
+  // Null while the stored recipe stays.
+  const [recipe, setRecipe] = useState(source === null ? TEMPLATE : null);
   const [problem, setProblem] = useState<Problem | null>(null);
-  useUnsaved(() => isReplaced && recipe !== TEMPLATE);
+  useUnsaved(() => recipe !== null && recipe !== opened);
   const errorOf = (field: Problem["field"]) => (problem?.field === field ? problem.text : null);
   const submit = async (fields: FormData) => {
-    const checked = await inputOf(fields, isReplaced ? recipe : null, source);
+    const checked = await inputOf(fields, recipe, source);
     setProblem("problem" in checked ? checked.problem : null);
     if ("problem" in checked) return;
     const done = (urn: string) => closeThen(onClose, () => onSaved(urn));
@@ -131,41 +131,17 @@ export function SourceForm({
       <p className="hint">
         {words.scheduleHint} {words.noSchedule}
       </p>
-      {isReplaced ? (
-        <div className="form-field recipe">
-          <span className="field-label">{words.recipe}</span>
-          <Editor
-            language="yaml"
-            label={words.recipe}
-            value={recipe}
-            onChange={setRecipe}
-            // The dialog itself handles Ctrl+Enter.
-            onSave={() => undefined}
-            onCancel={() => undefined}
-          />
-          <span className="hint">
-            <FormattedText text={words.recipeHint} values={{ secret: <code>{SECRET}</code> }} />
-          </span>
-          <span className="field-error" role="alert">
-            {errorOf("recipe")}
-          </span>
-          {source !== null && (
-            <button type="button" onClick={() => setReplaced(false)}>
-              {words.keepStored}
-            </button>
-          )}
-        </div>
-      ) : (
-        <div className="form-field">
-          <span className="field-label">{words.recipe}</span>
-          <span className="hint">{words.keepRecipe}</span>
-          <div>
-            <button type="button" onClick={() => setReplaced(true)}>
-              {words.replaceRecipe}
-            </button>
-          </div>
-        </div>
-      )}
+      <RecipeField
+        source={source?.urn ?? null}
+        text={recipe}
+        error={errorOf("recipe")}
+        onOpen={(text) => {
+          setOpened(text);
+          setRecipe(text);
+        }}
+        onChange={setRecipe}
+        onKeep={() => setRecipe(null)}
+      />
       <details>
         <summary>{words.advanced}</summary>
         <Field

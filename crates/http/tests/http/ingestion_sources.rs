@@ -74,12 +74,12 @@ async fn a_source_is_created_updated_and_deleted() {
         json!({
             "name": "Warehouse", "type": "postgres",
             "schedule": {"interval": "0 2 * * *", "timezone": "Europe/Berlin"},
-            "config": {"recipe": "********", "executorId": "remote", "version": "1.7.0", "debugMode": true,
-                "extraArgs": [{"key": "extra_pip_requirements", "value": "********"}]},
+            "config": {"recipe": recipe(), "executorId": "remote", "version": "1.7.0", "debugMode": true,
+                "extraArgs": [{"key": "extra_pip_requirements", "value": "[]"}]},
         }),
         "{reply}"
     );
-    // What was read can be written back.
+    // What callers without the privilege read can be written back.
     let mut input = source_input("********");
     input["name"] = json!("Renamed");
     input["schedule"] = Value::Null;
@@ -186,7 +186,7 @@ async fn a_request_waits_for_an_executor_with_everything_that_it_needs() {
 }
 
 #[tokio::test]
-async fn the_recipe_of_a_request_is_for_those_who_read_secrets() {
+async fn recipes_are_for_those_who_read_secrets() {
     let app = App::empty().await;
     let source = create(&app).await;
     let request = request(&app, &source).await;
@@ -205,6 +205,12 @@ async fn the_recipe_of_a_request_is_for_those_who_read_secrets() {
         app.write_policy(&urn, &policy).await;
         let read = read_request(&app, &token, &request).await;
         assert!(argument(&read, "recipe").contains(expected), "{read}");
+        let query =
+            "{ listIngestionSources(input: {}) { ingestionSources { config { recipe } } } }";
+        let listed = app.graphql_as(&token, query).await;
+        let config = &listed["data"]["listIngestionSources"]["ingestionSources"][0]["config"];
+        let shown = config["recipe"].as_str().unwrap_or_default();
+        assert!(shown.contains(expected), "{listed}");
     }
     let editor = token_of(&app.catalog, "urn:li:corpuser:eddie", None).await;
     let read = read_request(&app, &editor, &request).await;

@@ -75,11 +75,6 @@ async fn recipes_are_redacted_over_every_api() {
     let path = "/openapi/v3/entity/dataHubIngestionSource/batchGet";
     let (_, reply) = app.post(path, &batch).await;
     assert!(!reply.to_string().contains(PASSWORD), "{reply}");
-    let query =
-        "{ listIngestionSources(input: {}) { ingestionSources { name config { recipe } } } }";
-    let reply = app.graphql(query).await;
-    let listed = &reply["data"]["listIngestionSources"]["ingestionSources"][0];
-    assert_eq!(listed["config"]["recipe"], "********", "{reply}");
     let found = app
         .graphql(&format!(
             r#"{{ searchAcrossEntities(input: {{ types: [INGESTION_SOURCE], query: "{PASSWORD}" }}) {{ total }} }}"#
