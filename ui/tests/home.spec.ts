@@ -11,7 +11,11 @@ test("the home page shows domains, edits and documentation coverage", async ({ p
   await expect(
     page.getByText(/\d+ of \d+ datasets .+ and \d+ of \d+ columns .+ are documented/),
   ).toBeVisible();
-  await expect(page.getByRole("table", { name: "Documented columns by domain" })).toBeVisible();
+  const coverage = page.getByRole("table", { name: "Documented columns by domain" });
+  await coverage.getByRole("link", { name: "No domain" }).click();
+  await expect(page.getByRole("checkbox", { name: "No domain" })).toBeChecked();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("results");
+  await page.goBack();
   const weeks = page.getByRole("table", { name: "Changes per week" }).getByRole("row");
   await expect(weeks).toHaveCount(26);
   await expect(weeks.last()).toHaveText(/^Week of .*\D[\d,]+$/);

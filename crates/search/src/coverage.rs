@@ -1,5 +1,5 @@
-//! Documentation coverage: how many datasets and columns have a description, in total and by
-//! domain.
+//! Documentation coverage: how many datasets and columns have a description, in total, by domain
+//! and outside of domains.
 //!
 //! The index holds two numbers for each dataset: its columns, and how many of them are described.
 //! This module adds them up for all datasets that searches find. A million datasets take some
@@ -37,6 +37,7 @@ pub struct Coverage {
     /// The datasets directly in each domain, by the domain's URN; the domain with the most datasets
     /// comes first.
     pub domains: Vec<(String, DescriptionCounts)>,
+    pub without_domain: DescriptionCounts,
 }
 
 /// How many datasets and columns there are, and how many of them have a description.
@@ -93,7 +94,9 @@ pub(crate) fn coverage(
             described_columns: number_column(reader, DESCRIBED_COLUMNS)?,
         };
         documents.for_each(|document| coverage.all += counts.of(document));
-        add_domains(reader, &documents, &counts, &mut domains)?;
+        let mut outside = documents;
+        add_domains(reader, &mut outside, &counts, &mut domains)?;
+        outside.for_each(|document| coverage.without_domain += counts.of(document));
     }
     coverage.domains = domains.into_iter().collect();
     coverage.domains.sort_unstable_by(|one, other| {
@@ -142,9 +145,10 @@ impl SegmentCounts {
     }
 }
 
+/// Adds documents to the sums of their domains, and leaves those without one.
 fn add_domains(
     reader: &SegmentReader,
-    documents: &Bits,
+    documents: &mut Bits,
     counts: &SegmentCounts,
     domains: &mut HashMap<String, DescriptionCounts>,
 ) -> tantivy::Result<()> {
@@ -152,9 +156,12 @@ fn add_domains(
         return Ok(());
     };
     let mut sums = vec![DescriptionCounts::default(); column.num_terms()];
+    let mut inside = Bits::empty(documents.len());
     for_each_value_in(&column, documents, |document, domain| {
         sums[domain] += counts.of(document);
+        inside.insert(document);
     });
+    documents.subtract(&inside);
     let mut name = String::new();
     for (ordinal, sum) in sums.into_iter().enumerate() {
         if sum.datasets > 0 {

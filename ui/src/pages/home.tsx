@@ -26,7 +26,7 @@ import { Announcements } from "../home/announcements.tsx";
 import { Mine } from "../home/mine.tsx";
 import { RecentlyViewed } from "../home/viewed.tsx";
 import { SavedSearches } from "../saved_searches/list.tsx";
-import { ENTITY_TYPE } from "../search/state.ts";
+import { ENTITY_TYPE, MISSING } from "../search/state.ts";
 import { texts } from "../texts.ts";
 import { formatDate } from "../time.ts";
 
@@ -212,22 +212,27 @@ function Coverage({
   const byDomain = new Map(
     coverage.domains.map(({ domain, counts }) => [domain?.urn ?? "", counts]),
   );
-  const bars = hierarchy.roots
-    .map((node) => ({ node, sum: coverageOf(node, byDomain) }))
-    .filter(({ sum }) => sum.columns > 0)
-    .map(({ node, sum }) => ({
-      key: node.urn,
-      label: (
-        <Link dir="auto" href={addresses.domain(node.urn)}>
-          {node.name}
-        </Link>
-      ),
-      part: sum.describedColumns,
-      whole: sum.columns,
-      numbers: texts.home.coverageOf(sum.describedColumns, sum.columns),
-    }))
+  const bar = (key: string, name: string, href: string, sum: ColumnCoverage) => ({
+    key,
+    label: (
+      <Link dir="auto" href={href}>
+        {name}
+      </Link>
+    ),
+    part: sum.describedColumns,
+    whole: sum.columns,
+    numbers: texts.home.coverageOf(sum.describedColumns, sum.columns),
+  });
+  const ofDomains = hierarchy.roots
+    .map((node) => bar(node.urn, node.name, addresses.domain(node.urn), coverageOf(node, byDomain)))
+    .filter(({ whole }) => whole > 0)
     .toSorted((left, right) => right.whole - left.whole)
     .slice(0, MAX_COVERAGE_BARS);
+  const others = addresses.search("", { [ENTITY_TYPE]: ["DATASET"], [MISSING]: ["domains"] });
+  const bars =
+    ofDomains.length > 0 && coverage.withoutDomain.columns > 0
+      ? [...ofDomains, bar("", texts.home.noDomain, others, coverage.withoutDomain)]
+      : ofDomains;
   return (
     <>
       <p>{all.datasets === 0 ? texts.home.coverageNone : texts.home.coverageTotal(all)}</p>

@@ -151,7 +151,11 @@ pub(super) async fn documentation_coverage(context: &Context, _: Args<'_>) -> Re
     };
     let domains = coverage.domains.iter();
     let domains = domains.map(|(urn, sum)| json!({"domain": urn, "counts": counts(sum)}));
-    Ok(json!({"all": counts(&coverage.all), "domains": domains.collect::<Vec<Value>>()}))
+    Ok(json!({
+        "all": counts(&coverage.all),
+        "domains": domains.collect::<Vec<Value>>(),
+        "withoutDomain": counts(&coverage.without_domain),
+    }))
 }
 
 /// The requested facets, if they are selected.

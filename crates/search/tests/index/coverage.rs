@@ -96,6 +96,7 @@ async fn domains_sum_up_their_datasets_after_every_write() {
     let sales = ("urn:li:domain:sales".to_owned(), counts([1, 2], [2, 4]));
     let people = ("urn:li:domain:people".to_owned(), counts([0, 1], [1, 2]));
     assert_eq!(found.domains, [sales, people]);
+    assert_eq!(found.without_domain, counts([1, 1], [1, 2]));
 
     let two = super::dataset("two");
     into_domain(&fixture, &two, "people").await;
