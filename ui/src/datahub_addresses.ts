@@ -21,15 +21,22 @@ const PAGES: Readonly<Record<string, string>> = {
   "/settings/permissions/roles": addresses.settings("roles"),
   "/settings/ownership": addresses.settings("ownership-types"),
   "/settings/preferences": addresses.settings("appearance"),
-  // Views are the saved searches there, and announcements are on the home page.
-  "/settings/views": addresses.search(""),
+  // Views are saved searches here. They are on the home page, as announcements are.
+  "/settings/views": addresses.home,
   "/settings/posts": addresses.home,
 };
+
+/** A tab of an entity while its lineage is shown in place of it. */
+const LINEAGE_MODE = "is_lineage_mode";
 
 /** Where an address of DataHub leads here, if it is one of another form. */
 export function fromDataHub(path: string, search: string): string | null {
   const page = PAGES[path.replace(/\/$/, "")];
   if (page !== undefined) return page;
+  if (new URLSearchParams(search).get(LINEAGE_MODE) === "true") {
+    const entity = /^\/[^/]+\/[^/]+/.exec(path)?.[0];
+    if (entity !== undefined) return `${entity}/Lineage`;
+  }
   if (isBelow(path, "/browse")) return addresses.platforms;
   if (isBelow(path, "/ingestion")) return addresses.settings("ingestion");
   if (path.startsWith("/embed/")) return path.slice("/embed".length);

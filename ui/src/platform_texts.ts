@@ -14,6 +14,8 @@ export const platformTexts = {
   collapse: (name: string) => `Collapse ${name}`,
   entities: (number: number) => plural(number, { one: "# entity", other: "# entities" }),
   folders: "Databases, schemas and folders",
+  /** What has no path of containers or folders. */
+  noPath: "Not in a folder",
   noFolders: "No databases, schemas or folders",
   cut: (shown: number, total: number) => `${count(shown)} of ${count(total)} are shown.`,
   showMore: "Show more",

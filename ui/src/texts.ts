@@ -94,6 +94,7 @@ const english = {
     results: (number: number) => plural(number, { one: "# result", other: "# results" }),
     none: (query: string) => `No results for “${query}”`,
     noneHint: "Check your spelling or try fewer words.",
+    nonePhraseHint: "Words in quotation marks must follow one another. Try without them.",
     noneFiltered: (query: string) =>
       query === ""
         ? "No results match these filters"
@@ -191,6 +192,7 @@ const english = {
       short: `${short(part)} / ${short(whole)}`,
       exact: `${count(part)} of ${columnsOf(whole)}`,
     }),
+    noDomain: "No domain",
     coverageNone: "No datasets yet",
     undocumentedCount: (number: number) =>
       plural(number, {
@@ -234,6 +236,8 @@ const english = {
     missingHint:
       "It may have been deleted, or the link may be incomplete. Try searching for its name.",
     toSearch: "Search the catalog",
+    environment: "Environment",
+    copyLink: "Copy link",
     deleted: "This dataset has been deleted. You are viewing the version that was last loaded.",
     removed: "This dataset has been removed. Search does not find it; its metadata is kept.",
     stage: (name: string) => `Stage: ${name}`,

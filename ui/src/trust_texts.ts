@@ -8,9 +8,16 @@ const queriesOf = (number: number) => plural(number, { one: "# query", other: "#
 const usersOf = (number: number) => plural(number, { one: "# person", other: "# people" });
 const rowsOf = (number: number) => plural(number, { one: "# row", other: "# rows" });
 
+/** Some and nearly all are never shown as none and all. */
+function percent(share: number): string {
+  const format = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });
+  if (share > 0 && share < 0.001) return `<${format.format(0.001)}`;
+  if (share < 1 && share > 0.999) return `>${format.format(0.999)}`;
+  return format.format(share);
+}
+
 export const trustTexts = {
-  percent: (share: number) =>
-    new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 }).format(share),
+  percent,
   short,
 
   summary: {
@@ -218,13 +225,13 @@ export const trustTexts = {
   },
 
   operations: {
-    heading: "Changes of the data",
-    hidden: "You may not see the changes of this data.",
-    none: "No changes of the data reported yet",
+    heading: "Data changes",
+    hidden: "You may not see the data changes of this dataset.",
+    none: "No data changes reported yet",
     kinds: {
-      INSERT: "Rows added",
-      UPDATE: "Rows changed",
-      DELETE: "Rows deleted",
+      INSERT: "Inserted",
+      UPDATE: "Updated",
+      DELETE: "Deleted",
       CREATE: "Created",
       ALTER: "Altered",
       DROP: "Dropped",

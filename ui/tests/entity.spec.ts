@@ -177,6 +177,12 @@ test("addresses of DataHub of another form lead to the same page", async ({ page
     await page.goto(address);
     await expect(heading, address).toHaveText(title);
   }
+  const orders = encodeURIComponent(datasetUrn("postgres", "shop.public.orders"));
+  await page.goto(`/dataset/${orders}/Schema?is_lineage_mode=true&separate_siblings=false`);
+  await expect(page).toHaveURL(/\/Lineage$/);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("orders");
+  await page.goto("/settings/views");
+  await expect(page.getByRole("heading", { name: "Saved searches" })).toBeVisible();
   await page.goto("/embed/tag/urn:li:tag:pii");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("PII");
   await expect(page).toHaveURL(/\/tag\/urn:li:tag:pii$/);

@@ -111,7 +111,7 @@ test("a reader sees no buttons that only fail", WRITES, async ({ browser, docent
   await page.goto(address(urn));
   const rail = page.getByRole("complementary", { name: "About this dataset" });
   await expect(rail).toContainText("No owners yet");
-  await expect(rail.getByRole("button")).toHaveText(["Copy"]);
+  await expect(rail.getByRole("button")).toHaveText(["Copy", "Copy link"]);
   await context.close();
 });
 

@@ -131,6 +131,8 @@ test("a search without results suggests what to do", async ({ page }) => {
   await page.goto("/search?query=xyzzyplugh");
   await expect(page.getByText("No results for “xyzzyplugh”")).toBeVisible();
   await expect(page.getByText(/Check your spelling/)).toBeVisible();
+  // There is nothing to filter.
+  await expect(page.getByRole("group", { name: "Missing" })).toHaveCount(0);
 });
 
 test("undocumented datasets can be listed", async ({ page }) => {
@@ -248,4 +250,13 @@ test("the search box shows the current search and no other query", async ({ page
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("What are you looking for?");
   await expect(box).toHaveCount(1);
   expect(new URL(page.url()).pathname).toBe("/");
+});
+
+test("datasets outside of production show their environment", async ({ page }) => {
+  await page.goto("/search?query=churn_training_set");
+  const result = page.getByRole("article").filter({ hasText: "churn_training_set" }).first();
+  await expect(result.getByText("DEV", { exact: true })).toBeVisible();
+  await result.getByRole("link", { name: "churn_training_set" }).click();
+  const header = page.locator("header.entity-header");
+  await expect(header.getByText("DEV", { exact: true })).toBeVisible();
 });

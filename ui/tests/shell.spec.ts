@@ -65,7 +65,7 @@ test("the common calls of the API page run as they are", WRITES, async ({ page, 
     ).dataset.editableProperties?.description ?? "";
   const before = await editedDescription();
   await docent.graphql(update);
-  expect(await editedDescription()).toBe("One row for each order.");
+  expect(await editedDescription()).toBe("Describe here what a row of this dataset is.");
   await docent.graphql(
     `mutation ($input: DescriptionUpdateInput!) { updateDescription(input: $input) }`,
     { input: { resourceUrn: urn, description: before } },

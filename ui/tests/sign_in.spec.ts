@@ -11,7 +11,7 @@ test(
     await page.getByLabel("Username").fill(USER);
     await page.getByLabel("Password").fill("wrong");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await expect(page.getByRole("alert")).toContainText("The user name or the password is wrong");
+    await expect(page.getByRole("alert")).toContainText("The username or the password is wrong");
 
     await page.getByLabel("Password").fill(docent.password);
     await page.getByRole("button", { name: "Sign in" }).click();

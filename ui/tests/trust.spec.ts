@@ -79,7 +79,7 @@ test("usage and statistics come from the reported time series", async ({ page })
   await expect(amount.getByRole("table", { name: "Distribution of gmv_eur" })).toContainText(
     /20 to 40\s*1,489,760/,
   );
-  await expect(page.getByRole("region", { name: "Changes of the data" })).toContainText(
+  await expect(page.getByRole("region", { name: "Data changes" })).toContainText(
     "4 hours ago by Platform Engineer",
   );
 });

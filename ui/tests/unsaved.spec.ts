@@ -125,7 +125,7 @@ test(
     await expect(dialog.getByLabel("Password")).toBeFocused();
     await dialog.getByLabel("Password").fill("wrong");
     await page.keyboard.press("Enter");
-    await expect(dialog.getByRole("alert")).toContainText("The user name or the password is wrong");
+    await expect(dialog.getByRole("alert")).toContainText("The username or the password is wrong");
     await dialog.getByLabel("Password").fill(docent.password);
     await page.keyboard.press("Enter");
     await expect(dialog).toBeHidden();

@@ -42,7 +42,7 @@ export const datasetCalls = (urn: string): readonly Call[] => [
     query: `mutation {
   updateDescription(input: {
     resourceUrn: ${JSON.stringify(urn)}
-    description: "One row for each order."
+    description: "Describe here what a row of this dataset is."
   })
 }`,
   },

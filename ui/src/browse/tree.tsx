@@ -19,6 +19,8 @@ type Group = NonNullable<BrowseLevelQuery["browseV2"]>["groups"][number];
 export type TreeFilters = Readonly<Record<string, readonly string[]>>;
 
 const PAGE_SIZE = 100;
+/** The first part of the path of what has no other, as DataHub names it. */
+const NO_PATH = "Default";
 /** Separates the parts of a path in the index. */
 const SEPARATOR = "␟";
 
@@ -72,7 +74,8 @@ function BrowseGroup({
   const [isExpanded, setExpanded] = useState(false);
   const inner = [...path, group.name];
   const entity = group.entity ?? undefined;
-  const name = entity === undefined ? group.name : nameOf(entity);
+  const folder = path.length === 0 && group.name === NO_PATH ? texts.platforms.noPath : group.name;
+  const name = entity === undefined ? folder : nameOf(entity);
   const label = (isExpanded ? texts.platforms.collapse : texts.platforms.expand)(name);
   const all = addresses.search("", {
     ...filters,

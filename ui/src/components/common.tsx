@@ -74,7 +74,15 @@ export function EntityLink({
   return <Link {...properties}>{nameOf(entity)}</Link>;
 }
 
-export function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {
+export function CopyButton({
+  text,
+  label,
+  caption = texts.common.copy,
+}: {
+  readonly text: string;
+  readonly label: string;
+  readonly caption?: string;
+}) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return;
@@ -86,7 +94,7 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
   };
   return (
     <button type="button" className="subtle" onClick={copy} aria-label={label}>
-      <span aria-live="polite">{isCopied ? texts.common.copied : texts.common.copy}</span>
+      <span aria-live="polite">{isCopied ? texts.common.copied : caption}</span>
     </button>
   );
 }
@@ -109,6 +117,16 @@ async function copyText(text: string): Promise<boolean> {
   const isCopied = document.execCommand("copy");
   area.remove();
   return isCopied;
+}
+
+/** The environment of a dataset, unless it is production. */
+export function Environment({ origin }: { readonly origin: string }) {
+  if (origin === "PROD") return null;
+  return (
+    <span className="chip" title={texts.dataset.environment}>
+      {origin}
+    </span>
+  );
 }
 
 export function Key({ children }: { readonly children: ReactNode }) {

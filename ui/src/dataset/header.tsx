@@ -2,7 +2,7 @@ import { Suspense, lazy, useState } from "react";
 
 import { useApiMutation } from "../api/cache.ts";
 import { loadChunk } from "../components/chunks.ts";
-import { EntityLink, RelativeTime } from "../components/common.tsx";
+import { EntityLink, Environment, RelativeTime } from "../components/common.tsx";
 import { FormattedText } from "../components/formatted_text.tsx";
 import { Menu } from "../components/menu.tsx";
 import { UndoNotice, useUndo } from "../components/undo.tsx";
@@ -209,6 +209,7 @@ function Facts({ dataset }: { readonly dataset: Dataset }) {
         <KindIcon type="DATASET" subType={subType} />
         {subType ?? texts.entityTypes["DATASET"]?.one}
       </span>
+      <Environment origin={dataset.origin} />
       {(dataset.lastIngested ?? 0) > 0 && (
         <span className="with-icon">
           <Icon name="history" />

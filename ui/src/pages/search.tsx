@@ -129,7 +129,8 @@ function NoResults({ state }: { readonly state: SearchState }) {
   }
   if (state.query === "")
     return <EmptyState title={texts.search.emptyCatalog} hint={<GettingStarted />} />;
-  return <EmptyState title={texts.search.none(state.query)} hint={texts.search.noneHint} />;
+  const hint = state.query.includes('"') ? texts.search.nonePhraseHint : texts.search.noneHint;
+  return <EmptyState title={texts.search.none(state.query)} hint={hint} />;
 }
 
 /** The arrow keys move between results. */

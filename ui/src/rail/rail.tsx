@@ -1,5 +1,6 @@
 import { Fragment, type ReactNode } from "react";
 
+import * as addresses from "../addresses.ts";
 import { CopyButton, EntityLink } from "../components/common.tsx";
 import type {
   DomainPartFragment,
@@ -86,7 +87,12 @@ export function Rail({ entity, label, children }: RailProperties) {
       <Properties entity={entity} />
       <RailSection id="identifier" heading={texts.rail.identifier}>
         <p>
-          <code className="urn">{urn}</code> <CopyButton text={urn} label={texts.dataset.copyUrn} />
+          <code className="urn">{urn}</code> <CopyButton text={urn} label={texts.dataset.copyUrn} />{" "}
+          <CopyButton
+            text={new URL(addresses.entity(urn), window.location.href).href}
+            label={texts.dataset.copyLink}
+            caption={texts.dataset.copyLink}
+          />
         </p>
       </RailSection>
     </aside>

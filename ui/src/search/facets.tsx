@@ -51,12 +51,16 @@ export function Facets({
   ).filter(
     (facet) => facet.aggregations.length > 1 || (state.filters[facet.field] ?? []).length > 0,
   );
+  const hasResults = facets.some((facet) => facet.aggregations.length > 0);
+  const isFilteredByMissing = MISSING_FILTERS.some(({ field, value }) =>
+    (state.filters[field] ?? []).includes(value),
+  );
   return (
     <div className="facets">
       {shown.map((facet) => (
         <FacetGroup key={facet.field} facet={facet} state={state} />
       ))}
-      <MissingMetadata state={state} />
+      {(hasResults || isFilteredByMissing) && <MissingMetadata state={state} />}
     </div>
   );
 }

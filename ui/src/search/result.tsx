@@ -3,7 +3,7 @@ import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { SelectBox } from "../bulk/selectable_list.tsx";
-import { EntityLink } from "../components/common.tsx";
+import { EntityLink, Environment } from "../components/common.tsx";
 import {
   firstParagraph,
   matchingParagraph,
@@ -47,6 +47,7 @@ export function ResultItem({ result }: { readonly result: Result }) {
           </span>
         )}
         {location !== "" && <span dir="auto">{location}</span>}
+        {"origin" in entity && <Environment origin={entity.origin} />}
         {"domain" in entity && entity.domain?.domain !== undefined && (
           <Link dir="auto" href={addresses.domain(entity.domain.domain.urn)} className="chip">
             {nameOf(entity.domain.domain)}
