@@ -314,7 +314,7 @@ fn invalid_arguments_are_rejected_with_a_message() -> anyhow::Result<()> {
         ),
         (&["add", "grace\thopper"], PASSWORD, "control characters"),
         (&["add", " grace"], PASSWORD, "white space"),
-        (&["add", ""], PASSWORD, "user name is empty"),
+        (&["add", ""], PASSWORD, "username is empty"),
         (&["add", "urn:li:domain:x"], PASSWORD, "corpuser"),
         (
             &["add", "grace", "--role", "Owner"],

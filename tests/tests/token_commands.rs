@@ -353,8 +353,8 @@ fn invalid_arguments_are_rejected_and_create_nothing() -> anyhow::Result<()> {
         ("ada", "ci", "0s", "'0s' is not a valid time to live"),
         ("ada", "", "30d", "name"),
         ("ada", "  ", "30d", "name"),
-        ("", "ci", "30d", "user name is empty"),
-        (" ", "ci", "30d", "user name is empty"),
+        ("", "ci", "30d", "username is empty"),
+        (" ", "ci", "30d", "username is empty"),
         ("urn:li:domain:x", "ci", "30d", "corpuser"),
     ] {
         let arguments = ["create", "--user", user, "--name", name, "--ttl", ttl];

@@ -1,7 +1,7 @@
 //! What is stored about a user of identity providers besides the user.
 //!
 //! It is an internal entity of type [`ENTITY`], because it outlives the user: a provider would
-//! create a removed user again, with the default role. Its id is a hash of the user name, so that
+//! create a removed user again, with the default role. Its id is a hash of the username, so that
 //! no name of a removed user is left. It also has the age of the user's groups, because an old
 //! token must not restore old groups, and whether the user is linked. A provider signs in an
 //! account with a password only if it is: otherwise the password could be that of somebody who has

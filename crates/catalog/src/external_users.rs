@@ -160,7 +160,7 @@ impl Catalog {
         let user = named("corpuser", &external.name)?;
         if is_reserved(&user) || self.is_service_account(&user).await? {
             return Err(Error::forbidden(format!(
-                "the user name {} is reserved: an identity provider cannot sign it in",
+                "the username {} is reserved: an identity provider cannot sign it in",
                 user.key()
             )));
         }

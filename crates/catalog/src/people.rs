@@ -316,7 +316,7 @@ impl Catalog {
         check_user(user)?;
         if is_reserved(user) {
             return Err(Error::forbidden(format!(
-                "the user name {} is reserved: an identity provider cannot sign it in",
+                "the username {} is reserved: an identity provider cannot sign it in",
                 user.key()
             )));
         }

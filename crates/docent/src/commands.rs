@@ -194,10 +194,10 @@ pub(crate) fn printable_lines(text: &str) -> String {
     printed
 }
 
-/// Parses a user name or URN.
+/// Parses a username or URN.
 fn user_urn(user: &str) -> Result<Urn> {
     if user.trim().is_empty() {
-        bail!("the user name is empty: give one, for example ada");
+        bail!("the username is empty: give one, for example ada");
     }
     let urn = urn_of("corpuser", user)?;
     urn.expect_type("corpuser")?;

@@ -35,7 +35,7 @@ pub(crate) fn check_encoding(url: &str) -> Result<()> {
         !name.is_empty() && name.chars().all(is_allowed)
     };
     let mut pairs = query.split('&').filter(|pair| !pair.is_empty());
-    // An '@' in a parameter means that the password contains '?'. Only user names contain '@'
+    // An '@' in a parameter means that the password contains '?'. Only usernames contain '@'
     // themselves.
     let are_parameters_valid = pairs.all(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -43,7 +43,7 @@ pub(crate) fn check_encoding(url: &str) -> Result<()> {
     });
     if base.matches('@').count() > 1 || !are_parameters_valid {
         bail!(
-            "the URL is ambiguous: in a user name or password, encode @ as %40, : as %3A, / as %2F, ? as %3F, \
+            "the URL is ambiguous: in a username or password, encode @ as %40, : as %3A, / as %2F, ? as %3F, \
              # as %23, & as %26 and % as %25"
         );
     }

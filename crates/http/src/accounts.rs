@@ -97,7 +97,7 @@ pub(crate) async fn reset_password(
         (None, Some(name)) => name.trim().to_owned(),
         (None, None) => {
             return Err(ErrorResponse::bad_request(
-                "the user is missing: send the user name in 'email', or 'userUrn'",
+                "the user is missing: send the username in 'email', or 'userUrn'",
             ));
         }
     };

@@ -47,7 +47,7 @@ pub(crate) async fn log_in(
         operation: LOG_IN,
     };
     let outcome = state.catalog().sign_in(&username, &password, from).await?;
-    let rejected = "The user name or the password is wrong, or the account is suspended. \
+    let rejected = "The username or the password is wrong, or the account is suspended. \
                     An administrator can create a link that resets the password.";
     let rejected = ErrorResponse::new(StatusCode::UNAUTHORIZED, rejected);
     respond(&state, &client, outcome, rejected)

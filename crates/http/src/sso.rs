@@ -62,7 +62,7 @@ enum Failure {
     Denied,
     /// The callback belongs to no sign-in of this browser, or to an old one.
     Expired,
-    /// The provider says nothing that can be a user name here.
+    /// The provider says nothing that can be a username here.
     Name,
     /// The account is unknown, suspended or removed.
     Account,

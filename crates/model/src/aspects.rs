@@ -319,7 +319,7 @@ pub struct SessionInfo {
     pub provider: Option<String>,
 }
 
-/// What is known about a user of identity providers besides the user. A hash of the user name is
+/// What is known about a user of identity providers besides the user. A hash of the username is
 /// the id of its entity.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -183,7 +183,7 @@ pub(crate) fn check_url(what: &str, text: &str) -> Result<Url, SettingsError> {
     let has_password = url.password().is_some() || !url.username().is_empty();
     match url.scheme() {
         _ if has_password => Err(SettingsError(format!(
-            "{what} must not have a user name or a password"
+            "{what} must not have a username or a password"
         ))),
         "https" => Ok(url),
         "http" if is_local => Ok(url),
@@ -215,7 +215,7 @@ mod tests {
             ("login.example.com", "is not a URL"),
             (
                 "https://ada:SECRET@login.example.com",
-                "must not have a user name",
+                "must not have a username",
             ),
         ] {
             let error = check_url("the issuer", url).unwrap_err().to_string();

@@ -13,7 +13,7 @@ const MAX_NAME_CHARACTERS: usize = 200;
 /// The claims to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimNames {
-    /// The user name.
+    /// The username.
     pub user: String,
     /// `None` leaves the groups alone.
     pub groups: Option<String>,
@@ -102,7 +102,7 @@ fn no_user(claims: &Claims, name: &str) -> OidcError {
         )
     } else {
         format!(
-            "the claim '{name}' of the provider is no user name, which is a text of 1 to {MAX_NAME_CHARACTERS} \
+            "the claim '{name}' of the provider is no username, which is a text of 1 to {MAX_NAME_CHARACTERS} \
              characters without control characters and without spaces around it: choose another user claim"
         )
     })

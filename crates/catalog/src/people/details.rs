@@ -1,4 +1,4 @@
-//! Rules for user names and e-mail addresses.
+//! Rules for usernames and e-mail addresses.
 //!
 //! They reject obvious mistakes only: names may have any printable characters.
 

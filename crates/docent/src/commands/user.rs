@@ -26,7 +26,7 @@ const MAX_INPUT_BYTES: u64 = 4096;
 pub(crate) enum UserCommand {
     /// Create an account, or set the first password of an existing user
     Add {
-        /// The user name to sign in with, for example ada
+        /// The username to sign in with, for example ada
         user: String,
         /// The name shown to other users
         #[arg(long, value_name = "NAME")]
@@ -49,24 +49,24 @@ pub(crate) enum UserCommand {
     },
     /// Set a new password and end the user's sessions; tokens stay valid
     Passwd {
-        /// The user name
+        /// The username
         user: String,
         #[command(flatten)]
         password: PasswordFlags,
     },
     /// Suspend an account: its sessions and tokens stop working immediately
     Suspend {
-        /// The user name
+        /// The username
         user: String,
     },
     /// Reactivate a suspended account, or let a removed user sign in at an identity provider again
     Resume {
-        /// The user name
+        /// The username
         user: String,
     },
     /// Let an identity provider sign in an account that has a password
     Link {
-        /// The user name
+        /// The username
         #[arg(required_unless_present = "all", conflicts_with = "all")]
         user: Option<String>,
         /// All accounts that have a password now, except for datahub

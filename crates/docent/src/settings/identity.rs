@@ -51,7 +51,7 @@ pub(crate) struct IdentityFlags {
         long,
         env = "DOCENT_OIDC_USER_CLAIM",
         value_name = "CLAIM",
-        help = "Claim with the user name [default: preferred_username]"
+        help = "Claim with the username [default: preferred_username]"
     )]
     oidc_user_claim: Option<String>,
     /// Claim with the groups [default: none]
@@ -66,7 +66,7 @@ pub(crate) struct IdentityFlags {
     /// Address of the issuer's public keys [default: found by discovery]
     #[arg(long, env = "DOCENT_JWT_JWKS_URL", value_name = "URL")]
     jwt_jwks_url: Option<String>,
-    /// Claim with the user name [default: sub]
+    /// Claim with the username [default: sub]
     #[arg(long, env = "DOCENT_JWT_USER_CLAIM", value_name = "CLAIM")]
     jwt_user_claim: Option<String>,
     /// Claim with the groups [default: none]

@@ -199,7 +199,7 @@ async fn failed_sign_ins_do_not_reveal_the_reason() {
     }
     let message = String::from_utf8_lossy(&replies[0].1).into_owned();
     assert!(
-        message.contains("user name or the password is wrong"),
+        message.contains("username or the password is wrong"),
         "{message}"
     );
     for reply in &replies {

@@ -29,7 +29,7 @@ pub(super) const RESPONSES: &[Response] = &[
     response(303, "Redirects to the start page, the sign-in page or the identity provider", |it| it.method == "get" && it.tag == "sign in"),
     response(307, "Redirects to the page", |it| it.path == "/openapi/swagger-ui"),
     response(400, "The request is invalid", |it| !it.is_open || has_password(it)),
-    response(401, "The token is missing or invalid; at /logIn, the user name or password is wrong", |it| !it.is_open || has_password(it)),
+    response(401, "The token is missing or invalid; at /logIn, the username or password is wrong", |it| !it.is_open || has_password(it)),
     response(403, "The caller has no permission, or the request is cross-site", |it| !it.is_open || it.tag == "sign in"),
     response(404, "It does not exist", |it| it.path.contains('{')),
     response(409, "It conflicts with the stored state", |it| it.is_write() || it.path.contains("/relationship/versionOf/")),
