@@ -91,7 +91,7 @@ export const csvTexts = {
     notApplicable: (field: string) => `${field}: this type of item can't have it`,
     unknown: (kind: string, name: string) => `${kind}: “${name}” does not exist`,
     ambiguous: (kind: string, name: string, number: number) =>
-      `${kind}: “${name}” is the name of ${count(number)}. Use the URN`,
+      `${kind}: ${count(number)} entries are named “${name}”. Write the URN of the right one`,
     wrongType: (kind: string, urn: string) => `${kind}: “${urn}” has another type`,
     oneDomain: "Domain: only one is possible",
     cut: (field: string) =>

@@ -25,11 +25,17 @@ export const entityTexts = {
   moreMembers: "Show more",
   groupMembers: (number: number) => plural(number, { one: "# member", other: "# members" }),
   person: {
-    email: "E-mail",
+    email: "Email",
     title: "Title",
     department: "Department",
     slack: "Slack",
     phone: "Phone",
     about: "About",
+    name: "Display name",
+    picture: "Picture",
+    pictureHint: "An image as a data: URL, or a file of this server below /assets/.",
+    edit: "Edit profile",
+    editTitle: (name: string) => `Edit the profile of ${name}`,
+    save: "Save",
   },
 };

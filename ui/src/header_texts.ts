@@ -34,7 +34,7 @@ export const headerTexts = {
   softDeletion: {
     remove: "Remove from the catalog",
     restore: "Restore",
-    removed: "Removed from the catalog. Search no longer finds it; its metadata is kept.",
+    removed: "Removed from the catalog.",
     restored: "Restored to the catalog.",
   },
   save: "Save",

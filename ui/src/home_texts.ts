@@ -5,7 +5,7 @@ import { plural } from "./text_forms.ts";
 export const mineTexts = {
   heading: "Yours to document",
   none: "Everything that you own has a description.",
-  nothing: "What you or your groups own and lacks a description appears here.",
+  nothing: "What you or your groups own appears here if it lacks a description.",
   toUndocumented: "View undocumented datasets",
   all: (number: number) => plural(number, { one: "View it in search", other: "View all #" }),
   describe: "Describe",

@@ -4,7 +4,7 @@ import { plural } from "./text_forms.ts";
 
 export const ingestionTexts = {
   intro:
-    "Docent stores sources and requests to run them, but does not run connectors itself: {command} starts an executor that does (docs/CLIENTS.md).",
+    "Docent stores sources and requests to run them, but does not run connectors itself: {command} starts an executor that does.",
   command: "datahub actions run -c executor.yml",
   create: "New source",
   find: "Find sources",
@@ -87,13 +87,13 @@ export const ingestionTexts = {
       `The recipe is for “${recipe}”, but the type is “${type}”. Make them the same.`,
     schedule: "Schedule",
     scheduleHint:
-      "A cron expression: minute, hour, day, month, weekday. Docent stores it; a cron job requests the runs (docs/CLIENTS.md).",
+      "A cron expression: minute, hour, day, month, weekday. Docent stores it; a cron job requests the runs.",
     schedulePlaceholder: "0 2 * * *",
     timezone: "Time zone",
     timezoneMissing: "Enter a time zone, such as Europe/Berlin.",
     noSchedule: "Without a schedule, the source runs on request only.",
     recipe: "Recipe (YAML)",
-    recipeHint: "Refer to secrets by name, such as {secret}; passwords do not belong into recipes.",
+    recipeHint: "Refer to secrets by name, such as {secret}; passwords do not belong in recipes.",
     recipeMissing: "Enter a recipe.",
     recipeInvalid: (reason: string) => `The recipe is not valid YAML: ${reason}`,
     recipeNoMap: "The recipe must be a mapping with the entry “source”.",

@@ -12,7 +12,7 @@ export const peopleTexts = {
     none: "No users yet",
     noneHint: "Users appear when they sign in, accept an invitation or are imported.",
     noMatch: (query: string) => `No users match “${query}”`,
-    columns: { title: "Title", email: "E-mail", owns: "Owns" },
+    columns: { title: "Title", email: "Email", owns: "Owns" },
   },
   groups: {
     title: "Groups",
@@ -24,6 +24,7 @@ export const peopleTexts = {
     create: "New group",
     createButton: "Create",
     nameMissing: "Enter a name.",
+    nameTaken: (name: string) => `There is a group named “${name}” already.`,
     actions: (name: string) => `Actions for ${name}`,
     rename: "Rename…",
     renameTitle: (name: string) => `Rename ${name}`,

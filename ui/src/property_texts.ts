@@ -41,6 +41,7 @@ export const propertyTexts = {
     name: "Name",
     nameMissing: "Enter a name.",
     id: "Qualified name",
+    optional: "(optional)",
     idHint: "Letters, digits, dots, hyphens and underscores. It cannot be changed later.",
     idInvalid: "Use letters, digits, dots, hyphens and underscores only.",
     description: "Description",

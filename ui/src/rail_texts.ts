@@ -31,6 +31,7 @@ export const railTexts = {
     list: "Tags",
     chosen: "Added",
     noMatch: (query: string) => `No tags match “${query}”`,
+    create: (name: string) => `Create tag “${name}”`,
     remove: (name: string) => `Remove tag ${name}`,
     added: (name: string) => `Tag “${name}” added.`,
     removed: (name: string) => `Tag “${name}” removed.`,

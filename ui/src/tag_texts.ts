@@ -24,6 +24,7 @@ export const tagTexts = {
   save: "Save",
   remove: "Delete…",
   nameMissing: "Enter a name.",
+  nameTaken: (name: string) => `There is a tag named “${name}” already.`,
   changed: "Name and color saved.",
   deletePreview: (carriers: number) =>
     carriers === 0

@@ -268,8 +268,10 @@ const english = {
   description: {
     heading: "Description",
     none: "No description yet",
-    noneHint:
-      "A good description explains what a row represents, where the data comes from and who uses it.",
+    noneHint: (urn: string) =>
+      urn.startsWith("urn:li:dataset:")
+        ? "A good description explains what a row represents, where the data comes from and who uses it."
+        : "A good description explains what this is, what it is used for and by whom.",
     add: "Add description",
     edit: "Edit",
     editLabel: "Edit description",

@@ -169,3 +169,22 @@ test("files that can't be compared say why", async ({ page }) => {
   await upload(Buffer.from([0x75, 0x72, 0x6e, 0x0a, 0xe4]));
   await expect(alert).toContainText("not UTF-8");
 });
+
+test(
+  "owners of a kind from before ownership types survive a round trip",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await createDataset(docent, "csvowned");
+    await docent.ingest(urn, "ownership", {
+      owners: [{ owner: "urn:li:corpuser:datahub", type: "DATAOWNER" }],
+      lastModified: { time: 0, actor: "urn:li:corpuser:datahub" },
+    });
+    const rows = await exportRows(page, "csvowned");
+    const [header = [], row = []] = rows;
+    expect(row[header.indexOf("owners")]).toContain("urn:li:corpuser:datahub");
+    row[header.indexOf("tags")] = "PII";
+    await importRows(page, rows);
+    await expect(page.getByRole("main")).toContainText("1 value will change");
+    await expect(page.getByRole("region", { name: "Errors" })).toHaveCount(0);
+  },
+);

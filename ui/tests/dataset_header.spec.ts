@@ -72,7 +72,7 @@ test(
     expect((await stateOf(docent, urn)).deprecation).toEqual(deprecated);
 
     await choose("Remove from the catalog");
-    await expect(header).toContainText("Search no longer finds it");
+    await expect(header).toContainText("Removed from the catalog.");
     expect((await stateOf(docent, urn)).status?.removed).toBe(true);
     await header.getByRole("button", { name: "Undo" }).click();
     await expect(header).toContainText("Restored to the catalog.");

@@ -3,7 +3,7 @@ import type { Page } from "@playwright/test";
 import { newUser } from "./accounts.ts";
 import { expectAccessible } from "./axe.ts";
 import { address, createDataset } from "./datasets.ts";
-import { WRITES, expect, test, type Docent } from "./fixtures.ts";
+import { WRITES, datasetUrn, expect, test, type Docent } from "./fixtures.ts";
 
 /** Opens the picker of a section and picks the best match. */
 async function pick(page: Page, add: string, query: string, expected: string) {
@@ -155,3 +155,36 @@ test(
     await expect(properties).toContainText("Finance");
   },
 );
+
+test("a tag that does not exist is created where it is added", WRITES, async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_new_tag");
+  await page.goto(address(urn));
+  const tags = page.getByRole("region", { name: "Tags", exact: true });
+  await tags.getByRole("button", { name: "Add tag" }).click();
+  const dialog = page.getByRole("dialog", { name: "Add a tag" });
+  const search = dialog.getByRole("combobox", { name: "Search tags" });
+  await search.fill("pii");
+  await expect(dialog.getByRole("option").first()).toContainText("PII");
+  await expect(dialog.getByRole("button", { name: /^Create tag/ })).toHaveCount(0);
+  await search.fill("Story fresh");
+  await dialog.getByRole("button", { name: "Create tag “Story fresh”" }).click();
+  await expect(tags.getByRole("link", { name: "Story fresh" })).toBeVisible();
+  await expect(dialog).toBeHidden();
+
+  // A second one of the same name is not created.
+  await page.goto("/tags");
+  await page.getByRole("button", { name: "New tag" }).click();
+  const creation = page.getByRole("dialog");
+  await creation.getByLabel("Name").fill("story FRESH");
+  await creation.getByRole("button", { name: "Create" }).click();
+  await expect(creation.getByRole("alert")).toContainText(
+    "There is a tag named “story FRESH” already.",
+  );
+});
+
+test("columns stay readable beside the rail of a narrow window", async ({ page }) => {
+  await page.setViewportSize({ width: 1024, height: 800 });
+  await page.goto(address(datasetUrn("postgres", "shop.public.orders")));
+  const text = page.getByRole("row").filter({ hasText: "order_id" }).locator(".column-text");
+  expect((await text.first().boundingBox())?.width).toBeGreaterThan(200);
+});

@@ -3,12 +3,12 @@
 
 import { run } from "../api/client.ts";
 import {
-  CandidatesDocument,
   OwnershipTypesDocument,
   ReferencedEntitiesDocument,
   type EntityType,
 } from "../generated/operations.ts";
-import { nameOf, urnId } from "../names.ts";
+import { entitiesNamed } from "../entity/by_name.ts";
+import { nameOf } from "../names.ts";
 import { csvTexts } from "../csv_texts.ts";
 import type { Reference } from "./csv_cells.ts";
 import { READ_SIZE } from "./entity_state.ts";
@@ -31,9 +31,6 @@ const PREFIXES: Readonly<Record<ReferenceKind, readonly string[]>> = {
   owners: ["urn:li:corpuser:", "urn:li:corpGroup:"],
   ownershipType: ["urn:li:ownershipType:"],
 };
-/** Candidates read for one name. */
-const MAX_CANDIDATES = 50;
-
 /** A reference that is not valid; the message is for the user. */
 export class ReferenceError extends Error {}
 
@@ -85,12 +82,7 @@ export class References {
   async #loadName(kind: ReferenceKind, name: string, signal: AbortSignal): Promise<void> {
     const key = keyOf(kind, name);
     if (this.#urnsByName.has(key)) return;
-    const variables = { types: [...TYPES[kind]], query: name, count: MAX_CANDIDATES, sort: null };
-    const reply = await run(CandidatesDocument, variables, signal);
-    const found = (reply.searchAcrossEntities?.searchResults ?? []).map(({ entity }) => entity);
-    const exact = found.filter(
-      (entity) => sameName(nameOf(entity), name) || sameName(urnId(entity.urn), name),
-    );
+    const exact = await entitiesNamed(TYPES[kind], name, signal);
     for (const entity of exact) this.names.set(entity.urn, nameOf(entity));
     this.#urnsByName.set(
       key,
@@ -116,8 +108,5 @@ export class References {
     return urn;
   }
 }
-
-const sameName = (left: string, right: string) =>
-  left.toLocaleLowerCase() === right.toLocaleLowerCase();
 
 const keyOf = (kind: ReferenceKind, name: string) => `${kind} ${name.toLocaleLowerCase()}`;

@@ -77,7 +77,8 @@ function valuesOf(entity: BulkEntity, names: Names): Partial<Values> {
   if ("ownership" in entity) {
     values.owners = (entity.ownership?.owners ?? []).map(({ owner, ownershipType }) => {
       const type = ownershipType?.urn ?? "";
-      if (ownershipType?.info) names.set(type, ownershipType.info.name);
+      // Kinds from before ownership types were entities have no info.
+      if (type !== "") names.set(type, ownershipType?.info?.name ?? type);
       return ownerKey(named(owner), type);
     });
   }

@@ -7,6 +7,7 @@ import {
   type EntityType,
   type SearchSortInput,
 } from "../generated/operations.ts";
+import { Icon } from "../icons/icon.tsx";
 import { contextOf, nameOf } from "../names.ts";
 import { OptionPicker } from "./option_picker.tsx";
 import { ErrorMessage, LoadingOrError, StaleNotice } from "./states.tsx";
@@ -28,6 +29,10 @@ interface EntityPickerProperties {
   readonly hintOf?: (entity: Candidate) => string | undefined;
   readonly error: Error | null;
   readonly onPick: (entity: Candidate) => void;
+  /** Creates what does not exist, if the user may. */
+  readonly creation?:
+    | { readonly label: (name: string) => string; readonly onCreate: (name: string) => void }
+    | undefined;
 }
 
 const MAX_OPTIONS = 20;
@@ -43,6 +48,7 @@ export function EntityPicker({
   hintOf,
   error,
   onPick,
+  creation,
 }: EntityPickerProperties) {
   const [text, setText] = useState("");
   const query = text.trim();
@@ -55,6 +61,11 @@ export function EntityPicker({
   );
   const results = read.data?.searchAcrossEntities?.searchResults ?? [];
   const found = results.map(({ entity }) => entity);
+  const isNew =
+    query !== "" &&
+    read.data !== undefined &&
+    !read.isPlaceholderData &&
+    !found.some((entity) => nameOf(entity).toLocaleLowerCase() === query.toLocaleLowerCase());
   const options = found.map((entity) => ({
     id: entity.urn,
     label: nameOf(entity),
@@ -79,6 +90,12 @@ export function EntityPicker({
       {read.data === undefined && <LoadingOrError read={read} lines={2} />}
       {read.data !== undefined && found.length === 0 && (
         <p className="hint">{words.noMatch(query)}</p>
+      )}
+      {creation !== undefined && isNew && (
+        <button type="button" onClick={() => creation.onCreate(query)}>
+          <Icon name="add" />
+          <span dir="auto">{creation.label(query)}</span>
+        </button>
       )}
       {error !== null && <ErrorMessage error={error} />}
     </div>

@@ -94,7 +94,7 @@ export function Description({
         )}
       </SectionHeader>
       {isEmpty && (
-        <EmptyState title={texts.description.none} hint={texts.description.noneHint}>
+        <EmptyState title={texts.description.none} hint={texts.description.noneHint(urn)}>
           {canEdit && (
             <button
               type="button"

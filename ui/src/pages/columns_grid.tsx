@@ -111,7 +111,7 @@ function FillForm({
   const words = texts.bulk.grid;
   return (
     <form
-      className="bulk-search grow"
+      className="bulk-fill grow"
       onSubmit={(event) => {
         event.preventDefault();
         onFill(text);

@@ -8,7 +8,6 @@ import { PlatformContents } from "../browse/tree.tsx";
 import { loadChunk } from "../components/chunks.ts";
 import { Avatar } from "../components/avatar.tsx";
 import { EntityLink } from "../components/common.tsx";
-import { Markdown } from "../components/markdown.tsx";
 import { EntityTabs } from "../components/sections.tsx";
 import {
   EmptyState,
@@ -37,6 +36,7 @@ import { nameOf } from "../names.ts";
 import { GroupActions } from "../people/group_actions.tsx";
 import { GroupMembers } from "../people/members.tsx";
 import { GroupsOfUser, OwnedKinds } from "../people/owned.tsx";
+import { Profile, ProfileActions } from "../people/profile.tsx";
 import { ProductActions } from "../products/actions.tsx";
 import { ProductMembers } from "../products/members.tsx";
 import { canChange } from "../privileges.ts";
@@ -215,6 +215,8 @@ function Actions({ entity }: { readonly entity: Entity }) {
           }}
         />
       ) : null;
+    case "CORP_USER":
+      return "contact" in entity ? <ProfileActions person={entity} /> : null;
     case "CORP_GROUP":
       return <GroupActions group={{ urn: entity.urn, name: nameOf(entity) }} />;
     case "DATA_PRODUCT":
@@ -232,7 +234,7 @@ function TagRail({ entity, ...others }: RailProperties) {
 
 /** The description, or what is known about a person. */
 function About({ entity }: { readonly entity: Entity }) {
-  if (entity.type === "CORP_USER") return <Person entity={entity} />;
+  if (entity.type === "CORP_USER") return "contact" in entity ? <Profile person={entity} /> : null;
   if (entity.type === "DATA_PLATFORM") return null;
   if (entity.type === "TAG") return <TagDescription entity={entity} />;
   const privileges = "privileges" in entity ? entity.privileges : undefined;
@@ -276,46 +278,6 @@ function EntityDescription({
       importedBy={lastEditOf(history.data?.imported ?? undefined)}
       canEdit={canEdit}
     />
-  );
-}
-
-function Person({ entity }: { readonly entity: Entity }) {
-  if (!("contact" in entity)) return null;
-  const { contact, profile } = entity;
-  const email = contact?.email ?? profile?.email;
-  const facts: readonly (readonly [string, string | null | undefined])[] = [
-    [texts.entity.person.title, contact?.title ?? profile?.title],
-    [texts.entity.person.department, profile?.departmentName],
-    [texts.entity.person.slack, contact?.slack],
-    [texts.entity.person.phone, contact?.phone],
-  ];
-  return (
-    <dl className="property-list section">
-      {email !== null && email !== undefined && email !== "" && (
-        <div>
-          <dt>{texts.entity.person.email}</dt>
-          <dd>
-            <a href={`mailto:${email}`}>{email}</a>
-          </dd>
-        </div>
-      )}
-      {facts.map(([name, value]) =>
-        value === null || value === undefined || value === "" ? null : (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd dir="auto">{value}</dd>
-          </div>
-        ),
-      )}
-      {(contact?.aboutMe ?? "") !== "" && (
-        <div>
-          <dt>{texts.entity.person.about}</dt>
-          <dd>
-            <Markdown text={contact?.aboutMe ?? ""} />
-          </dd>
-        </div>
-      )}
-    </dl>
   );
 }
 

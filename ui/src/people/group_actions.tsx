@@ -14,6 +14,7 @@ import {
   closeThen,
   fieldOf,
 } from "../components/form_dialog.tsx";
+import { newNameProblem } from "../entity/by_name.ts";
 import { Menu } from "../components/menu.tsx";
 import { Impact } from "../components/impact.tsx";
 import { LoadingOrError, StaleNotice, combineReads } from "../components/states.tsx";
@@ -74,10 +75,11 @@ export function CreateGroupDialog({
   const [invalid, setInvalid] = useState<string | null>(null);
   const create = useApiMutation(CreateGroupDocument);
   const words = texts.people.groups;
-  const submit = (form: FormData) => {
+  const submit = async (form: FormData) => {
     const name = fieldOf(form, "name");
-    setInvalid(name === "" ? words.nameMissing : null);
-    if (name === "") return;
+    const problem = await newNameProblem("CORP_GROUP", name, words);
+    setInvalid(problem);
+    if (problem !== null) return;
     create.mutate(
       { name, description: fieldOf(form, "description") || null },
       {
@@ -93,7 +95,7 @@ export function CreateGroupDialog({
       submit={words.createButton}
       isBusy={create.isPending}
       error={create.error}
-      onSubmit={submit}
+      onSubmit={(form) => void submit(form)}
       onClose={onClose}
     >
       <NameField error={invalid} />

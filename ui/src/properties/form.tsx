@@ -137,7 +137,7 @@ export function PropertyForm({
         <div className="form-field">
           <label>
             <span>
-              {words.id} <span className="hint">{texts.domains.optional}</span>
+              {words.id} <span className="hint">{words.optional}</span>
             </span>
             <input
               name="id"

@@ -1,15 +1,16 @@
 import { useState } from "react";
 
-import { useProposableMutation } from "../api/cache.ts";
+import { useApiMutation, useMe, useProposableMutation } from "../api/cache.ts";
 import type { Operation } from "../api/operation.ts";
 import { EntityLink } from "../components/common.tsx";
 import { Dialog } from "../components/dialog.tsx";
-import { EntityPicker } from "../components/entity_picker.tsx";
+import { EntityPicker } from "../components/entity_picker_on_demand.tsx";
 import { plainText } from "../components/plain_text.ts";
 import { UndoNotice, useUndo } from "../components/undo.tsx";
 import {
   AddTagDocument,
   AddTermDocument,
+  CreateTagDocument,
   RemoveTagDocument,
   RemoveTermDocument,
   type EntityType,
@@ -41,7 +42,7 @@ interface Source {
 
 interface LabelsProperties {
   readonly id: string;
-  readonly words: typeof texts.rail.tags;
+  readonly words: typeof texts.rail.terms;
   readonly type: EntityType;
   /** The labeled entity. */
   readonly urn: string;
@@ -51,6 +52,8 @@ interface LabelsProperties {
   readonly canEdit: boolean;
   readonly addition: Labeling;
   readonly removal: Labeling;
+  /** Whether labels can be created while one is added. */
+  readonly canCreate?: boolean;
 }
 
 export function Tags({
@@ -64,6 +67,7 @@ export function Tags({
   readonly tags: readonly (TagLabelFragment & Source)[];
   readonly canEdit: boolean;
 }) {
+  const granted = useMe().data?.me?.platformPrivileges;
   const labels = tags.map((tag) => ({
     ...tag,
     hint: tag.properties?.description ?? undefined,
@@ -80,6 +84,7 @@ export function Tags({
       canEdit={canEdit}
       addition={AddTagDocument}
       removal={RemoveTagDocument}
+      canCreate={granted?.createTags === true || granted?.manageTags === true}
     />
   );
 }
@@ -119,6 +124,7 @@ function Labels(properties: LabelsProperties) {
   const [isAdding, setAdding] = useState(false);
   const add = useProposableMutation(properties.addition);
   const remove = useProposableMutation(properties.removal);
+  const create = useApiMutation(CreateTagDocument);
   const { last, report, clear } = useUndo();
   const change = (label: Nameable & { readonly urn: string }, isRemoved: boolean) => {
     add.reset();
@@ -134,9 +140,20 @@ function Labels(properties: LabelsProperties) {
       column === undefined ? { urn } : { urn, column, columnType: "DATASET_FIELD" as const };
     (isRemoved ? remove : add).mutate({ ...target, label: label.urn }, { onSuccess: done });
   };
-  const isBusy = add.isPending || remove.isPending;
+  const createAndAdd = (name: string) =>
+    create.mutate(
+      { name, description: null },
+      {
+        onSuccess: ({ createTag }) => {
+          if (typeof createTag === "string")
+            change({ urn: createTag, properties: { name } }, false);
+        },
+      },
+    );
+  const isBusy = add.isPending || remove.isPending || create.isPending;
   const open = () => {
     add.reset();
+    create.reset();
     setAdding(true);
   };
   return (
@@ -185,8 +202,16 @@ function Labels(properties: LabelsProperties) {
             types={[type]}
             words={words}
             chosen={new Set(labels.map((label) => label.urn))}
-            error={add.error}
+            error={add.error ?? create.error}
             onPick={(label) => !isBusy && change(label, false)}
+            creation={
+              properties.canCreate === true
+                ? {
+                    label: texts.rail.tags.create,
+                    onCreate: (name) => !isBusy && createAndAdd(name),
+                  }
+                : undefined
+            }
           />
         </Dialog>
       )}

@@ -4,7 +4,7 @@ import { useApiQuery, useProposableMutation } from "../api/cache.ts";
 import { Avatar } from "../components/avatar.tsx";
 import { EntityLink } from "../components/common.tsx";
 import { Dialog } from "../components/dialog.tsx";
-import { EntityPicker } from "../components/entity_picker.tsx";
+import { EntityPicker } from "../components/entity_picker_on_demand.tsx";
 import { UndoNotice, useUndo } from "../components/undo.tsx";
 import {
   AddOwnerDocument,
@@ -106,6 +106,7 @@ export function Owners({
       />
       {isAdding && (
         <Dialog title={words.addTitle} isOpen onClose={() => setAdding(false)}>
+          <OwnershipKind kind={kind} onChange={setKind} />
           <EntityPicker
             types={["CORP_USER", "CORP_GROUP"]}
             words={words}
@@ -114,7 +115,6 @@ export function Owners({
             error={add.error}
             onPick={(owner) => !isBusy && change(owner, kind, false)}
           />
-          <OwnershipKind kind={kind} onChange={setKind} />
         </Dialog>
       )}
     </RailSection>

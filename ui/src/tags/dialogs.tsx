@@ -12,6 +12,7 @@ import {
   closeThen,
   fieldOf,
 } from "../components/form_dialog.tsx";
+import { newNameProblem } from "../entity/by_name.ts";
 import { CarriersPreview, useCarriers } from "../entity/carriers.tsx";
 import {
   CreateTagDocument,
@@ -41,10 +42,11 @@ export function CreateTagDialog({
   const [invalid, setInvalid] = useState<string | null>(null);
   const create = useApiMutation(CreateTagDocument);
   const paint = useApiMutation(SetTagColorDocument);
-  const submit = (form: FormData) => {
+  const submit = async (form: FormData) => {
     const name = fieldOf(form, "name");
-    setInvalid(name === "" ? texts.tags.nameMissing : null);
-    if (name === "") return;
+    const problem = await newNameProblem("TAG", name, texts.tags);
+    setInvalid(problem);
+    if (problem !== null) return;
     const done = (urn: string) => closeThen(onClose, () => onCreated(urn));
     create.mutate(
       { name, description: fieldOf(form, "description") || null },
@@ -64,7 +66,7 @@ export function CreateTagDialog({
       submit={texts.tags.createButton}
       isBusy={create.isPending || paint.isPending}
       error={create.error ?? paint.error}
-      onSubmit={submit}
+      onSubmit={(form) => void submit(form)}
       onClose={onClose}
     >
       <NameField error={invalid} />
