@@ -31,6 +31,7 @@ export const entityTexts = {
     slack: "Slack",
     phone: "Phone",
     about: "About",
+    emailInvalid: "Write the address like ada@example.com.",
     name: "Display name",
     picture: "Picture",
     pictureHint: "An image as a data: URL, or a file of this server below /assets/.",

@@ -24,7 +24,7 @@ export const ingestionTexts = {
   run: "Run",
   runLabel: (name: string) => `Run ${name}`,
   requested: (name: string) =>
-    `A run of ${name} is requested. It starts when an executor takes it up.`,
+    `A run of ${name} has been requested. It starts when an executor takes it up.`,
   created: (name: string) => `${name} is created.`,
   saved: (name: string) => `${name} is saved.`,
   removed: (name: string) => `${name} is deleted.`,

@@ -21,5 +21,11 @@ export const plural = (number: number, forms: PluralForms) =>
 const lists = new Intl.ListFormat(LOCALE);
 export const list = (names: readonly string[]) => lists.format(names);
 
+/** An error of the server as a sentence. Names and URNs at its beginning stay. */
+export function sentence(text: string): string {
+  const started = /^\p{Letter}+ /u.test(text) ? capitalized(text) : text;
+  return /[\p{Letter}\p{Number}'"”)]$/u.test(started) ? `${started}.` : started;
+}
+
 export const capitalized = (text: string) =>
   text.charAt(0).toLocaleUpperCase(LOCALE) + text.slice(1);

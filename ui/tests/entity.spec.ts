@@ -1,3 +1,5 @@
+import { newUser } from "./accounts.ts";
+import { expectAccessible } from "./axe.ts";
 import { createDataset } from "./datasets.ts";
 import { WRITES, datasetUrn, expect, test } from "./fixtures.ts";
 
@@ -315,5 +317,43 @@ test(
       await expect(page.getByText("Story color").first()).toBeVisible();
     }
     expect(requested.filter((url) => /logout/i.test(url))).toEqual([]);
+  },
+);
+
+test(
+  "people edit their own profile, and others only with the right",
+  WRITES,
+  async ({ browser, docent, page }) => {
+    const context = await newUser(browser, docent, "Petra", "Reader");
+    const own = await context.newPage();
+    const reply = await context.request.post("/api/graphql", {
+      data: { query: "{ me { corpUser { urn } } }" },
+    });
+    const me: string = (await reply.json()).data.me.corpUser.urn;
+    await own.goto(`/user/${me}`);
+    await own.getByRole("button", { name: "Edit profile" }).click();
+    const dialog = own.getByRole("dialog");
+    await dialog.getByLabel("Title").fill("Analyst for returns");
+    await dialog.getByLabel("Email").fill("not an address");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await expect(dialog.getByRole("alert")).toContainText("ada@example.com");
+    await dialog.getByLabel("Email").fill("petra@example.com");
+    await dialog.getByLabel("About").fill("Ask me about **refunds**.");
+    await expectAccessible(own, "profile dialog");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await expect(dialog).toBeHidden();
+    await expect(own.getByText("Analyst for returns")).toBeVisible();
+    await expect(own.getByRole("link", { name: "petra@example.com" })).toBeVisible();
+    await expect(own.locator("strong", { hasText: "refunds" })).toBeVisible();
+    await own.goto("/user/urn:li:corpuser:datahub");
+    await expect(own.getByRole("heading", { level: 1 })).toBeVisible();
+    await expect(own.getByRole("button", { name: "Edit profile" })).toHaveCount(0);
+    await context.close();
+    // Administrators correct the profiles of others.
+    await page.goto(`/user/${me}`);
+    await page.getByRole("button", { name: "Edit profile" }).click();
+    await page.getByRole("dialog").getByLabel("Display name").fill("Petra the Analyst");
+    await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Petra the Analyst");
   },
 );

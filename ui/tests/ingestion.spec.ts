@@ -39,7 +39,7 @@ test(
     await expect(page.getByText("Europe/Berlin")).toBeVisible();
 
     await page.getByRole("button", { name: "Run Story warehouse" }).click();
-    await expect(page.getByText("A run of Story warehouse is requested.")).toBeVisible();
+    await expect(page.getByText("A run of Story warehouse has been requested.")).toBeVisible();
     const run = page.getByRole("row").filter({ hasText: "Waits for an executor" });
     await expect(run).toBeVisible();
     await expectAccessible(page, "a source with a run");

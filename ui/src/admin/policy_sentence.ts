@@ -40,6 +40,9 @@ const typeNames = (values: readonly Named[]) =>
 /** What the policy covers: "all datasets in Finance, including subdomains". */
 export function objectOf(conditions: readonly Condition[] | null): string {
   if (conditions === null) return words().everything;
+  // Nothing has one of no values.
+  if (conditions.some((it) => it.values.length === 0 && it.condition !== "NOT_EQUALS"))
+    return words().none;
   const isPlain = ({ field, condition }: Condition, expected: string) =>
     field === expected && condition !== "STARTS_WITH";
   const noun =
@@ -51,7 +54,6 @@ export function objectOf(conditions: readonly Condition[] | null): string {
 
 function nounOf(noun: Condition | undefined): string {
   if (noun === undefined) return words().everything;
-  if (noun.values.length === 0) return words().none;
   if (noun.field === "URN") return words().named(namesOf(noun.values));
   const types = typeNames(noun.values);
   return noun.condition === "NOT_EQUALS" ? words().notTyped(types) : words().typed(types);

@@ -1,5 +1,6 @@
 import { useState, type FormEvent } from "react";
 
+import { sentence } from "../text_forms.ts";
 import { texts } from "../texts.ts";
 import { focusOnMount } from "./focus.ts";
 
@@ -42,7 +43,7 @@ export function PasswordForm({ fields, submit, onSubmit }: Properties) {
       await onSubmit(values);
       form.reset();
     } catch (caught) {
-      setError(caught instanceof Error ? caught.message : texts.signIn.unreachable);
+      setError(caught instanceof Error ? sentence(caught.message) : texts.signIn.unreachable);
     }
     setBusy(false);
   };

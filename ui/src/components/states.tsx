@@ -4,6 +4,7 @@ import { useEffect, useRef, useState, type ReactNode } from "react";
 
 import { isUnauthenticated } from "../api/client.ts";
 import { useSessionExpired } from "../api/session.ts";
+import { sentence } from "../text_forms.ts";
 import { texts } from "../texts.ts";
 import { FormattedText } from "./formatted_text.tsx";
 
@@ -85,7 +86,7 @@ export function ErrorMessage({
   if (isUnauthenticated(error) && !isExpired) return null;
   return (
     <div className="error-message" role="alert">
-      <p>{error.message}</p>
+      <p>{sentence(error.message)}</p>
       {retry !== undefined && (
         <button type="button" onClick={retry}>
           {texts.errors.retry}

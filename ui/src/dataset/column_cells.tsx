@@ -8,6 +8,7 @@ import { confirmDiscard, isAskingToDiscard } from "../components/discard_questio
 import { useUnsaved } from "../components/unsaved.ts";
 import { SavedText } from "../description/saved_text.tsx";
 import { Icon } from "../icons/icon.tsx";
+import { sentence } from "../text_forms.ts";
 import { texts } from "../texts.ts";
 import { ColumnLabels, ColumnShares, type ColumnDetail } from "../trust/column_details.tsx";
 import { columnName } from "./field_path.ts";
@@ -243,7 +244,7 @@ function SaveResult({ row, save, actions }: EditProperties) {
 function FailureMessage({ message }: { readonly message: string }) {
   const isExpired = useSessionExpired();
   const isOver = message === texts.errors.sessionExpired && !isExpired;
-  return <p>{isOver ? texts.columns.notSavedYet : message}</p>;
+  return <p>{isOver ? texts.columns.notSavedYet : sentence(message)}</p>;
 }
 
 /** The initial content of the editor: the text that could not be saved, else the saved description,

@@ -1,7 +1,8 @@
-import { useRef, useState } from "react";
+import { Suspense, lazy, useRef, useState } from "react";
 
 import { useApiMutation, useProposableMutation } from "../api/cache.ts";
 import { isNotFound } from "../api/client.ts";
+import { loadChunk } from "../components/chunks.ts";
 import { useFocusFallback } from "../components/focus.ts";
 import { LinkTarget } from "../components/link_target.tsx";
 import { Byline } from "../components/common.tsx";
@@ -16,7 +17,11 @@ import {
 } from "../generated/operations.ts";
 import { IconButton } from "../icons/icon_button.tsx";
 import { texts } from "../texts.ts";
-import { LinkForm, type LinkInput } from "./link_form.tsx";
+import type { LinkInput } from "./link_form.tsx";
+
+const LinkForm = lazy(async () => ({
+  default: (await loadChunk(import("./link_form.tsx"))).LinkForm,
+}));
 
 type LinkElement = LinksPartFragment["elements"][number];
 
@@ -103,15 +108,17 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
   // Always the same key: remounting the form would lose its text.
   const form = editing !== null && (
     <li key="form">
-      <LinkForm
-        {...(editing === "new" ? {} : { link: editing })}
-        notice={isConflict ? texts.links.conflict : null}
-        others={links.filter((_, other) => other !== index)}
-        error={describeConflict(add.error ?? update.error)}
-        isBusy={isBusy}
-        onSave={save}
-        onCancel={() => void edit(null)}
-      />
+      <Suspense>
+        <LinkForm
+          {...(editing === "new" ? {} : { link: editing })}
+          notice={isConflict ? texts.links.conflict : null}
+          others={links.filter((_, other) => other !== index)}
+          error={describeConflict(add.error ?? update.error)}
+          isBusy={isBusy}
+          onSave={save}
+          onCancel={() => void edit(null)}
+        />
+      </Suspense>
     </li>
   );
   const items = links.map((link, position) =>
