@@ -18,6 +18,12 @@ use crate::{AspectKey, AspectWrite, Effect, RowVersion, StoredAspect};
 
 /// The number of versions of an aspect that are retained, including the latest.
 pub const RETAINED_VERSIONS: i64 = 20;
+/// States of running programs, which report often and at length. Only the latest is retained.
+const WITHOUT_HISTORY: [&str; 3] = [
+    "dataHubActionStatus",
+    "dataHubExecutionRequestResult",
+    "dataHubRemoteExecutorStatus",
+];
 
 /// The property of the system metadata that marks a write which did not change the content.
 const NO_CHANGE: &str = "isNoOp";
@@ -92,6 +98,11 @@ pub fn replace(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) 
         version: previous_version.unwrap_or(LogicalVersion::FIRST).into(),
         ..previous.clone()
     });
+    let retained = if WITHOUT_HISTORY.contains(&key.aspect.as_str()) {
+        1
+    } else {
+        RETAINED_VERSIONS
+    };
     AspectWrite {
         key,
         effect: Effect::Put {
@@ -104,7 +115,7 @@ pub fn replace(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) 
                 created_for: None,
             },
             history,
-            prune_through: Some(RowVersion::new(logical_version.get() - RETAINED_VERSIONS))
+            prune_through: Some(RowVersion::new(logical_version.get() - retained))
                 .filter(|version| version.is_history()),
             derived: new.derived,
             logical_version,
@@ -316,7 +327,7 @@ fn to_json(system_metadata: &SystemMetadata) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_model::{AspectName, Urn};
+    use docent_model::{AspectName, Registry, Urn};
 
     fn key() -> AspectKey {
         AspectKey::new(
@@ -430,5 +441,20 @@ mod tests {
             assert_eq!(prune_through, (number == 20).then_some(RowVersion::new(1)));
             row = next;
         }
+    }
+
+    #[test]
+    fn only_the_latest_result_of_a_run_is_retained() {
+        let aspect = Registry::get().aspect("dataHubExecutionRequestResult");
+        let key = AspectKey::new(
+            &Urn::parse("urn:li:dataHubExecutionRequest:1").unwrap(),
+            aspect.unwrap(),
+        );
+        let first = row_after(None, "0");
+        let write = put(key, Some(&first), new("1", None)).unwrap();
+        let Effect::Put { prune_through, .. } = write.effect else {
+            panic!()
+        };
+        assert_eq!(prune_through, Some(RowVersion::new(1)));
     }
 }
