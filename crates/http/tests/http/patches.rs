@@ -308,3 +308,15 @@ async fn columns_described_concurrently_by_eight_clients_are_all_stored() {
     )
     .await;
 }
+
+#[tokio::test]
+async fn a_patch_of_missing_properties_starts_with_the_empty_lists_of_datahub() {
+    let app = App::empty().await;
+    let operations = json!([{"op": "add", "path": "/description", "value": "d"}]);
+    patch(&app, MISSING, "datasetProperties", operations).await;
+    let expected = json!({"description": "d", "customProperties": {}, "tags": []});
+    assert_eq!(
+        app.aspect(MISSING, "datasetProperties").await,
+        Some(expected)
+    );
+}

@@ -34,18 +34,20 @@ pub(super) fn aspect(aspect: AspectName, with_scalars: bool, stamp: &AuditStamp)
     for name in stamps.flat_map(|(_, names)| *names) {
         members.insert((*name).to_owned(), stamp_value(stamp));
     }
-    if let Some((name, value)) = first_value(aspect) {
+    for (name, value) in first_values(aspect) {
         members.insert(name.to_owned(), value);
     }
     Value::Object(members)
 }
 
-/// The first value of a member that cannot be empty, or that clients expect.
-fn first_value(aspect: AspectName) -> Option<(&'static str, Value)> {
+/// The first values of members that cannot be empty, or that clients expect.
+fn first_values(aspect: AspectName) -> Vec<(&'static str, Value)> {
     match aspect.as_str() {
-        "propertyDefinition" => Some(("valueType", json!("urn:li:dataType:datahub.string"))),
-        "status" => Some(("removed", json!(false))),
-        _ => None,
+        "propertyDefinition" => vec![("valueType", json!("urn:li:dataType:datahub.string"))],
+        "status" => vec![("removed", json!(false))],
+        "datasetProperties" => vec![("customProperties", json!({})), ("tags", json!([]))],
+        "dataFlowInfo" | "dataJobInfo" => vec![("customProperties", json!({}))],
+        _ => Vec::new(),
     }
 }
 
