@@ -19,7 +19,7 @@ use tantivy::tokenizer::TokenizerManager;
 use crate::analysis::{NameTokenizer, TextTokenizer};
 
 /// To be raised when older indexes cannot be used any more. They are rebuilt.
-pub(crate) const FORMAT: u32 = 13;
+pub(crate) const FORMAT: u32 = 14;
 
 /// Separates the field from its value in `terms`.
 const SEPARATOR: char = '\0';

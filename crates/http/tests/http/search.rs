@@ -1,6 +1,6 @@
 //! Search over GraphQL.
 
-use crate::support::{App, DATASET};
+use crate::support::{App, DATASET, USER};
 use serde_json::{Value, json};
 
 const HIVE: &str = "urn:li:dataPlatform:hive";
@@ -505,4 +505,21 @@ async fn listing_domains_supports_a_query_among_siblings() {
         data(&app, &below).await["listDomains"]["domains"],
         json!([{"id": "sales"}])
     );
+}
+
+#[tokio::test]
+async fn a_run_is_found_by_its_id() {
+    let app = App::empty().await;
+    let run = "urn:li:dataProcessInstance:nightly-load-4711";
+    let properties = json!({"name": "Load", "created": {"time": 1, "actor": USER}});
+    app.ingest(run, "dataProcessInstanceProperties", &properties)
+        .await;
+    for query in ["nightly-load-4711", "4711", "Load"] {
+        let query = format!(
+            r#"{{ scrollAcrossEntities(input: {{ types: [DATA_PROCESS_INSTANCE], query: "{query}" }}) {{ searchResults {{ entity {{ urn }} }} }} }}"#
+        );
+        let found = app.graphql(&query).await;
+        let found = &found["scrollAcrossEntities"]["searchResults"];
+        assert_eq!(found, &json!([{"entity": {"urn": run}}]), "{query}");
+    }
 }
