@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::{AspectKey, PointRange};
 use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -136,15 +137,16 @@ impl Catalog {
         self.ingest(caller, proposals).await.map(drop)
     }
 
-    /// The buckets of a period, newest first.
+    /// The buckets of a period, newest first, with an empty one wherever nothing was reported between
+    /// two others.
     pub async fn usage(&self, resource: &Urn, period: &Period) -> Result<Usage, Error> {
         let points = self.usage_points(resource, period).await?;
         let values = points.points.iter().map(|point| &point.value);
-        let buckets: Vec<Bucket> = values
+        let reported = values
             .filter(|value| unit(value).is_none_or(|unit| unit == period.duration))
-            .map(|value| bucket(resource, &period.duration, value))
-            .take(period.max_buckets.unwrap_or(MAX_BUCKETS))
-            .collect();
+            .map(|value| bucket(resource, &period.duration, value));
+        let count = period.max_buckets.unwrap_or(MAX_BUCKETS);
+        let buckets = without_gaps(reported, count.min(MAX_BUCKETS));
         let aggregations = together(&buckets);
         Ok(Usage {
             buckets,
@@ -221,6 +223,45 @@ impl Catalog {
             max_buckets: None,
         })
     }
+}
+
+/// Up to `count` buckets, with empty ones in the gaps between them. Newest first.
+fn without_gaps(reported: impl Iterator<Item = Bucket>, count: usize) -> Vec<Bucket> {
+    let mut buckets: Vec<Bucket> = Vec::new();
+    for bucket in reported {
+        while buckets.len() < count
+            && let Some(newer) = buckets.last()
+            && let Some(start) = start_before(newer.bucket, &newer.duration)
+            && start_before(start, &newer.duration).is_some_and(|next| next >= bucket.bucket)
+        {
+            let empty = Bucket {
+                bucket: start,
+                metrics: Metrics::default(),
+                ..newer.clone()
+            };
+            buckets.push(empty);
+        }
+        if buckets.len() >= count {
+            break;
+        }
+        buckets.push(bucket);
+    }
+    buckets
+}
+
+/// When the bucket before another one begins. `None` for unknown durations.
+fn start_before(start_ms: EpochMillis, duration: &str) -> Option<EpochMillis> {
+    let span = match duration {
+        "HOUR" => Span::new().hours(1),
+        DAY => Span::new().days(1),
+        "WEEK" => Span::new().weeks(1),
+        "MONTH" => Span::new().months(1),
+        "YEAR" => Span::new().years(1),
+        _ => return None,
+    };
+    let start = Timestamp::from_millisecond(start_ms).ok()?;
+    let before = start.to_zoned(TimeZone::UTC).checked_sub(span).ok()?;
+    Some(before.timestamp().as_millisecond())
 }
 
 fn proposal(bucket: Bucket) -> Result<Proposal, Error> {

@@ -63,6 +63,7 @@ struct UsageQuery {
     start_time: Option<i64>,
     end_time: Option<i64>,
     max_buckets: Option<i64>,
+    #[serde(alias = "rangeFromEnd")]
     range: Option<String>,
 }
 
