@@ -87,6 +87,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .entity_field("schemaFieldPath", entities::schema_field_path)
         .computed("valueEntities", entities::value_entities)
         .computed("assertedColumns", entities::asserted_columns)
+        .computed("inputColumn", entities::input_column)
         .entity_field("parentContainers", hierarchy::parent_containers)
         .entity_field("domainStewards", privileges::domain_stewards)
         .entity_field("parentDomains", hierarchy::parent_domains)

@@ -159,6 +159,16 @@ pub(super) fn asserted_columns(assertion: &EntityView<'_>) -> Value {
     json!(columns)
 }
 
+/// The column that a chart or dashboard uses, with its URN: it belongs to another entity.
+pub(super) fn input_column(input: &EntityView<'_>) -> Value {
+    let input = input.value();
+    let mut column = input["schemaField"].clone();
+    if let Value::Object(members) = &mut column {
+        members.insert("urn".to_owned(), input["schemaFieldUrn"].clone());
+    }
+    column
+}
+
 /// The values of a structured property that are URNs.
 pub(super) fn value_entities(entity: &EntityView<'_>) -> Value {
     let values = entity.value()["values"].as_array().into_iter().flatten();

@@ -381,3 +381,28 @@ async fn siblings_and_versions_are_searched() {
         "{reply}"
     );
 }
+
+#[tokio::test]
+async fn the_columns_that_a_chart_uses_belong_to_their_datasets() {
+    let app = App::with_dataset().await;
+    let chart = "urn:li:chart:(looker,orders)";
+    let column = format!("urn:li:schemaField:({DATASET},id)");
+    let field = json!({
+        "fieldPath": "id", "nativeDataType": "STRING",
+        "type": {"type": {"com.linkedin.schema.StringType": {}}},
+    });
+    let fields = json!({"fields": [{"schemaFieldUrn": column, "schemaField": field}]});
+    app.ingest(chart, "inputFields", &fields).await;
+    let read = app
+        .graphql(&format!(
+            r#"{{ chart(urn: "{chart}") {{ inputFields {{ fields {{
+                schemaFieldUrn schemaField {{ fieldPath schemaFieldEntity {{ urn fieldPath }} }}
+            }} }} }} }}"#
+        ))
+        .await;
+    let expected = json!([{
+        "schemaFieldUrn": column,
+        "schemaField": {"fieldPath": "id", "schemaFieldEntity": {"urn": column, "fieldPath": "id"}},
+    }]);
+    assert_eq!(read["chart"]["inputFields"]["fields"], expected, "{read}");
+}
