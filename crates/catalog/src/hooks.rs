@@ -46,8 +46,28 @@ pub(crate) fn normalise<'s>(
             owners::update_types(&mut by_type);
             changed(&ownership, &by_type)
         }
+        AspectName::PROPERTY_DEFINITION => Ok(with_decimal_points(proposed)),
         _ => Ok(redaction::with_stored_secrets(aspect, stored, proposed)),
     }
+}
+
+/// The definition of a property whose allowed numbers have decimal points, as values have: typed
+/// clients compare both. `None` if they have them.
+fn with_decimal_points(definition: &Value) -> Option<Value> {
+    let double = |allowed: &Value| allowed.pointer("/value/double")?.as_i64();
+    let allowed = definition.get("allowedValues")?.as_array()?;
+    if !allowed.iter().any(|it| double(it).is_some()) {
+        return None;
+    }
+    let mut definition = definition.clone();
+    let allowed = definition.get_mut("allowedValues")?.as_array_mut()?;
+    for number in allowed
+        .iter_mut()
+        .filter_map(|it| it.pointer_mut("/value/double"))
+    {
+        *number = number.as_f64().into();
+    }
+    Some(definition)
 }
 
 /// Makes the caller the author of all links that are new, and of the changes of others; `None` if

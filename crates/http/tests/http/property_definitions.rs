@@ -395,3 +395,18 @@ async fn values_match_the_type_of_their_property() {
         .collect();
     assert_eq!(counts, [json!([{"double": 12.5}])]);
 }
+
+#[tokio::test]
+async fn allowed_numbers_have_decimal_points_like_values() {
+    let app = App::with_dataset().await;
+    let definition = json!({
+        "qualifiedName": "io.retention", "valueType": "urn:li:dataType:datahub.number",
+        "entityTypes": ["urn:li:entityType:datahub.dataset"], "cardinality": "SINGLE",
+        "allowedValues": [{"value": {"double": 30}}, {"value": {"double": 12.5}}],
+    });
+    app.ingest(RETENTION, "propertyDefinition", &definition)
+        .await;
+    let stored = app.aspect(RETENTION, "propertyDefinition").await.unwrap();
+    let allowed = json!([{"value": {"double": 30.0}}, {"value": {"double": 12.5}}]);
+    assert_eq!(stored["allowedValues"], allowed);
+}
