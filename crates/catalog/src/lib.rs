@@ -107,6 +107,7 @@ mod target;
 pub mod timeline;
 pub mod times;
 pub mod timeseries;
+pub mod timeseries_stats;
 pub mod tokens;
 pub mod traces;
 pub mod usage;

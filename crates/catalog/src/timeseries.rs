@@ -23,7 +23,7 @@ pub use docent_store::{PointKey, TimeseriesRow};
 /// The most points of one result.
 const MAX_POINTS: usize = 10_000;
 /// The most points read for a filter or a sort order.
-const MAX_READ: usize = 100_000;
+pub(crate) const MAX_READ: usize = 100_000;
 /// How many points one call reads.
 const CHUNK: usize = 1000;
 /// The bytes that one call reads, unless a single point has more.
@@ -352,28 +352,33 @@ impl TimeseriesQuery {
         if self.filter.any.is_empty() {
             return true;
         }
-        let value: Value = serde_json::from_str(&point.metadata).unwrap_or_default();
-        let holds = |criterion: &Criterion| {
-            let found = self.values(&value, point, &criterion.field);
-            criterion_holds(criterion, &found) != criterion.negated
-        };
-        let mut any = self.filter.any.iter();
-        any.any(|alternative| alternative.iter().all(holds))
+        let value = serde_json::from_str(&point.metadata).unwrap_or_default();
+        matches(&self.filter, &self.key.urn, point, &value)
     }
+}
 
-    /// The values of a point at a path, as texts.
-    fn values(&self, value: &Value, point: &TimeseriesRow, field: &str) -> Vec<String> {
-        match strip_keyword_suffix(field) {
-            "urn" => vec![self.key.urn.to_string()],
-            "runId" => system_metadata(point)
-                .map(|metadata| metadata.run_id)
-                .into_iter()
-                .collect(),
-            path => {
-                let mut found = Vec::new();
-                collect(value, path, &mut found);
-                found
-            }
+/// Whether a point of an entity, with its parsed value, meets a filter.
+pub(crate) fn matches(filter: &Filter, urn: &Urn, point: &TimeseriesRow, value: &Value) -> bool {
+    let holds = |criterion: &Criterion| {
+        let found = values(urn, point, value, &criterion.field);
+        criterion_holds(criterion, &found) != criterion.negated
+    };
+    let mut any = filter.any.iter();
+    filter.any.is_empty() || any.any(|alternative| alternative.iter().all(holds))
+}
+
+/// The values of a point at a path, as texts.
+pub(crate) fn values(urn: &Urn, point: &TimeseriesRow, value: &Value, field: &str) -> Vec<String> {
+    match strip_keyword_suffix(field) {
+        "urn" => vec![urn.to_string()],
+        "runId" => system_metadata(point)
+            .map(|metadata| metadata.run_id)
+            .into_iter()
+            .collect(),
+        path => {
+            let mut found = Vec::new();
+            collect(value, path, &mut found);
+            found
         }
     }
 }

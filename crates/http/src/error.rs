@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use std::fmt;
 
 use docent_catalog::{Error, ErrorKind};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// A request that failed, with its status.
 #[derive(Debug)]
@@ -136,18 +136,37 @@ fn status(kind: ErrorKind) -> StatusCode {
     }
 }
 
+/// The members that errors have in all APIs. A response that is an error has them as an extension.
+#[derive(Debug, Clone)]
+struct CommonMembers(Map<String, Value>);
+
+/// Turns an error into one of DataHub's OpenAPI, which has fewer members than those of Rest.li.
+/// Other responses stay as they are.
+pub(crate) fn openapi_form(mut response: Response) -> Response {
+    let Some(CommonMembers(members)) = response.extensions_mut().remove() else {
+        return response;
+    };
+    let (mut parts, _) = response.into_parts();
+    parts.headers.remove(header::CONTENT_LENGTH);
+    let (_, body) = Json(members).into_response().into_parts();
+    Response::from_parts(parts, body)
+}
+
 impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
-        let mut body = json!({
-            "exceptionClass": "com.linkedin.restli.server.RestLiServiceException",
-            "error": self.title.as_deref().or(self.status.canonical_reason()),
-            "message": self.message,
-            "status": self.status.as_u16(),
-        });
+        let mut members = Map::new();
+        let title = self.title.as_deref().or(self.status.canonical_reason());
+        members.insert("error".to_owned(), json!(title));
+        members.insert("message".to_owned(), self.message.into());
         if !self.failures.is_empty() {
-            body["failures"] = Value::Array(self.failures);
+            members.insert("failures".to_owned(), self.failures.into());
         }
+        let mut body = members.clone();
+        let class = "com.linkedin.restli.server.RestLiServiceException";
+        body.insert("exceptionClass".to_owned(), class.into());
+        body.insert("status".to_owned(), self.status.as_u16().into());
         let mut response = (self.status, Json(body)).into_response();
+        response.extensions_mut().insert(CommonMembers(members));
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after_s {
             headers.insert(header::RETRY_AFTER, seconds.into());

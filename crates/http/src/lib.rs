@@ -237,6 +237,7 @@ fn routes(state: &AppState) -> Router<AppState> {
             trace::traced(state, post(restli::usage::act)),
         )
         .route("/operations", post(restli::operations::act))
+        .route("/analytics", post(restli::analytics::act))
         .merge(openapi_routes(state))
         .merge(status_and_sign_in())
 }
@@ -405,6 +406,10 @@ fn first_version_routes(state: &AppState) -> Router<AppState> {
         .route(
             "/openapi/entities/v1",
             trace::traced(state, post(openapi::v1::post).delete(openapi::v1::delete)),
+        )
+        .route(
+            "/openapi/v2/platform/entities/v1",
+            trace::traced(state, post(openapi::v1::propose)),
         )
 }
 

@@ -37,6 +37,7 @@ pub(crate) mod v1;
 pub(crate) mod v2;
 pub(crate) mod write;
 
+pub(crate) use address::entity_type;
 use docent_catalog::{Error, ErrorKind};
 
 use crate::error::ErrorResponse;

@@ -179,11 +179,15 @@ pub(crate) fn is_api_path(path: &str) -> bool {
 
 /// Whether all methods of a path need a token.
 fn is_protected(path: &str) -> bool {
+    API_PREFIXES[..PROTECTED_PREFIXES].contains(&first_segment(without_base(path)))
+}
+
+/// The path below one of [`BASES`], or the whole path.
+pub(crate) fn without_base(path: &str) -> &str {
     let under_base = BASES.iter().find_map(|base| path.strip_prefix(base));
-    let path = under_base
+    under_base
         .filter(|rest| rest.starts_with('/'))
-        .unwrap_or(path);
-    API_PREFIXES[..PROTECTED_PREFIXES].contains(&first_segment(path))
+        .unwrap_or(path)
 }
 
 pub(crate) fn first_segment(path: &str) -> &str {

@@ -3,6 +3,7 @@
 //! Actions are verbs in the query string (`?action=…`). To add one, extend the `act` handler of its
 //! resource. Helpers that the OpenAPI endpoints share are in [`crate::wire`].
 
+pub(crate) mod analytics;
 pub(crate) mod aspects;
 pub(crate) mod entities;
 pub(crate) mod operations;

@@ -16,7 +16,9 @@ use tower::Service;
 use crate::AppState;
 use crate::client::identify;
 use crate::deadline::{may_write, within};
+use crate::error::openapi_form;
 use crate::graphql;
+use crate::page::without_base;
 use crate::trailing_slash;
 
 /// Identifies the client of a request, limits its time, and removes a trailing slash of its path. A
@@ -48,6 +50,7 @@ impl Service<Request> for HttpService {
         Box::pin(async move {
             let (state, routes) = (&state, &mut routes);
             let limit = state.settings().request_timeout;
+            let is_openapi = is_openapi(request.uri().path());
             let response = identify(state, request, |request| async move {
                 let may_write = may_write(&request);
                 let response = within(limit, request, |request| async move {
@@ -60,7 +63,16 @@ impl Service<Request> for HttpService {
                 });
                 state.reply_memory().hold(response.await, may_write)
             });
-            Ok(response.await)
+            let response = response.await;
+            Ok(if is_openapi {
+                openapi_form(response)
+            } else {
+                response
+            })
         })
     }
+}
+
+fn is_openapi(path: &str) -> bool {
+    without_base(path).starts_with("/openapi/")
 }

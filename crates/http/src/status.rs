@@ -1,12 +1,16 @@
 //! Health checks and server configuration.
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
 use axum::http::StatusCode;
+use axum::http::request::Parts;
 use docent_catalog::Caller;
 use serde_json::{Value, json};
 
 use crate::AppState;
+use crate::auth::Authenticated;
+use crate::error::ErrorResponse;
+use crate::query::Parameters;
 
 /// The DataHub version whose wire format this server implements. Clients enable features by it.
 pub(crate) const DATAHUB_VERSION: &str = "v1.7.0";
@@ -43,9 +47,14 @@ async fn is_ready(state: &AppState) -> bool {
 }
 
 /// The first request of DataHub's clients. They stop unless `noCode` is the string "true". They
-/// cache our schema by the commit, so that is a hash of the schema.
-pub(crate) async fn config(State(state): State<AppState>) -> Json<Value> {
-    Json(json!({
+/// cache our schema by the commit, so that is a hash of the schema. With `verbose=true`, it says
+/// whether the request is authenticated.
+pub(crate) async fn config(
+    State(state): State<AppState>,
+    parameters: Parameters,
+    mut parts: Parts,
+) -> Result<Json<Value>, ErrorResponse> {
+    let mut config = json!({
         "noCode": "true",
         "retention": "true",
         // These enable features in clients: reading time series, PATCH, and search across lineage.
@@ -62,5 +71,10 @@ pub(crate) async fn config(State(state): State<AppState>) -> Json<Value> {
         "managedIngestion": {"enabled": false, "defaultCliVersion": "1.7.0"},
         "datahub": {"serverType": "docent", "serverEnv": "core"},
         "models": {},
-    }))
+    });
+    if parameters.flag("verbose")? {
+        let caller = Authenticated::from_request_parts(&mut parts, &state).await;
+        config["userType"] = if caller.is_ok() { "user" } else { "anonymous" }.into();
+    }
+    Ok(Json(config))
 }

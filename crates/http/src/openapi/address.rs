@@ -50,7 +50,7 @@ impl Kind {
     }
 }
 
-pub(super) fn entity_type(name: &str) -> Result<&'static EntitySpec, ErrorResponse> {
+pub(crate) fn entity_type(name: &str) -> Result<&'static EntitySpec, ErrorResponse> {
     Registry::get().entity(name).ok_or_else(|| {
         ErrorResponse::bad_request(format!(
             "there is no entity type called '{name}' in the registry"

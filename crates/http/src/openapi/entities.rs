@@ -88,7 +88,15 @@ struct Reply<'a> {
     entities: Vec<EntityReply<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     scroll_id: Option<String>,
+    facets: Vec<Facet<'a>>,
     total_count: usize,
+}
+
+/// How many entities of the page have each type.
+#[derive(Serialize)]
+struct Facet<'a> {
+    field: &'static str,
+    aggregations: BTreeMap<&'a str, usize>,
 }
 
 #[derive(Serialize)]
@@ -121,7 +129,7 @@ pub(crate) async fn scroll(
         sort: sort(input.sort_criteria.unwrap_or_default())?,
         ..SearchRequest::default()
     };
-    page(&state, &parameters, request, &aspects).await
+    page(&state, &parameters, request, &aspects, types_of_page).await
 }
 
 /// Entities of one type, with all aspects or those in the query.
@@ -141,7 +149,20 @@ pub(crate) async fn list(
         types: vec![spec.name.to_owned()],
         ..SearchRequest::default()
     };
-    page(&state, &parameters, request, &aspects).await
+    page(&state, &parameters, request, &aspects, |_| Vec::new()).await
+}
+
+/// The facet that DataHub has without aggregations.
+fn types_of_page(urns: &[Urn]) -> Vec<Facet<'_>> {
+    let mut aggregations = BTreeMap::new();
+    for urn in urns {
+        *aggregations.entry(urn.entity_type()).or_default() += 1;
+    }
+    let field = "entity";
+    vec![Facet {
+        field,
+        aggregations,
+    }]
 }
 
 pub(super) fn parse_aspects(names: &[String]) -> Result<Vec<AspectName>, ErrorResponse> {
@@ -153,6 +174,7 @@ async fn page(
     parameters: &Parameters,
     mut request: SearchRequest,
     aspects: &AspectSelection,
+    facets: fn(&[Urn]) -> Vec<Facet<'_>>,
 ) -> Result<Response, ErrorResponse> {
     let slice = Slice::read(parameters)?;
     request.query = parameters.get("query").unwrap_or("*").to_owned();
@@ -193,6 +215,7 @@ async fn page(
     let reply = Reply {
         entities,
         scroll_id: found.next,
+        facets: facets(&urns),
         total_count: found.total,
     };
     budget.build(|budget| budget.reply(&reply)).await

@@ -1,4 +1,5 @@
-//! `/openapi/entities/v1`: the first version of DataHub's OpenAPI, which its Java client writes.
+//! `/openapi/entities/v1`: the first version of DataHub's OpenAPI, which its Java client writes; and
+//! `/openapi/v2/platform/entities/v1`, which takes the same aspects in change proposals.
 //!
 //! The values of aspects have types as members ([`docent_model::typed`]).
 
@@ -7,14 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
-use docent_catalog::{Change, ErrorSubject, Proposal, StoredAspect, Target};
+use docent_catalog::{Caller, Change, Conditions, ErrorSubject, Proposal, StoredAspect, Target};
 use docent_model::{AspectName, Registry, Urn, typed};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::entities::{self, AspectSelection, parse_aspects};
-use super::write::{ProposalList, WriteOptions, write_mode};
+use super::write::{ProposalList, WriteMode, WriteOptions, write_mode};
 use super::{MAX_URNS, error_response, too_many};
+use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::JsonBody;
 use crate::conditions::{Conditional, UnsupportedCondition};
@@ -34,6 +36,24 @@ const TYPE: &str = "__type";
 struct UpsertInput {
     entity_urn: Option<String>,
     aspect: Value,
+}
+
+/// A change proposal.
+#[derive(Deserialize)]
+#[serde(
+    rename_all = "camelCase",
+    expecting = "an object with entityUrn, changeType and aspect"
+)]
+struct ProposalInput {
+    entity_urn: Option<String>,
+    change_type: Option<String>,
+    aspect: ProposedAspect,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object with value")]
+struct ProposedAspect {
+    value: Value,
 }
 
 /// The aspects of entities.
@@ -99,27 +119,73 @@ pub(crate) async fn post(
     Conditional(conditions): Conditional,
     JsonBody(bytes): JsonBody,
 ) -> Result<Response, ErrorResponse> {
-    let options = WriteOptions {
-        mode: write_mode(&parameters, false)?,
-        conditions: &conditions,
-    };
+    let mode = write_mode(&parameters, false)?;
     let is_async = parameters.optional_flag("async")?.unwrap_or(false);
     let is_atomic = is_atomic(&parameters, is_async)?;
     let example = "[{\"entityType\": \"dataset\", \"entityUrn\": …, \"aspect\": {\"__type\": \"Status\", \"removed\": false}}]";
     let Items(inputs): Items<UpsertInput> = parse_like(&bytes, example).await?;
-    let translate = || {
-        let mut list = ProposalList::default();
-        for (position, input) in inputs.into_iter().enumerate() {
-            let item = ErrorSubject::item(position);
-            match proposal(&options, &item, input) {
-                Ok(proposal) => list.add(proposal),
-                Err(error) => list.reject(item, error),
+    let inputs = inputs.into_iter().map(|input| (mode, input)).collect();
+    let is_long = bytes.len() > LONG_TEXT_BYTES;
+    let list = long_work::run(is_long, || proposals(&conditions, inputs)).await;
+    written(&state, &caller, list, is_atomic).await
+}
+
+/// Writes aspects by change proposals, and returns the URNs of their entities.
+pub(crate) async fn propose(
+    Authenticated { state, caller }: Authenticated,
+    parameters: Parameters,
+    Conditional(conditions): Conditional,
+    JsonBody(bytes): JsonBody,
+) -> Result<Response, ErrorResponse> {
+    let is_async = parameters.optional_flag("async")?.unwrap_or(false);
+    let is_atomic = is_atomic(&parameters, is_async)?;
+    let example = "[{\"entityUrn\": …, \"changeType\": \"UPSERT\", \"aspect\": {\"value\": {\"__type\": \"Status\", \"removed\": false}}}]";
+    let Items(inputs): Items<ProposalInput> = parse_like(&bytes, example).await?;
+    let inputs = inputs.into_iter().map(|input| {
+        let mode = match input.change_type.as_deref() {
+            None | Some("UPSERT") => WriteMode::Upsert,
+            Some("CREATE") => WriteMode::Create,
+            Some("CREATE_ENTITY") => WriteMode::CreateEntity,
+            Some(other) => {
+                return Err(ErrorResponse::bad_request(format!(
+                    "changeType is '{other}': use UPSERT, CREATE or CREATE_ENTITY"
+                )));
             }
+        };
+        let upsert = UpsertInput {
+            entity_urn: input.entity_urn,
+            aspect: input.aspect.value,
+        };
+        Ok((mode, upsert))
+    });
+    let inputs: Vec<_> = inputs.collect::<Result<_, ErrorResponse>>()?;
+    let is_long = bytes.len() > LONG_TEXT_BYTES;
+    let list = long_work::run(is_long, || proposals(&conditions, inputs)).await;
+    written(&state, &caller, list, is_atomic).await
+}
+
+/// The proposals for a list of aspects.
+fn proposals(conditions: &Conditions, inputs: Vec<(WriteMode, UpsertInput)>) -> ProposalList {
+    let mut list = ProposalList::default();
+    for (position, (mode, input)) in inputs.into_iter().enumerate() {
+        let options = WriteOptions { mode, conditions };
+        let item = ErrorSubject::item(position);
+        match proposal(&options, &item, input) {
+            Ok(proposal) => list.add(proposal),
+            Err(error) => list.reject(item, error),
         }
-        list
-    };
-    let list = long_work::run(bytes.len() > LONG_TEXT_BYTES, translate).await;
-    let (keys, warnings) = list.write(&state, &caller, is_atomic).await?;
+    }
+    list
+}
+
+/// Writes a list, and returns the URNs of its entities.
+async fn written(
+    state: &AppState,
+    caller: &Caller,
+    list: ProposalList,
+    is_atomic: bool,
+) -> Result<Response, ErrorResponse> {
+    let (keys, warnings) = list.write(state, caller, is_atomic).await?;
     let urns: Vec<Urn> = keys.into_iter().map(|key| key.urn).collect();
     let response = (StatusCode::CREATED, axum::Json(urns)).into_response();
     Ok(with_warnings(response, &warnings))

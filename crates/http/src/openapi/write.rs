@@ -9,9 +9,13 @@ use std::sync::Arc;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
-use docent_catalog::{AspectKey, Caller, Change, Conditions, ErrorSubject, Proposal, Warning};
+use docent_catalog::search::Filter;
+use docent_catalog::timeseries::TimeseriesQuery;
+use docent_catalog::{
+    AspectKey, Caller, Change, Conditions, ErrorSubject, PointRange, Proposal, Warning,
+};
 use docent_model::patch::Patch;
-use docent_model::{AspectName, SystemMetadata, Urn};
+use docent_model::{AspectName, Registry, SystemMetadata, Urn};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -26,7 +30,7 @@ use crate::conditions::{Conditional, with_item_headers};
 use crate::error::ErrorResponse;
 use crate::items::{RejectedItem, is_atomic, rejection, with_warnings};
 use crate::query::{Parameters, Path};
-use crate::reply_budget::{AspectReply, READ_CHUNK, ReplyBudget};
+use crate::reply_budget::{AspectReply, MAX_BYTES, READ_CHUNK, ReplyBudget};
 use crate::wire::{Items, check_aspect, parse_aspect, parse_like, raw, reply, system_metadata};
 
 /// An aspect in a request. The value stays text, so that it is stored as it was sent.
@@ -137,7 +141,7 @@ pub(crate) async fn patch_one(
 }
 
 /// Deletes an entity, one of its aspects, those named by `aspects`, or with `clear=true` all but
-/// the key.
+/// the key. Of a time series, it deletes the newest points, as in DataHub.
 pub(crate) async fn delete(
     Authenticated { state, caller }: Authenticated,
     parameters: Parameters,
@@ -167,10 +171,11 @@ pub(crate) async fn delete(
     } else if aspects.is_empty() {
         vec![Change::DeleteEntity]
     } else {
-        let aspects = aspects.into_iter();
-        aspects
-            .map(|aspect| Change::DeleteAspect { aspect })
-            .collect()
+        let mut changes = Vec::with_capacity(aspects.len());
+        for aspect in aspects {
+            changes.push(deletion(&state, &urn, aspect).await?);
+        }
+        changes
     };
     let proposals = changes.into_iter().map(|change| {
         let proposal = Proposal::new(urn.clone(), change);
@@ -184,6 +189,33 @@ pub(crate) async fn delete(
         "rows": applied.deleted_rows,
         "timeseriesRows": applied.deleted_timeseries_rows,
     })))
+}
+
+/// The change that deletes an aspect, or the newest points of a time series.
+async fn deletion(
+    state: &AppState,
+    urn: &Urn,
+    aspect: AspectName,
+) -> Result<Change, ErrorResponse> {
+    if !Registry::get().is_timeseries(aspect) {
+        return Ok(Change::DeleteAspect { aspect });
+    }
+    let query = TimeseriesQuery {
+        key: AspectKey::new(urn, aspect),
+        range: PointRange::default(),
+        filter: Filter::default(),
+        sort: None,
+        limit: 1,
+    };
+    let newest = state.catalog().timeseries(&query, MAX_BYTES as u64).await?;
+    // Without a point, a time that none has: the rights are checked nevertheless.
+    let time = newest.rows.first().map_or(i64::MIN, |point| point.time_ms);
+    let range = PointRange {
+        from_ms: Some(time),
+        through_ms: Some(time),
+        run: None,
+    };
+    Ok(Change::DeletePoints { aspect, range })
 }
 
 /// DataHub has two names for the parameter that creates entities.
@@ -393,7 +425,8 @@ impl WriteOptions<'_> {
         aspect: &RawValue,
         names: &mut HashMap<AspectName, String>,
     ) -> Result<(Proposal, AspectName), ErrorResponse> {
-        let aspect_name = parse_aspect(name)?;
+        let aspect_name = parse_aspect(name)
+            .map_err(|error| ErrorResponse::from(error).titled("Validation Error"))?;
         if let Some(other) = names.insert(aspect_name, name.to_owned()) {
             return Err(ErrorResponse::bad_request(format!(
                 "the aspect occurs twice, also as '{other}': send it once"

@@ -294,3 +294,26 @@ async fn a_scroll_accepts_its_default_order() {
     let (status, reply) = app.post("/openapi/v3/entity/scroll", &sorted).await;
     assert_eq!(status, StatusCode::OK, "{reply}");
 }
+
+#[tokio::test]
+async fn errors_of_the_openapi_have_only_the_members_that_they_have_in_datahub() {
+    let app = App::empty().await;
+    let unknown = json!([{"urn": DATASET, "unknown": {"value": {}}}]);
+    for base in ["", "/gms"] {
+        let path = format!("{base}/openapi/v3/entity/dataset?async=false");
+        let (status, reply) = app.post(&path, &unknown).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST);
+        let message = message(&reply);
+        assert!(message.contains("no aspect called 'unknown'"), "{reply}");
+        let expected = json!({"error": "Validation Error", "message": message});
+        assert_eq!(reply, expected);
+    }
+    let anonymous = Request::builder().uri("/openapi/v3/entity/dataset");
+    let response = app.send(anonymous.body(Body::empty()).unwrap()).await;
+    assert_eq!(response.0, StatusCode::UNAUTHORIZED);
+    let members = response.1.as_object().unwrap().keys();
+    assert_eq!(members.collect::<Vec<_>>(), ["error", "message"]);
+    let (_, reply) = app.post("/aspects?action=unknown", &json!({})).await;
+    assert_eq!(reply["status"], 400, "{reply}");
+    assert!(reply["exceptionClass"].is_string(), "{reply}");
+}

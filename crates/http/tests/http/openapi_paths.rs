@@ -294,3 +294,38 @@ async fn the_latest_aspects_of_many_entities_are_found() {
         }
     }
 }
+
+#[tokio::test]
+async fn scrolls_count_the_types_of_the_page_as_in_datahub() {
+    let app = App::with_dataset().await;
+    let tag = json!({"name": "a"});
+    app.ingest("urn:li:tag:a", "tagProperties", &tag).await;
+    let body = json!({"entities": ["dataset", "tag"]});
+    let (_, reply) = app.post("/openapi/v3/entity/scroll", &body).await;
+    let types = json!([{"field": "entity", "aggregations": {"dataset": 1, "tag": 1}}]);
+    assert_eq!(reply["facets"], types, "{reply}");
+    let (_, reply) = app.get("/openapi/v3/entity/dataset").await;
+    assert_eq!(reply["facets"], json!([]), "{reply}");
+}
+
+#[tokio::test]
+async fn the_first_format_takes_change_proposals_too() {
+    let app = App::with_dataset().await;
+    let path = "/openapi/v2/platform/entities/v1";
+    let proposal = |change: &str| {
+        let value = json!({"__type": "Status", "removed": true});
+        json!([{
+            "entityType": "dataset", "entityUrn": DATASET, "changeType": change,
+            "aspectName": "status", "aspect": {"value": value, "contentType": "application/json"},
+        }])
+    };
+    let (status, reply) = app.post(path, &proposal("UPSERT")).await;
+    assert_eq!((status, reply), (StatusCode::CREATED, json!([DATASET])));
+    let stored = app.aspect(DATASET, "status").await;
+    assert_eq!(stored, Some(json!({"removed": true})));
+    let (status, _) = app.post(path, &proposal("CREATE")).await;
+    assert_eq!(status, StatusCode::CONFLICT);
+    let (status, reply) = app.post(path, &proposal("DELETE")).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(reply["message"].as_str().unwrap().contains("CREATE_ENTITY"));
+}

@@ -1,6 +1,7 @@
 //! Further REST endpoints: snapshots, lists, counts, usage, traces and lag.
 
-use axum::http::StatusCode;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
 use serde_json::{Value, json};
 
 use crate::support::{App, DATASET, MISSING, NOW_MS, USER, encoded};
@@ -160,8 +161,14 @@ async fn usage_is_stored_in_buckets_and_aggregated() {
         json!({"resource": DATASET, "duration": "DAY", "startTime": first, "endTime": NOW_MS});
     let (_, found) = app.post("/usageStats?action=query", &all).await;
     let found = &found["value"];
-    assert_eq!(found["buckets"].as_array().unwrap().len(), 2, "{found}");
-    assert_eq!(found["buckets"][1], buckets[0]);
+    // Days without a report are empty.
+    assert_eq!(found["buckets"].as_array().unwrap().len(), 10, "{found}");
+    for back in 1..9 {
+        let time = NOW_MS - (back + 1) * day;
+        let empty = json!({"bucket": time, "duration": "DAY", "resource": DATASET, "metrics": {}});
+        assert_eq!(found["buckets"][usize::try_from(back).unwrap()], empty);
+    }
+    assert_eq!(found["buckets"][9], buckets[0]);
     assert_eq!(found["aggregations"]["totalSqlQueries"], 5);
     assert_eq!(found["aggregations"]["uniqueUserCount"], 2);
     assert_eq!(
@@ -172,7 +179,7 @@ async fn usage_is_stored_in_buckets_and_aggregated() {
         found["aggregations"]["fields"],
         json!([{"fieldName": "user_name", "count": 5}])
     );
-    let week = json!({"resource": DATASET, "duration": "DAY", "range": "WEEK"});
+    let week = json!({"resource": DATASET, "duration": "DAY", "rangeFromEnd": "WEEK"});
     let (_, found) = app.post("/usageStats?action=queryRange", &week).await;
     assert_eq!(
         found["value"]["buckets"].as_array().unwrap().len(),
@@ -333,4 +340,25 @@ async fn callers_learn_who_they_are_and_that_nothing_is_throttled() {
     assert_eq!(identity, (StatusCode::OK, json!({"urn": USER})));
     let throttles = app.get("/openapi/operations/throttle/requests").await;
     assert_eq!(throttles, (StatusCode::OK, json!({})));
+}
+
+#[tokio::test]
+async fn the_configuration_says_on_request_whether_the_caller_is_known() {
+    let app = App::empty().await;
+    let (_, config) = app.get("/config").await;
+    assert_eq!(config["userType"], Value::Null);
+    let (_, config) = app.get("/config?verbose=true").await;
+    assert_eq!(config["userType"], "user");
+    let anonymous = Request::builder().uri("/config?verbose=true");
+    let (status, config) = app.send(anonymous.body(Body::empty()).unwrap()).await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!(config["userType"], "anonymous");
+}
+
+#[tokio::test]
+async fn blanks_behind_the_urn_in_a_path_do_not_matter() {
+    let app = App::with_dataset().await;
+    let path = format!("/aspects/{}%20%20?aspect=datasetKey", encoded(DATASET));
+    let (status, reply) = app.get(&path).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
 }

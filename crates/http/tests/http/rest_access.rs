@@ -331,6 +331,11 @@ fn reads() -> Vec<Read> {
             "queryRange",
             json!({"resource": DATASET, "duration": "DAY", "rangeFromEnd": "WEEK"}),
         ),
+        action(
+            "/analytics",
+            "getTimeseriesStats",
+            json!({"entityName": "dataset", "aspectName": "operation", "metrics": []}),
+        ),
     ];
     // What a rollback would do needs the right to do it.
     let rollback = "?action=rollback".to_owned();

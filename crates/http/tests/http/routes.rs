@@ -1,7 +1,7 @@
 //! The routes of the API that need authentication.
 
 /// Every route with its method. These lists and the router must agree.
-pub(crate) const PROTECTED: [(&str, &str); 66] = [
+pub(crate) const PROTECTED: [(&str, &str); 68] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
     ("POST", "/aspects"),
@@ -14,6 +14,7 @@ pub(crate) const PROTECTED: [(&str, &str); 66] = [
     ("GET", "/openapi/relationships/v1"),
     ("POST", "/runs"),
     ("POST", "/usageStats"),
+    ("POST", "/analytics"),
     ("POST", "/operations"),
     ("GET", "/openapi/operations/messaging/{queue}/consumer/lag"),
     ("GET", "/openapi/operations/kafka/{queue}/consumer/offsets"),
@@ -87,13 +88,14 @@ pub(crate) const PROTECTED: [(&str, &str); 66] = [
     ),
     ("GET", "/openapi/entities/v1/latest"),
     ("POST", "/openapi/entities/v1"),
+    ("POST", "/openapi/v2/platform/entities/v1"),
     ("DELETE", "/openapi/entities/v1"),
     ("POST", "/changePassword"),
 ];
 
 /// Routes that only write, and those of one's own account. The tests of hidden entities
 /// send writes, too.
-pub(crate) const NOT_READING: [(&str, &str); 24] = [
+pub(crate) const NOT_READING: [(&str, &str); 25] = [
     ("POST", "/openapi/v1/tracking/track"),
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
@@ -123,6 +125,7 @@ pub(crate) const NOT_READING: [(&str, &str); 24] = [
         "/openapi/v3/logical/{urn}/relationship/physicalInstanceOf",
     ),
     ("POST", "/openapi/entities/v1"),
+    ("POST", "/openapi/v2/platform/entities/v1"),
     ("DELETE", "/openapi/entities/v1"),
     (
         "GET",

@@ -331,6 +331,21 @@ async fn the_openapi_returns_the_latest_point_as_an_aspect() {
 }
 
 #[tokio::test]
+async fn the_openapi_deletes_the_newest_point_of_a_time_series() {
+    let app = App::with_operations().await;
+    let path = format!("/openapi/v3/entity/dataset/{}/operation", encoded(DATASET));
+    for left in [vec![2000, 1000], vec![1000], vec![], vec![]] {
+        let count = app.times(&json!({})).await.len() - left.len();
+        let request = app.request(Method::DELETE, &path, String::new());
+        let (status, reply) = app.send(request).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+        assert_eq!(reply["timeseriesRows"], count, "{reply}");
+        assert_eq!(app.times(&json!({})).await, left);
+    }
+    assert!(app.aspect(DATASET, "datasetProperties").await.is_some());
+}
+
+#[tokio::test]
 async fn daily_and_hourly_buckets_with_the_same_start_are_both_stored() {
     let app = App::with_dataset().await;
     let bucket = |duration: &str, queries: i64| json!({"bucket": 0, "duration": duration, "resource": DATASET, "metrics": {"totalSqlQueries": queries}});
@@ -444,5 +459,66 @@ async fn scrolls_of_points_reject_what_is_no_time_series() {
         assert_eq!(status, StatusCode::BAD_REQUEST, "{path}: {reply}");
         let message = reply["message"].as_str().unwrap();
         assert!(message.contains(says), "{path}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn points_are_added_up_by_members_and_times() {
+    let app = App::with_operations().await;
+    let path = "/analytics?action=getTimeseriesStats";
+    let metric = |path: &str, kind: &str| json!({"fieldPath": path, "aggregationType": kind});
+    let by_kind = json!({"key": "operationType", "type": "STRING_GROUPING_BUCKET"});
+    let by_day = json!({
+        "key": "timestampMillis", "type": "DATE_GROUPING_BUCKET",
+        "timeWindowSize": {"multiple": 1, "unit": "DAY"},
+    });
+    let query = json!({
+        "entityName": "dataset",
+        "aspectName": "operation",
+        "metrics": [
+            metric("numAffectedRows", "LATEST"),
+            metric("numAffectedRows", "SUM"),
+            metric("affectedDatasets", "CARDINALITY"),
+            metric("customOperationType", "LATEST"),
+        ],
+        "buckets": [by_kind, by_day],
+    });
+    let (status, reply) = app.post(path, &query).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let expected = json!({
+        "columnNames": [
+            "operationType", "timestampMillis", "latest_numAffectedRows", "sum_numAffectedRows",
+            "cardinality_affectedDatasets", "latest_customOperationType",
+        ],
+        "columnTypes": ["string", "long", "string", "double", "long", "string"],
+        "rows": [
+            ["DELETE", "0", "20", "20", "1", "NULL"],
+            ["INSERT", "0", "10", "40", "1", "NULL"],
+        ],
+    });
+    assert_eq!(reply["value"]["table"], expected);
+    assert_eq!(reply["value"]["groupingBuckets"], query["buckets"]);
+    let mut filtered = query.clone();
+    filtered["filter"] = filter("operationType", "EQUAL", "DELETE")["filter"].clone();
+    let (_, reply) = app.post(path, &filtered).await;
+    assert_eq!(
+        reply["value"]["table"]["rows"],
+        json!([expected["rows"][0]])
+    );
+    for (member, value, says) in [
+        ("metrics", json!([metric("x", "MEDIAN")]), "MEDIAN"),
+        ("buckets", json!([{"key": "x", "type": "ROUND"}]), "ROUND"),
+        (
+            "buckets",
+            json!([{"key": "x", "type": "DATE_GROUPING_BUCKET"}]),
+            "timeWindowSize",
+        ),
+        ("aspectName", json!("status"), "not a time series"),
+    ] {
+        let mut invalid = query.clone();
+        invalid[member] = value;
+        let (status, reply) = app.post(path, &invalid).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+        assert!(reply["message"].as_str().unwrap().contains(says), "{reply}");
     }
 }

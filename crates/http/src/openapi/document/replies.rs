@@ -52,7 +52,9 @@ pub(super) fn of(operation: &Operation, entity: Option<&EntitySpec>) -> Option<R
             "/openapi/v3/entity/{type}/{urn}/{aspect}" | "/openapi/v2/entity/{type}/{urn}/{aspect}",
         ) => reference("Aspect"),
         ("delete", "/openapi/v3/entity/versioning/{set}/relationship/versionOf/{urn}")
-        | ("post", "/openapi/entities/v1") => list(&json!({"type": "string", "format": "urn"})),
+        | ("post", "/openapi/entities/v1" | "/openapi/v2/platform/entities/v1") => {
+            list(&json!({"type": "string", "format": "urn"}))
+        }
         ("post", "/openapi/v3/entity/versioning/{set}/relationship/versionOf/{urn}")
         | (
             _,
@@ -109,9 +111,10 @@ pub(super) fn of(operation: &Operation, entity: Option<&EntitySpec>) -> Option<R
         (_, "/entitiesV2") => reference("EntityResponses"),
         (_, "/entitiesV2/{urn}") => reference("EntityResponse"),
         (_, "/entities/{urn}") => reference("Snapshot"),
-        ("post", "/aspects" | "/entities" | "/runs" | "/usageStats" | "/operations") => {
-            reference("ActionResult")
-        }
+        (
+            "post",
+            "/aspects" | "/entities" | "/runs" | "/usageStats" | "/operations" | "/analytics",
+        ) => reference("ActionResult"),
         _ if is_graphql(operation) => reference("GraphqlReply"),
         _ => json!({"type": "object"}),
     };

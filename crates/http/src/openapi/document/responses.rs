@@ -23,7 +23,7 @@ const fn response(
 #[rustfmt::skip]
 pub(super) const RESPONSES: &[Response] = &[
     response(200, "Success", |it| it.method != "head" && !is_redirect(it)),
-    response(201, "Success", |it| it.method == "post" && it.path == "/openapi/entities/v1"),
+    response(201, "Success", |it| it.method == "post" && matches!(it.path, "/openapi/entities/v1" | "/openapi/v2/platform/entities/v1")),
     response(202, "Success; the write is already complete, although it was requested asynchronously", |it| it.query.iter().any(|(name, _)| *name == "async")),
     response(204, "It exists", |it| it.method == "head"),
     response(303, "Redirects to the start page, the sign-in page or the identity provider", |it| it.method == "get" && it.tag == "sign in"),

@@ -37,7 +37,10 @@ impl Operation {
             && !self.path.ends_with("/scroll")
             && !self.path.contains("/versioning/")
             && matches!(self.method, "post" | "patch" | "delete");
-        let posts = matches!(self.path, "/aspects" | "/openapi/entities/v1");
+        let posts = matches!(
+            self.path,
+            "/aspects" | "/openapi/entities/v1" | "/openapi/v2/platform/entities/v1"
+        );
         writes || (posts && self.method == "post")
     }
 }
@@ -206,6 +209,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     call("get", "/openapi/v1/registry/models/aspect/specifications/{name}", ALL_TYPES, "An aspect", &[], Body::None),
     call("get", "/openapi/entities/v1/latest", ALL_TYPES, "Read entities (first format)", &[("urns", "string"), ("aspectNames", "string")], Body::None),
     call("post", "/openapi/entities/v1", ALL_TYPES, "Write aspects of entities (first format)", &[("async", "boolean"), ("createIfNotExists", "boolean"), ("createEntityIfNotExists", "boolean")], Body::Example(r#"[{"entityType": "domain", "entityUrn": "urn:li:domain:d", "aspect": {"__type": "DomainProperties", "name": "D"}}]"#)),
+    call("post", "/openapi/v2/platform/entities/v1", ALL_TYPES, "Write aspects by change proposals (first format)", &[("async", "boolean")], Body::Example(r#"[{"entityType": "domain", "entityUrn": "urn:li:domain:d", "changeType": "UPSERT", "aspectName": "domainProperties", "aspect": {"value": {"__type": "DomainProperties", "name": "D"}, "contentType": "application/json"}}]"#)),
     call("delete", "/openapi/entities/v1", ALL_TYPES, "Soft-delete entities; with soft=false, delete them (first format)", &[("urns", "string"), ("soft", "boolean"), ("async", "boolean")], Body::None),
     call("get", "/openapi/v2/entity/{type}", "", "Scroll through entities (older format)", LIST, Body::None),
     call("post", "/openapi/v2/entity/{type}", "", "Write aspects of entities (older format)", WRITE, Body::Example(r#"[{"urn": "urn:li:domain:d", "aspects": {"domainProperties": {"value": {"name": "d"}}}}]"#)),
@@ -232,6 +236,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     call("get", "/relationships", REST, "Relationships of an entity", RELATED, Body::None),
     call("post", "/runs", REST, "List, describe or roll back ingestion runs", &[("action", "one of list, describe, rollback")], Body::Example(r#"{"pageOffset": 0, "pageSize": 10}"#)),
     call("post", "/usageStats", REST, "Write or read usage statistics of datasets", &[("action", "one of batchIngest, query, queryRange")], Body::Example(r#"{"resource": "urn:li:dataset:(urn:li:dataPlatform:hive,d,PROD)", "duration": "DAY"}"#)),
+    call("post", "/analytics", REST, "Add up the points of a time series", &[("action", "one of getTimeseriesStats")], Body::Example(r#"{"entityName": "dataset", "aspectName": "operation", "metrics": [{"fieldPath": "numAffectedRows", "aggregationType": "SUM"}], "buckets": [{"key": "operationType", "type": "STRING_GROUPING_BUCKET"}]}"#)),
     call("post", "/operations", REST, "Restore indices (has no effect)", &[("action", "one of restoreIndices")], Body::Example("{}")),
     call("post", "/api/graphql", "GraphQL", "Execute a GraphQL operation", &[], Body::Example(GRAPHQL)),
     call("post", "/api/v2/graphql", "GraphQL", "Execute a GraphQL operation", &[], Body::Example(GRAPHQL)),

@@ -553,6 +553,15 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
         ),
         (
             "POST",
+            "/analytics",
+            query("?action=getTimeseriesStats"),
+            json!({
+                "entityName": "dataset", "aspectName": "operation", "metrics": [],
+                "buckets": [{"key": "urn", "type": "STRING_GROUPING_BUCKET"}],
+            }),
+        ),
+        (
+            "POST",
             "/operations",
             query("?action=restoreIndices"),
             json!({}),

@@ -152,6 +152,14 @@ pub(crate) fn rows() -> Vec<Row> {
             Yes,
         ),
         (
+            "POST",
+            "/openapi/v2/platform/entities/v1",
+            String::new(),
+            json!([{"entityUrn": DATASET, "aspect": {"value": {"__type": "Status", "removed": true}}}]),
+            DATASET_EDITORS,
+            Yes,
+        ),
+        (
             "DELETE",
             "/openapi/entities/v1",
             format!("?urns={}", encoded(DATASET)),
