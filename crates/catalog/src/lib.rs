@@ -73,6 +73,7 @@ pub mod long_work;
 pub mod metadata_tests;
 pub mod metrics;
 pub mod names;
+pub mod openlineage;
 pub mod operations;
 pub mod owners;
 pub mod ownership_types;

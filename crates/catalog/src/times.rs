@@ -12,6 +12,12 @@ pub(crate) fn iso(time_ms: EpochMillis) -> String {
         .map_or_else(|_| format!("{time_ms} ms"), |time| time.to_string())
 }
 
+/// The time of a text in ISO 8601 with its distance from UTC.
+pub(crate) fn parse_iso(text: &str) -> Option<EpochMillis> {
+    let time: Timestamp = text.parse().ok()?;
+    Some(time.as_millisecond())
+}
+
 /// Rejects a period that ends before it starts.
 pub(crate) fn check_period(
     since_ms: Option<EpochMillis>,

@@ -84,6 +84,8 @@ pub(crate) fn routes(frontend: Frontend) -> Router<AppState> {
     Router::new()
         .route("/authenticate", get(authenticate))
         .route("/mfe/config", get(micro_frontends))
+        // The API has another method there.
+        .route("/analytics", get(file_or_document))
         .fallback(file_or_document)
         .layer(Extension(frontend))
 }

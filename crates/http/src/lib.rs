@@ -408,6 +408,10 @@ fn first_version_routes(state: &AppState) -> Router<AppState> {
             trace::traced(state, post(openapi::v1::post).delete(openapi::v1::delete)),
         )
         .route(
+            "/openapi/openlineage/api/v1/lineage",
+            trace::traced(state, post(openapi::openlineage::post)),
+        )
+        .route(
             "/openapi/v2/platform/entities/v1",
             trace::traced(state, post(openapi::v1::propose)),
         )

@@ -6,6 +6,7 @@
 //! - [`models`]: the entity types and aspects
 //! - [`counts`]: how many entities there are
 //! - [`events`]: the change log, for programs that follow it
+//! - [`openlineage`]: runs of jobs as OpenLineage reports them
 //! - [`system_info`]: the server and its settings
 //! - [`timeseries`]: points of time series
 //! - [`v1`], [`v2`]: the formats before version 3
@@ -25,6 +26,7 @@ pub(crate) mod entities;
 pub(crate) mod events;
 pub(crate) mod lineage;
 pub(crate) mod models;
+pub(crate) mod openlineage;
 pub(crate) mod read;
 pub(crate) mod relationships;
 mod slice;

@@ -167,9 +167,12 @@ fn event(
     let mut parameters = Map::new();
     parameters.insert("fieldPath".to_owned(), path.into());
     parameters.insert("fieldUrn".to_owned(), column_urn.as_str().into());
-    if let Some(nullable) = column.get("nullable") {
-        parameters.insert("nullable".to_owned(), nullable.clone());
-    }
+    // False unless a schema says otherwise.
+    let is_nullable = column.get("nullable").and_then(Value::as_bool);
+    parameters.insert(
+        "nullable".to_owned(),
+        is_nullable.unwrap_or_default().into(),
+    );
     parameters.insert("modificationCategory".to_owned(), kind.into());
     Event {
         entity: urn.as_str().to_owned(),
@@ -296,5 +299,15 @@ mod tests {
             changes(&old, &new),
             [(Operation::Modify, Weight::Major, expected)]
         );
+    }
+
+    #[test]
+    fn a_column_is_not_nullable_unless_the_schema_says_so() {
+        let urn = Urn::parse("urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)").unwrap();
+        let mut new = schema(&[("id", "int", None), ("name", "text", None)]);
+        new["fields"][1]["nullable"] = json!(true);
+        let events = compare(&urn, None, &new);
+        let nullable: Vec<&Value> = events.iter().map(|it| &it.parameters["nullable"]).collect();
+        assert_eq!(nullable, [false, true]);
     }
 }

@@ -154,6 +154,9 @@ pub(crate) async fn list(
 
 /// The facet that DataHub has without aggregations.
 fn types_of_page(urns: &[Urn]) -> Vec<Facet<'_>> {
+    if urns.is_empty() {
+        return Vec::new();
+    }
     let mut aggregations = BTreeMap::new();
     for urn in urns {
         *aggregations.entry(urn.entity_type()).or_default() += 1;

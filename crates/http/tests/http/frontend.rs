@@ -57,6 +57,7 @@ async fn every_route_of_the_page_gets_its_document() {
         "/",
         "/login",
         "/search?query=x",
+        "/analytics",
         &format!("/dataset/{DATASET}/Schema"),
         "/settings/policies",
         "/glossaryTerm/urn:li:glossaryTerm:a.b",

@@ -329,3 +329,102 @@ async fn the_first_format_takes_change_proposals_too() {
     assert_eq!(status, StatusCode::BAD_REQUEST);
     assert!(reply["message"].as_str().unwrap().contains("CREATE_ENTITY"));
 }
+
+#[tokio::test]
+async fn the_events_of_a_run_become_a_task_with_lineage() {
+    let app = App::with_dataset().await;
+    let path = "/openapi/openlineage/api/v1/lineage";
+    let event = |kind: &str, more: Value| {
+        let mut event = json!({
+            "eventType": kind,
+            "eventTime": "2026-01-31T13:00:00.001+01:00",
+            "run": {"runId": "r1", "facets": {"processing_engine": {"name": "Spark", "version": "3.5"}}},
+            "job": {"namespace": "etl", "name": "nightly.load", "facets": {"documentation": {"description": "d"}}},
+            "producer": "https://example.com",
+            "schemaURL": "ignored",
+        });
+        for (member, value) in more.as_object().unwrap() {
+            event[member] = value.clone();
+        }
+        event
+    };
+    let input = json!({"namespace": "postgres://db:5432", "name": "shop.orders"});
+    let from = json!({"namespace": "postgres://db:5432", "name": "shop.orders", "field": "id",
+        "transformations": [{"type": "DIRECT", "subtype": "IDENTITY"}]});
+    let output = json!({"namespace": "bigquery", "name": "p.dwh.orders", "facets": {
+        "columnLineage": {"fields": {"order_id": {"inputFields": [from]}}},
+    }});
+    for event in [
+        event("START", json!({"inputs": [input]})),
+        event("COMPLETE", json!({"outputs": [output]})),
+    ] {
+        let (status, reply) = app.post(path, &event).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+    }
+    let flow = "urn:li:dataFlow:(spark,nightly,etl)";
+    let job = format!("urn:li:dataJob:({flow},nightly.load)");
+    let info = app.aspect(&job, "dataJobInfo").await.unwrap();
+    assert_eq!(
+        info,
+        json!({
+            "name": "load", "type": {"string": "spark"}, "flowUrn": flow, "description": "d",
+            "created": {"time": 1_769_860_800_001_i64},
+            "customProperties": {"processingEngine": "Spark", "processingEngineVersion": "3.5"},
+        })
+    );
+    assert_eq!(
+        app.aspect(flow, "dataFlowInfo").await.unwrap()["name"],
+        "nightly"
+    );
+    let dataset = |platform: &str, name: &str| {
+        format!("urn:li:dataset:(urn:li:dataPlatform:{platform},{name},PROD)")
+    };
+    let (read, written) = (
+        dataset("postgres", "shop.orders"),
+        dataset("bigquery", "p.dwh.orders"),
+    );
+    let lineage = app.aspect(&job, "dataJobInputOutput").await.unwrap();
+    assert_eq!(
+        lineage["inputDatasetEdges"][0]["destinationUrn"], read,
+        "{lineage}"
+    );
+    assert_eq!(
+        lineage["outputDatasetEdges"][0]["destinationUrn"], written,
+        "{lineage}"
+    );
+    let columns = &lineage["fineGrainedLineages"][0];
+    assert_eq!(
+        columns["upstreams"],
+        json!([format!("urn:li:schemaField:({read},id)")])
+    );
+    assert_eq!(
+        columns["downstreams"],
+        json!([format!("urn:li:schemaField:({written},order_id)")])
+    );
+    assert_eq!(columns["transformOperation"], "DIRECT:IDENTITY");
+    let run = "urn:li:dataProcessInstance:r1";
+    let parent = app
+        .aspect(run, "dataProcessInstanceRelationships")
+        .await
+        .unwrap();
+    assert_eq!(parent["parentTemplate"], job);
+    let state = app.aspect(run, "dataProcessInstanceOutput").await.unwrap();
+    assert_eq!(state["outputs"], json!([written]));
+    let path_of_state =
+        format!("/openapi/v3/entity/dataProcessInstance/{run}/dataProcessInstanceRunEvent");
+    let state = get(&app, &path_of_state).await;
+    assert_eq!(state["value"]["result"]["type"], "SUCCESS", "{state}");
+    for (member, value, says) in [
+        ("eventTime", json!("yesterday"), "eventTime"),
+        ("eventType", json!("PAUSE"), "PAUSE"),
+        ("run", json!({"runId": "r1"}), "processing_engine"),
+        ("job", json!({"namespace": "a(", "name": "b"}), "URN"),
+        ("job", json!({"name": "b"}), "namespace"),
+    ] {
+        let (status, reply) = app
+            .post(path, &event("START", json!({ member: value })))
+            .await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{member}: {reply}");
+        assert!(reply["message"].as_str().unwrap().contains(says), "{reply}");
+    }
+}

@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
 use docent_page::File;
 
+use crate::routes::ALSO_A_PAGE;
 use crate::support::{App, DATASET};
 use crate::tokens::{OPEN, PROTECTED, SIGN_IN};
 
@@ -129,6 +130,8 @@ async fn unknown_paths_return_the_page_to_browsers_and_an_error_to_programs() {
     let places: BTreeSet<&str> = routes
         .map(|(_, route)| route.split('/').nth(1).unwrap())
         .chain(["gms", "api/gms", "assets"])
+        // Also an address of the page.
+        .filter(|place| format!("/{place}") != ALSO_A_PAGE)
         .collect();
     for place in places {
         let path = format!("/{place}/no/such/address");

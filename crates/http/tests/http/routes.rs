@@ -1,7 +1,7 @@
 //! The routes of the API that need authentication.
 
 /// Every route with its method. These lists and the router must agree.
-pub(crate) const PROTECTED: [(&str, &str); 68] = [
+pub(crate) const PROTECTED: [(&str, &str); 69] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
     ("POST", "/aspects"),
@@ -89,13 +89,17 @@ pub(crate) const PROTECTED: [(&str, &str); 68] = [
     ("GET", "/openapi/entities/v1/latest"),
     ("POST", "/openapi/entities/v1"),
     ("POST", "/openapi/v2/platform/entities/v1"),
+    ("POST", "/openapi/openlineage/api/v1/lineage"),
     ("DELETE", "/openapi/entities/v1"),
     ("POST", "/changePassword"),
 ];
 
+/// A route that is an address of the page, too: for reads.
+pub(crate) const ALSO_A_PAGE: &str = "/analytics";
+
 /// Routes that only write, and those of one's own account. The tests of hidden entities
 /// send writes, too.
-pub(crate) const NOT_READING: [(&str, &str); 25] = [
+pub(crate) const NOT_READING: [(&str, &str); 26] = [
     ("POST", "/openapi/v1/tracking/track"),
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
@@ -126,6 +130,7 @@ pub(crate) const NOT_READING: [(&str, &str); 25] = [
     ),
     ("POST", "/openapi/entities/v1"),
     ("POST", "/openapi/v2/platform/entities/v1"),
+    ("POST", "/openapi/openlineage/api/v1/lineage"),
     ("DELETE", "/openapi/entities/v1"),
     (
         "GET",

@@ -519,7 +519,7 @@ async fn a_run_is_found_by_its_id() {
             r#"{{ scrollAcrossEntities(input: {{ types: [DATA_PROCESS_INSTANCE], query: "{query}" }}) {{ searchResults {{ entity {{ urn }} }} }} }}"#
         );
         let found = app.graphql(&query).await;
-        let found = &found["scrollAcrossEntities"]["searchResults"];
+        let found = &found["data"]["scrollAcrossEntities"]["searchResults"];
         assert_eq!(found, &json!([{"entity": {"urn": run}}]), "{query}");
     }
 }

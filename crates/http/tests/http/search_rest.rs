@@ -61,7 +61,7 @@ async fn rest_searches_in_an_empty_catalog_return_empty_pages() {
             json!({"entities": ["tag"]})
         )
         .await,
-        json!({"entities": [], "totalCount": 0})
+        json!({"entities": [], "facets": [], "totalCount": 0})
     );
 }
 

@@ -404,5 +404,8 @@ async fn the_columns_that_a_chart_uses_belong_to_their_datasets() {
         "schemaFieldUrn": column,
         "schemaField": {"fieldPath": "id", "schemaFieldEntity": {"urn": column, "fieldPath": "id"}},
     }]);
-    assert_eq!(read["chart"]["inputFields"]["fields"], expected, "{read}");
+    assert_eq!(
+        read["data"]["chart"]["inputFields"]["fields"], expected,
+        "{read}"
+    );
 }

@@ -188,7 +188,7 @@ fn a_missing_aspect_starts_with_its_required_members() {
     );
     assert_eq!(
         made("datasetProperties", "/customProperties/k", json!("v")),
-        json!({"customProperties": {"k": "v"}})
+        json!({"customProperties": {"k": "v"}, "tags": []})
     );
     assert_eq!(
         made("siblings", "/siblings/urn:li:x", json!({})),

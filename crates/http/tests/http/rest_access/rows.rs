@@ -153,6 +153,18 @@ pub(crate) fn rows() -> Vec<Row> {
         ),
         (
             "POST",
+            "/openapi/openlineage/api/v1/lineage",
+            String::new(),
+            json!({
+                "eventType": "START", "eventTime": "2026-01-31T12:00:00Z", "run": {"runId": "r1"},
+                "job": {"namespace": "etl", "name": "nightly.load"},
+                "producer": "https://github.com/apache/airflow/tree/3",
+            }),
+            EDITORS,
+            No,
+        ),
+        (
+            "POST",
             "/openapi/v2/platform/entities/v1",
             String::new(),
             json!([{"entityUrn": DATASET, "aspect": {"value": {"__type": "Status", "removed": true}}}]),
