@@ -112,11 +112,11 @@ impl RunEvent {
             namespace, name, ..
         } = &self.job;
         let flow_name = name.split('.').next().unwrap_or_default();
-        let flow = urn(format!(
+        let flow = urn(&format!(
             "urn:li:dataFlow:({orchestrator},{flow_name},{namespace})"
         ))?;
-        let job = urn(format!("urn:li:dataJob:({flow},{name})"))?;
-        let run = urn(format!("urn:li:dataProcessInstance:{}", self.run.run_id))?;
+        let job = urn(&format!("urn:li:dataJob:({flow},{name})"))?;
+        let run = urn(&format!("urn:li:dataProcessInstance:{}", self.run.run_id))?;
         let inputs = datasets(&self.inputs)?;
         let outputs = datasets(&self.outputs)?;
 
@@ -258,7 +258,7 @@ impl Dataset {
         let links = self.facets["symlinks"]["identifiers"].as_array();
         let mut tables = links.into_iter().flatten().rev();
         let table = tables.find(|link| link["type"] == "TABLE");
-        let text = |member: &str| Some(table?.get(member)?.as_str()?);
+        let text = |member: &str| table?.get(member)?.as_str();
         let (platform, name) = match (text("namespace"), text("name")) {
             (Some(namespace), Some(name)) => {
                 let is_glue = namespace
@@ -272,7 +272,7 @@ impl Dataset {
             }
             _ => self.platform_and_name(),
         };
-        urn(format!(
+        urn(&format!(
             "urn:li:dataset:(urn:li:dataPlatform:{platform},{name},{ENVIRONMENT})"
         ))
     }
@@ -338,8 +338,8 @@ fn datasets(datasets: &[Dataset]) -> Result<Vec<Urn>, Error> {
     Ok(urns.into_iter().map(|(_, urn)| urn).collect())
 }
 
-fn urn(text: String) -> Result<Urn, Error> {
-    let urn = Registry::get().parse_urn(&text);
+fn urn(text: &str) -> Result<Urn, Error> {
+    let urn = Registry::get().parse_urn(text);
     urn.map_err(|error| Error::invalid(format!("{error}: names must fit into a URN")))
 }
 

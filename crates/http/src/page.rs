@@ -101,6 +101,16 @@ const API_PREFIXES: [&str; 22] = [
     "assets",
 ];
 
+/// Paths of DataHub, or what they begin with, that need no token there and are missing here. They
+/// are not found without a token, either: their clients take 401 for a wrong setting.
+const MISSING_OPEN_PATHS: [&str; 5] = [
+    "/actuator/prometheus",
+    "/config/search/export",
+    "/openapi/operations/dev/featureFlags",
+    "/public-iceberg/",
+    "/schema-registry/",
+];
+
 /// How many of [`API_PREFIXES`] are only for callers with a token.
 const PROTECTED_PREFIXES: usize = 10;
 
@@ -139,6 +149,10 @@ pub(crate) async fn not_found(
         let page = response(docent_page::index(), &headers);
         return Ok((StatusCode::NOT_FOUND, page).into_response());
     }
+    let path = without_base(uri.path());
+    if MISSING_OPEN_PATHS.iter().any(|it| path.starts_with(it)) {
+        return Err(missing(&uri));
+    }
     Err(unknown_route(&caller?, &uri))
 }
 
@@ -164,6 +178,10 @@ pub(crate) async fn method_not_allowed(
 
 /// Sent to authenticated callers only, so that others cannot enumerate the routes.
 pub(crate) fn unknown_route(_: &Authenticated, uri: &Uri) -> ErrorResponse {
+    missing(uri)
+}
+
+fn missing(uri: &Uri) -> ErrorResponse {
     ErrorResponse::new(
         StatusCode::NOT_FOUND,
         format!(

@@ -139,3 +139,22 @@ async fn unknown_paths_return_the_page_to_browsers_and_an_error_to_programs() {
         assert_eq!(headers[header::CONTENT_TYPE], "application/json", "{path}");
     }
 }
+
+#[tokio::test]
+async fn open_paths_of_datahub_that_are_missing_are_not_found_without_a_token() {
+    let app = App::empty().await;
+    for path in [
+        "/actuator/prometheus",
+        "/config/search/export",
+        "/openapi/operations/dev/featureFlags",
+        "/public-iceberg/health",
+        "/gms/schema-registry/subjects",
+    ] {
+        let (status, _) = app.send(get(path)).await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "{path}");
+    }
+    for path in ["/actuator", "/config/search", "/openapi/operations/dev"] {
+        let (status, _) = app.send(get(path)).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}");
+    }
+}
