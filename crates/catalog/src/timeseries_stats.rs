@@ -282,7 +282,8 @@ impl State {
         }
     }
 
-    /// Adds the values of a point that is older than those before. Returns the bytes that are added.
+    /// Adds the values of a point that is older than those before. Returns the bytes that are
+    /// added.
     fn add(&mut self, found: Vec<String>, hasher: &RandomState) -> usize {
         match self {
             Self::Latest(latest) => {

@@ -137,8 +137,8 @@ impl Catalog {
         self.ingest(caller, proposals).await.map(drop)
     }
 
-    /// The buckets of a period, newest first, with an empty one wherever nothing was reported between
-    /// two others.
+    /// The buckets of a period, newest first, with an empty one wherever nothing was reported
+    /// between two others.
     pub async fn usage(&self, resource: &Urn, period: &Period) -> Result<Usage, Error> {
         let points = self.usage_points(resource, period).await?;
         let values = points.points.iter().map(|point| &point.value);

@@ -1,5 +1,5 @@
-//! `/openapi/entities/v1`: the first version of DataHub's OpenAPI, which its Java client writes; and
-//! `/openapi/v2/platform/entities/v1`, which takes the same aspects in change proposals.
+//! `/openapi/entities/v1`: the first version of DataHub's OpenAPI, which its Java client writes;
+//! and `/openapi/v2/platform/entities/v1`, which takes the same aspects in change proposals.
 //!
 //! The values of aspects have types as members ([`docent_model::typed`]).
 
