@@ -110,7 +110,7 @@ def test_the_sdk_writes_what_its_user_may_write(callers, flavour, user, urn, is_
             return
         with pytest.raises(OperationalError) as denied:
             graph.emit_mcp(proposal)
-    assert denied.value.info["status"] == 403, denied.value.info
+    assert denied.value.info["error"] == "Forbidden", denied.value.info
     assert f"{user} needs one of the privileges EDIT_ENTITY_DOCS, EDIT_ENTITY on {urn}" in str(denied.value.info)
     assert _description(callers, urn) != text
 

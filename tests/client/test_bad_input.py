@@ -18,6 +18,8 @@ from datahub.metadata.schema_classes import (
 )
 
 MEBIBYTE = 1024 * 1024
+# What errors with 4xx begin with. The client does not show the status of an error over OpenAPI.
+REJECTIONS = ("Bad Request", "Invalid urn!", "Unprocessable Entity", "Validation Error")
 
 
 def _raw(urn, aspect, value, kind="dataset", change="UPSERT"):
@@ -51,7 +53,7 @@ def test_one_bad_item_fails_its_whole_batch(case, graph, read, unique):
     batch.append(make(urns[2]))
     with pytest.raises(OperationalError) as refused:
         graph.emit_mcps(batch)
-    assert 400 <= refused.value.info["status"] < 500, refused.value.info
+    assert refused.value.info["error"].startswith(REJECTIONS), refused.value.info
     message = refused.value.info["message"]
     for part in ("item 2", urns[2]):
         assert part in message, f"{message!r} does not name {part!r}"
@@ -79,7 +81,7 @@ def test_an_unknown_member_is_dropped(graph, read, unique):
 def test_an_invalid_urn_is_rejected(urn, graph, flavour):
     with pytest.raises(OperationalError) as refused:
         graph.emit_mcps([_raw(urn, "status", {"removed": False})])
-    assert 400 <= refused.value.info["status"] < 500, refused.value.info
+    assert refused.value.info["error"].startswith(REJECTIONS), refused.value.info
     assert refused.value.info["message"]
 
 

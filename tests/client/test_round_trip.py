@@ -172,7 +172,7 @@ def test_an_internal_aspect_is_rejected(name, graph, flavour, server):
     for proposal in made_up(name, flavour):
         with pytest.raises(OperationalError) as refused:
             graph.emit_mcps([proposal])
-        assert refused.value.info["status"] == 403, refused.value.info
+        assert refused.value.info["error"] == "Forbidden", refused.value.info
         assert _status_of_reading(server, proposal) in (403, 404)
 
 
