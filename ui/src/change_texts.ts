@@ -106,7 +106,8 @@ export const changeTexts = {
   someone: "Someone",
   entities: (number: number, kind: string) => `${count(number)} ${kind}`,
   someEntities: (number: number) => plural(number, { one: "# entity", other: "# entities" }),
-  otherEntities: (number: number) => plural(number, { one: "# other item", other: "# other items" }),
+  otherEntities: (number: number) =>
+    plural(number, { one: "# other item", other: "# other items" }),
   ingestion: (source: string) => `Ingestion from ${source}`,
   run: (run: string) => `Ingestion run ${run}`,
   ingested: (changes: number) =>

@@ -24,6 +24,18 @@ export const entityTexts = {
     plural(number, { one: "View the # result", other: "View all # results" }),
   moreMembers: "Show more",
   groupMembers: (number: number) => plural(number, { one: "# member", other: "# members" }),
+  /** Gives assets a tag, a term or a domain. */
+  assets: {
+    add: "Add assets",
+    addTitle: (name: string) => `Add assets to ${name}`,
+    hint: "To add many at once, select them in search results.",
+    filter: "Search datasets, dashboards, charts and others",
+    list: "Assets",
+    chosen: "Added",
+    noMatch: (query: string) => `Nothing matches “${query}”`,
+    added: (name: string) => `“${name}” added.`,
+    proposed: (name: string) => `Proposed for “${name}”.`,
+  },
   person: {
     email: "Email",
     title: "Title",

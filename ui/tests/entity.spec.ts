@@ -357,3 +357,47 @@ test(
     await expect(page.getByRole("heading", { level: 1 })).toHaveText("Petra the Analyst");
   },
 );
+
+test(
+  "assets are added from the pages of a tag, a term and a domain",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await createDataset(docent, "story_added_asset");
+    const term = "urn:li:glossaryTerm:story-added";
+    await docent.ingest(term, "glossaryTermInfo", {
+      name: "Story added",
+      definition: "",
+      termSource: "INTERNAL",
+    });
+    for (const address of [
+      "/tag/urn:li:tag:pii",
+      `/glossaryTerm/${term}`,
+      "/domain/urn:li:domain:finance",
+    ]) {
+      await page.goto(address);
+      await page.getByRole("button", { name: "Add assets" }).click();
+      const dialog = page.getByRole("dialog", { name: /^Add assets to/ });
+      await dialog.getByRole("combobox").fill("story_added_asset");
+      await dialog.getByRole("option", { name: /story_added_asset/ }).click();
+      await expect(dialog.getByRole("status")).toHaveText("“story_added_asset” added.");
+      await expect(dialog.getByRole("option").first()).toContainText("Added");
+      await expectAccessible(page, address);
+      await page.keyboard.press("Escape");
+      await expect(dialog).toBeHidden();
+    }
+    const stored = await docent.graphql<{
+      dataset: {
+        domain: { domain: { urn: string } };
+        tags: { tags: readonly { tag: { urn: string } }[] };
+        glossaryTerms: { terms: readonly { term: { urn: string } }[] };
+      };
+    }>(
+      `query ($urn: String!) { dataset(urn: $urn) { domain { domain { urn } }
+        tags { tags { tag { urn } } } glossaryTerms { terms { term { urn } } } } }`,
+      { urn },
+    );
+    expect(stored.dataset.domain.domain.urn).toBe("urn:li:domain:finance");
+    expect(stored.dataset.tags.tags.map(({ tag }) => tag.urn)).toEqual(["urn:li:tag:pii"]);
+    expect(stored.dataset.glossaryTerms.terms.map(({ term }) => term.urn)).toEqual([term]);
+  },
+);

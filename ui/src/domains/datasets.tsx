@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
@@ -18,8 +19,11 @@ const PAGE_SIZE = 50;
 export function DomainDatasets({
   urn,
   hasSubdomains,
+  action,
 }: {
   readonly urn: string;
+  /** What changes the datasets. */
+  readonly action: ReactNode;
   readonly hasSubdomains: boolean;
 }) {
   const parameters = new URLSearchParams(useSearch());
@@ -42,6 +46,7 @@ export function DomainDatasets({
   return (
     <section className="section" aria-labelledby="datasets">
       <SectionHeader title={texts.domain.datasets} id="datasets">
+        {action}
         {hasSubdomains && (
           <label className="checkbox-label">
             <input

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
@@ -26,6 +26,8 @@ interface MembersProperties {
   readonly isExpandable?: boolean;
   /** Whether the list is absent if there are no members. */
   readonly isOptional?: boolean;
+  /** What changes the members. */
+  readonly action?: ReactNode;
 }
 
 /** What carries an entity, or is in it, to search within. */
@@ -36,6 +38,7 @@ export function Members({
   types,
   isExpandable = false,
   isOptional = false,
+  action,
 }: MembersProperties) {
   const [text, setText] = useState("");
   const [listed, setListed] = useState(MAX_LISTED);
@@ -58,6 +61,7 @@ export function Members({
             {texts.search.results(total)}
           </span>
         )}
+        {action}
         {(total > 1 || text !== "") && (
           <input
             type="search"

@@ -22,6 +22,7 @@ import { DomainDialogs, type DomainAction } from "../domains/dialogs.tsx";
 import { Stewards } from "../domains/stewards.tsx";
 import { DomainMenu } from "../domains/tree.tsx";
 import { useDomainHierarchy, type DomainNode } from "../domain_hierarchy.ts";
+import { AddAssets } from "../entity/add_assets.tsx";
 import { Members } from "../entity/members.tsx";
 import {
   DomainDocument,
@@ -147,6 +148,11 @@ function Overview({ domain }: { readonly domain: Domain }) {
       {node !== undefined && node.children.length > 0 && <Subdomains parent={node} />}
       <DomainDatasets
         urn={domain.urn}
+        action={
+          canChange(domain.privileges, "canEditDescription") && (
+            <AddAssets type="DOMAIN" urn={domain.urn} name={nameOf(domain)} />
+          )
+        }
         hasSubdomains={node !== undefined && node.children.length > 0}
       />
       <Members

@@ -20,6 +20,7 @@ import {
 import { Description } from "../description/description.tsx";
 import { lastEditOf } from "../description/saved_description.ts";
 import { ancestorsOf, descriptionsOf, externalUrlOf, memberFilter } from "../entity/about.ts";
+import { AddAssets } from "../entity/add_assets.tsx";
 import { Connections } from "../entity/connections.tsx";
 import { Members } from "../entity/members.tsx";
 import {
@@ -116,6 +117,7 @@ export default function EntityPage({ urn, tab }: EntityPageProperties) {
               heading={texts.entity.members[entity.type] ?? texts.entity.contents}
               field={field}
               values={[entity.urn]}
+              action={<AddToEntity entity={entity} />}
             />
           )}
           {entity.type === "DATA_PRODUCT" && (
@@ -179,6 +181,21 @@ function Header({ entity }: { readonly entity: Entity }) {
       </p>
     </header>
   );
+}
+
+/** Who may describe a tag or a term may offer to use it; the API decides for each asset. */
+function AddToEntity({ entity }: { readonly entity: Entity }) {
+  const privileges = "privileges" in entity ? entity.privileges : undefined;
+  if (entity.type === "TAG") return <AddToTag tag={entity} />;
+  if (entity.type === "GLOSSARY_TERM" && canChange(privileges, "canEditDescription"))
+    return <AddAssets type="GLOSSARY_TERM" urn={entity.urn} name={nameOf(entity)} />;
+  return null;
+}
+
+/** Tags have no `privileges` of their own. */
+function AddToTag({ tag }: { readonly tag: Entity }) {
+  const { canEditDescription } = useTagPrivileges(tag.urn);
+  return canEditDescription ? <AddAssets type="TAG" urn={tag.urn} name={nameOf(tag)} /> : null;
 }
 
 /** What an entity is connected to, besides its members. */

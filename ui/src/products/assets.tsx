@@ -7,19 +7,10 @@ import { Dialog } from "../components/dialog.tsx";
 import { EntityPicker } from "../components/entity_picker.tsx";
 import { OptionPicker } from "../components/option_picker.tsx";
 import { ErrorMessage, LoadingOrError, StaleNotice } from "../components/states.tsx";
-import { ProductAssetsDocument, type EntityType } from "../generated/operations.ts";
+import { ASSET_TYPES } from "../entity/asset_types.ts";
+import { ProductAssetsDocument } from "../generated/operations.ts";
 import { contextOf, nameOf, type Nameable } from "../names.ts";
 import { texts } from "../texts.ts";
-
-/** The types that a data product can contain and that have a page here. */
-const ASSET_TYPES: EntityType[] = [
-  "DATASET",
-  "DASHBOARD",
-  "CHART",
-  "DATA_FLOW",
-  "DATA_JOB",
-  "CONTAINER",
-];
 
 interface AssetDialogProperties {
   /** The data product. */
@@ -36,7 +27,7 @@ export function AddAssetDialog({ urn, name, error, onPick, onClose }: AssetDialo
   return (
     <Dialog title={words.addTitle(name)} isOpen onClose={onClose}>
       <EntityPicker
-        types={ASSET_TYPES}
+        types={[...ASSET_TYPES]}
         words={words}
         chosen={new Set(assets.assets.map((asset) => asset.urn))}
         error={error}
