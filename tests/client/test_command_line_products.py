@@ -150,6 +150,7 @@ def test_ingest_deploy_stores_a_source_with_its_schedule(run_cli, server, tmp_pa
     sources = server.graphql(query, input={"start": 0, "count": 100})["listIngestionSources"]["ingestionSources"]
     (source,) = [one for one in sources if one["name"] == unique]
     assert source["schedule"] == {"interval": "5 * * * *", "timezone": "UTC"}
+    assert json.loads(source["config"]["recipe"])["source"] == {"type": "file", "config": {"path": "./nothing.json"}}
 
 
 def test_iceberg_lists_no_warehouse_and_names_a_missing_one(run_cli):

@@ -1,6 +1,6 @@
 // Times pages in a real browser. Reads {"address", "token", "paths"} as JSON from standard input, and
 // prints a JSON list with the milliseconds that each path took to be complete. The benchmark of the
-// page starts it (bench/src/measure/our_page.rs).
+// page starts it (bench/src/measure/web_page.rs).
 //
 // A page is complete at the last change of its document before half a second without a change and
 // without a request under way. Each visit has a new browser profile, so nothing comes from a cache.

@@ -33,13 +33,14 @@ const LINEAGE_MODE = "is_lineage_mode";
 export function fromDataHub(path: string, search: string): string | null {
   const page = PAGES[path.replace(/\/$/, "")];
   if (page !== undefined) return page;
+  const shown = path.startsWith("/embed/") ? path.slice("/embed".length) : path;
   if (new URLSearchParams(search).get(LINEAGE_MODE) === "true") {
-    const entity = /^\/[^/]+\/[^/]+/.exec(path)?.[0];
+    const entity = /^\/[^/]+\/[^/]+/.exec(shown)?.[0];
     if (entity !== undefined) return `${entity}/Lineage`;
   }
   if (isBelow(path, "/browse")) return addresses.platforms;
   if (isBelow(path, "/ingestion")) return addresses.settings("ingestion");
-  if (path.startsWith("/embed/")) return path.slice("/embed".length);
+  if (shown !== path) return shown;
   if (isBelow(path, "/search")) return searchFromDataHub(path, search);
   return null;
 }

@@ -34,6 +34,10 @@ export const entityTexts = {
     chosen: "Added",
     noMatch: (query: string) => `Nothing matches “${query}”`,
     added: (name: string) => `“${name}” added.`,
+    move: (name: string, from: string, to: string) =>
+      `“${name}” is in the domain ${from}. Move it to ${to}?`,
+    moveButton: "Move",
+    keep: "Keep it there",
     proposed: (name: string) => `Proposed for “${name}”.`,
   },
   person: {
@@ -46,7 +50,7 @@ export const entityTexts = {
     emailInvalid: "Write the address like ada@example.com.",
     name: "Display name",
     picture: "Picture",
-    pictureHint: "An image as a data: URL, or a file of this server below /assets/.",
+    pictureHint: "An image as a data: URL, or a file of this server under /assets/.",
     edit: "Edit profile",
     editTitle: (name: string) => `Edit the profile of ${name}`,
     save: "Save",

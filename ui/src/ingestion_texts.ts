@@ -98,8 +98,9 @@ export const ingestionTexts = {
     recipeInvalid: (reason: string) => `The recipe is not valid YAML: ${reason}`,
     recipeNoMap: "The recipe must be a mapping with the entry “source”.",
     recipeNoSource: "The recipe needs a “source” with a “type”.",
-    keepRecipe:
-      "The stored recipe stays unless you edit it. Those who may not manage secrets do not see it, and write a new one.",
+    keepRecipe: "The stored recipe stays unless you edit it.",
+    recipeHidden:
+      "The stored recipe is not shown, because you may not manage secrets. This example replaces it when you change it and save.",
     editRecipe: "Edit the recipe",
     keepStored: "Keep the stored recipe",
     advanced: "Executor and version",

@@ -183,6 +183,8 @@ test("addresses of DataHub of another form lead to the same page", async ({ page
   await page.goto(`/dataset/${orders}/Schema?is_lineage_mode=true&separate_siblings=false`);
   await expect(page).toHaveURL(/\/Lineage$/);
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("orders");
+  await page.goto(`/embed/dataset/${orders}?is_lineage_mode=true`);
+  await expect(page).toHaveURL(/^[^?]*\/dataset\/[^/]+\/Lineage$/);
   await page.goto("/settings/views");
   await expect(page.getByRole("heading", { name: "Saved searches" })).toBeVisible();
   await page.goto("/embed/tag/urn:li:tag:pii");
@@ -385,6 +387,15 @@ test(
       await page.keyboard.press("Escape");
       await expect(dialog).toBeHidden();
     }
+    // An asset of another domain is moved only after a question.
+    await page.goto("/domain/urn:li:domain:commerce");
+    await page.getByRole("button", { name: "Add assets" }).click();
+    const dialog = page.getByRole("dialog", { name: /^Add assets to/ });
+    await dialog.getByRole("combobox").fill("story_added_asset");
+    await dialog.getByRole("option", { name: /story_added_asset/ }).click();
+    await expect(dialog.getByRole("alert")).toContainText("is in the domain Finance");
+    await dialog.getByRole("button", { name: "Keep it there" }).click();
+    await page.keyboard.press("Escape");
     const stored = await docent.graphql<{
       dataset: {
         domain: { domain: { urn: string } };

@@ -172,3 +172,56 @@ test("others see no tabs for ingestion and secrets", WRITES, async ({ browser, d
   await expect(page.getByRole("link", { name: /^(Ingestion|Secrets)$/ })).toHaveCount(0);
   await context.close();
 });
+
+test(
+  "those who may not manage secrets do not see a recipe, and keep it unless they write one",
+  WRITES,
+  async ({ browser, docent }) => {
+    const context = await newUser(browser, docent, "Ina", "Reader");
+    await docent.ingest("urn:li:dataHubPolicy:story-ingestion", "dataHubPolicyInfo", {
+      displayName: "Story ingestion",
+      description: "",
+      type: "PLATFORM",
+      state: "ACTIVE",
+      privileges: ["MANAGE_INGESTION"],
+      actors: { users: ["urn:li:corpuser:ina@example.com"] },
+    });
+    const recipe = JSON.stringify({ source: { type: "postgres", config: { database: "kept" } } });
+    const { createIngestionSource: urn } = await docent.graphql<{ createIngestionSource: string }>(
+      `mutation ($input: UpdateIngestionSourceInput!) { createIngestionSource(input: $input) }`,
+      {
+        input: {
+          name: "Hidden recipe",
+          type: "postgres",
+          config: { recipe, executorId: "default" },
+        },
+      },
+    );
+    const stored = async () => {
+      const reply = await docent.graphql<{
+        ingestionSource: { config: { recipe: string } };
+      }>(`query ($urn: String!) { ingestionSource(urn: $urn) { config { recipe } } }`, { urn });
+      return reply.ingestionSource.config.recipe;
+    };
+    const page = await context.newPage();
+    await page.goto("/settings/ingestion");
+    await page.getByRole("link", { name: "Hidden recipe" }).click();
+    const dialog = page.getByRole("dialog");
+    const edit = page.getByRole("button", { name: "Edit Hidden recipe" });
+    await edit.click();
+    await dialog.getByRole("button", { name: "Edit the recipe" }).click();
+    await expect(dialog.getByText(/The stored recipe is not shown/)).toBeVisible();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await expect(dialog).toBeHidden();
+    expect(await stored()).toBe(recipe);
+    await edit.click();
+    await dialog.getByRole("button", { name: "Edit the recipe" }).click();
+    await dialog
+      .getByRole("textbox", { name: "Recipe (YAML)" })
+      .fill("source: {type: postgres, config: {database: new}}");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await expect(dialog).toBeHidden();
+    expect(JSON.parse(await stored()).source.config.database).toBe("new");
+    await context.close();
+  },
+);

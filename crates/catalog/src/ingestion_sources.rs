@@ -15,11 +15,12 @@ use serde_json::{Map, Value, json};
 
 use crate::access::scope::check_writer;
 use crate::limits::{check_length, check_name};
+use crate::long_work::{self, LONG_TEXT_BYTES};
 use crate::privilege::{MANAGE_INGESTION, MANAGE_SECRETS};
 use crate::proposal::{Change, Proposal, Requirement};
 use crate::redaction::REDACTED;
 use crate::stored::aspect_value;
-use crate::{Caller, Catalog, Error};
+use crate::{Caller, Catalog, Error, LoadError, LoadedBytes};
 pub use schedule::Schedule;
 
 pub const SOURCE: &str = "dataHubIngestionSource";
@@ -31,6 +32,8 @@ const CANCELLED: &str = "CANCELLED";
 /// The signal that an executor obeys by ending the run.
 const KILL: &str = "KILL";
 const MAX_RECIPE_CHARACTERS: usize = 1_000_000;
+/// What the recipes that are read at once may have.
+const MAX_LOADED_BYTES: u64 = 64 << 20;
 
 /// A source to store.
 #[derive(Debug, Clone)]
@@ -301,19 +304,30 @@ impl Catalog {
         aspect: AspectName,
         entities: &[Urn],
     ) -> Result<Vec<Value>, Error> {
-        let is_executor = self.is_executor(caller).await?;
         let key = |urn: &Urn| AspectKey::new(urn, aspect);
         let keys: Vec<AspectKey> = entities.iter().map(key).collect();
         let read = ReadRequest::rows(&keys);
-        let rows = if is_executor {
-            self.store().read(read).await?.rows
-        } else {
-            self.read(read).await?.rows
+        let mut loaded = LoadedBytes::default();
+        let mut rows = match self.load(read, MAX_LOADED_BYTES, &mut loaded).await {
+            Ok(reply) => reply.rows,
+            Err(LoadError::Failed(error)) => return Err(error),
+            Err(LoadError::TooLong(bytes)) => {
+                let (mib, most) = (bytes >> 20, MAX_LOADED_BYTES >> 20);
+                return Err(Error::too_large(format!(
+                    "the recipes have {mib} MiB, at most {most} MiB are allowed: request fewer at once"
+                )));
+            }
         };
-        Ok(rows
-            .iter()
-            .map(|row| aspect_value(row).unwrap_or_default())
-            .collect())
+        if self.is_executor(caller).await? {
+            // Memory is reserved for them: their length was taken before they were redacted.
+            rows = self.store().read(read).await?.rows;
+        }
+        let is_long = loaded.bytes() > LONG_TEXT_BYTES as u64;
+        let parse = || {
+            let values = rows.iter().map(|row| aspect_value(row).unwrap_or_default());
+            values.collect()
+        };
+        Ok(long_work::run(is_long, parse).await)
     }
 
     /// Whether the caller may read recipes: one who manages ingestion and may read secrets.

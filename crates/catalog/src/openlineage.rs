@@ -1,13 +1,13 @@
 //! Run events of OpenLineage, as changes of aspects.
 //!
 //! A job becomes a task of a pipeline, a run an instance of the task, and what it reads and writes
-//! the lineage of both. Names are chosen as DataHub does, so that the URNs are the same. Edges are
-//! added, because a run is reported by several events of which each knows a part.
+//! the lineage of both. Names are chosen as DataHub does, so that the URNs are the same. Edges of the
+//! task are added, because a run is reported by several events of which each knows a part.
 //!
 //! Producers send more facets than these; what is unknown is ignored, as the specification of
 //! OpenLineage demands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use docent_model::patch::Patch;
@@ -121,6 +121,13 @@ impl RunEvent {
         let outputs = datasets(&self.outputs)?;
 
         let mut list = ProposalList::default();
+        // Lineage leads to entities that exist. A dataset that is there stays as it is.
+        let both: BTreeSet<&Urn> = inputs.iter().chain(&outputs).collect();
+        for dataset in both {
+            if let Some(key) = Registry::get().key_aspect_value(dataset) {
+                list.upsert(dataset, "datasetKey", &key)?;
+            }
+        }
         let mut info = json!({"name": flow_name, "customProperties": self.custom_properties()});
         let description = &self.job.facets["documentation"]["description"];
         if description.is_string() {
@@ -286,8 +293,8 @@ impl Dataset {
         let platform = platform.unwrap_or(scheme);
         let name = if FILES.contains(&platform) {
             let path = self.name.trim_start_matches('/');
-            let whole = format!("{}/{path}", authority.trim_end_matches('/'));
-            whole.trim_start_matches('/').to_owned()
+            // Without a bucket, it is a path of the machine.
+            format!("{}/{path}", authority.trim_end_matches('/'))
         } else {
             self.name.clone()
         };
@@ -401,6 +408,7 @@ mod tests {
             ("gs://bucket", "raw", "gcs", "bucket/raw"),
             ("hdfs://node:8020", "/raw", "hdfs", "/raw"),
             ("file", "/tmp/a", "file", "/tmp/a"),
+            ("file://", "/tmp/a", "file", "/tmp/a"),
             ("bigquery", "p.d.t", "bigquery", "p.d.t"),
         ] {
             let expected =

@@ -320,7 +320,11 @@ impl Segment {
                 derived,
                 ..
             } => {
-                if let Some(history) = history {
+                // Inserted after the others are pruned, so one that is pruned too is left out.
+                let is_kept = |version| prune_through.is_none_or(|through| version > through);
+                if let Some(history) = history
+                    && is_kept(history.version)
+                {
                     self.history.push(key, history.version, history);
                 }
                 if let Some(prune_through) = prune_through {

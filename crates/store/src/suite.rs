@@ -103,6 +103,7 @@ cases! { $
         history_is_numbered_from_one,
         writing_the_same_content_adds_no_version,
         twenty_versions_are_retained,
+        only_the_latest_result_of_a_run_is_retained,
         a_deleted_aspect_starts_again_at_version_one,
         histories_of_several_aspects_are_read_oldest_first,
         versions_of_several_aspects_are_read_up_to_the_limit,

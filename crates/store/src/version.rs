@@ -18,6 +18,7 @@ use crate::{AspectKey, AspectWrite, Effect, RowVersion, StoredAspect};
 
 /// The number of versions of an aspect that are retained, including the latest.
 pub const RETAINED_VERSIONS: i64 = 20;
+
 /// States of running programs, which report often and at length. Only the latest is retained.
 const WITHOUT_HISTORY: [&str; 3] = [
     "dataHubActionStatus",
@@ -327,7 +328,7 @@ fn to_json(system_metadata: &SystemMetadata) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_model::{AspectName, Registry, Urn};
+    use docent_model::{AspectName, Urn};
 
     fn key() -> AspectKey {
         AspectKey::new(
@@ -441,20 +442,5 @@ mod tests {
             assert_eq!(prune_through, (number == 20).then_some(RowVersion::new(1)));
             row = next;
         }
-    }
-
-    #[test]
-    fn only_the_latest_result_of_a_run_is_retained() {
-        let aspect = Registry::get().aspect("dataHubExecutionRequestResult");
-        let key = AspectKey::new(
-            &Urn::parse("urn:li:dataHubExecutionRequest:1").unwrap(),
-            aspect.unwrap(),
-        );
-        let first = row_after(None, "0");
-        let write = put(key, Some(&first), new("1", None)).unwrap();
-        let Effect::Put { prune_through, .. } = write.effect else {
-            panic!()
-        };
-        assert_eq!(prune_through, Some(RowVersion::new(1)));
     }
 }

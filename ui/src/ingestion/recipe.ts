@@ -17,10 +17,12 @@ export const TEMPLATE = `source:
     password: \${WAREHOUSE_PASSWORD}
 `;
 
-/** A recipe of the API as people edit it. */
-export async function recipeText(json: string): Promise<string> {
-  const { stringify } = await import("yaml");
-  return stringify(JSON.parse(json));
+/** A recipe of the API as people edit it. What is neither JSON nor YAML is for them to repair. */
+export async function recipeText(stored: string): Promise<string> {
+  if (stored.trim() === "") return TEMPLATE;
+  const { parseDocument, stringify } = await import("yaml");
+  const document = parseDocument(stored);
+  return document.errors.length > 0 ? stored : stringify(document.toJS());
 }
 
 type Parsed = { readonly json: string; readonly type: string } | { readonly error: string };

@@ -12,10 +12,11 @@ const words = ingestionTexts.form;
 const SECRET = "${WAREHOUSE_PASSWORD}";
 
 /** The stored recipe as people edit it, or a template for users to whom it is not shown. */
-async function readRecipe(source: string): Promise<string> {
+async function readRecipe(source: string) {
   const reply = await run(IngestionRecipeDocument, { urn: source });
   const recipe = reply.ingestionSource?.config.recipe ?? STORED_RECIPE;
-  return recipe === STORED_RECIPE ? TEMPLATE : recipeText(recipe);
+  const isHidden = recipe === STORED_RECIPE;
+  return { isHidden, text: isHidden ? TEMPLATE : await recipeText(recipe) };
 }
 
 /** The recipe of a source. Its text is null while the stored recipe stays. */
@@ -37,7 +38,7 @@ export function RecipeField({
 }) {
   const open = useMutation({
     mutationFn: () => readRecipe(source ?? ""),
-    onSuccess: onOpen,
+    onSuccess: ({ text: opened }) => onOpen(opened),
   });
   if (text === null) {
     return (
@@ -56,6 +57,7 @@ export function RecipeField({
   return (
     <div className="form-field recipe">
       <span className="field-label">{words.recipe}</span>
+      {open.data?.isHidden === true && <span className="hint">{words.recipeHidden}</span>}
       <Editor
         language="yaml"
         label={words.recipe}

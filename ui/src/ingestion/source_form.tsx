@@ -66,7 +66,8 @@ export function SourceForm({
   useUnsaved(() => recipe !== null && recipe !== opened);
   const errorOf = (field: Problem["field"]) => (problem?.field === field ? problem.text : null);
   const submit = async (fields: FormData) => {
-    const checked = await inputOf(fields, recipe, source);
+    const isStored = source !== null && recipe === opened;
+    const checked = await inputOf(fields, isStored ? null : recipe, source);
     setProblem("problem" in checked ? checked.problem : null);
     if ("problem" in checked) return;
     const done = (urn: string) => closeThen(onClose, () => onSaved(urn));

@@ -34,8 +34,8 @@ export function ProfileDialog({
     setProblem(isAddress ? null : words.emailInvalid);
     if (!isAddress) return;
     const changed = Object.entries(shown)
-      .map(([name, before]) => [name, fieldOf(form, name), before] as const)
-      .filter(([, value, before]) => value !== before)
+      .map(([name, before]) => [name, fieldOf(form, name), normalized(before)] as const)
+      .filter(([, value, before]) => normalized(value) !== before)
       .map(([name, value]) => [name, value] as const);
     update.mutate({ urn: person.urn, input: Object.fromEntries(changed) }, { onSuccess: onClose });
   };
@@ -93,3 +93,6 @@ export function ProfileDialog({
     </FormDialog>
   );
 }
+
+/** As a field returns a text: with the line ends of the browser, and without blanks around it. */
+const normalized = (text: string) => text.replaceAll("\r\n", "\n").trim();

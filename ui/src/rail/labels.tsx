@@ -4,6 +4,7 @@ import { useApiMutation, useMe, useProposableMutation } from "../api/cache.ts";
 import type { Operation } from "../api/operation.ts";
 import { EntityLink } from "../components/common.tsx";
 import { Dialog } from "../components/dialog.tsx";
+import { newNameProblem } from "../entity/by_name.ts";
 import { EntityPicker } from "../components/entity_picker_on_demand.tsx";
 import { plainText } from "../components/plain_text.ts";
 import { UndoNotice, useUndo } from "../components/undo.tsx";
@@ -125,6 +126,7 @@ function Labels(properties: LabelsProperties) {
   const add = useProposableMutation(properties.addition);
   const remove = useProposableMutation(properties.removal);
   const create = useApiMutation(CreateTagDocument);
+  const [problem, setProblem] = useState<Error | null>(null);
   const { last, report, clear } = useUndo();
   const change = (label: Nameable & { readonly urn: string }, isRemoved: boolean) => {
     add.reset();
@@ -140,7 +142,10 @@ function Labels(properties: LabelsProperties) {
       column === undefined ? { urn } : { urn, column, columnType: "DATASET_FIELD" as const };
     (isRemoved ? remove : add).mutate({ ...target, label: label.urn }, { onSuccess: done });
   };
-  const createAndAdd = (name: string) =>
+  const createAndAdd = async (name: string) => {
+    const problem = await newNameProblem("TAG", name, texts.tags);
+    setProblem(problem === null ? null : new Error(problem));
+    if (problem !== null) return;
     create.mutate(
       { name, description: null },
       {
@@ -150,10 +155,12 @@ function Labels(properties: LabelsProperties) {
         },
       },
     );
+  };
   const isBusy = add.isPending || remove.isPending || create.isPending;
   const open = () => {
     add.reset();
     create.reset();
+    setProblem(null);
     setAdding(true);
   };
   return (
@@ -202,13 +209,13 @@ function Labels(properties: LabelsProperties) {
             types={[type]}
             words={words}
             chosen={new Set(labels.map((label) => label.urn))}
-            error={add.error ?? create.error}
+            error={problem ?? add.error ?? create.error}
             onPick={(label) => !isBusy && change(label, false)}
             creation={
               properties.canCreate === true
                 ? {
                     label: texts.rail.tags.create,
-                    onCreate: (name) => !isBusy && createAndAdd(name),
+                    onCreate: (name) => !isBusy && void createAndAdd(name),
                   }
                 : undefined
             }

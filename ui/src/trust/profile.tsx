@@ -333,7 +333,7 @@ function DataChanges({
             <span>
               {operation.customOperationType ?? own.kinds[operation.operationType]}
               {operation.numAffectedRows != null && (
-                <span className="hint">{own.rows(operation.numAffectedRows)}</span>
+                <span className="hint"> {own.rows(operation.numAffectedRows)}</span>
               )}
             </span>
             <Byline

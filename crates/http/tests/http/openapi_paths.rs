@@ -379,6 +379,12 @@ async fn the_events_of_a_run_become_a_task_with_lineage() {
     let dataset = |platform: &str, name: &str| {
         format!("urn:li:dataset:(urn:li:dataPlatform:{platform},{name},PROD)")
     };
+    for urn in [
+        dataset("postgres", "shop.orders"),
+        dataset("bigquery", "p.dwh.orders"),
+    ] {
+        assert!(app.aspect(&urn, "datasetKey").await.is_some(), "{urn}");
+    }
     let (read, written) = (
         dataset("postgres", "shop.orders"),
         dataset("bigquery", "p.dwh.orders"),

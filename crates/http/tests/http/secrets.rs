@@ -47,7 +47,7 @@ async fn stored_recipe(app: &App) -> String {
 }
 
 #[tokio::test]
-async fn recipes_are_redacted_over_every_api() {
+async fn recipes_are_redacted_over_rest() {
     let app = app().await;
     let (source, request) = (encoded(SOURCE), encoded(REQUEST));
     let info = "dataHubIngestionSourceInfo";

@@ -162,6 +162,26 @@ async fn results_can_be_sorted_by_lists_and_other_fields() {
     }
 }
 
+#[tokio::test]
+async fn conditions_that_ignore_case_find_values_in_long_and_short_lists() {
+    let fixture = catalog().await;
+    let many: Vec<String> = (0..30).map(|number| format!("none-{number}")).collect();
+    for (operator, value) in [
+        (Operator::EqualIgnoringCase, "oRDER-iD"),
+        (Operator::Contains, "dER-i"),
+        (Operator::StartsWith, "oRDER-"),
+        (Operator::EndsWith, "R-iD"),
+    ] {
+        // Many values are compared otherwise than few.
+        for others in [&many[..0], &many[..]] {
+            let mut values: Vec<&str> = others.iter().map(String::as_str).collect();
+            values.push(value);
+            let condition = criterion("fieldPaths", operator, &values);
+            assert_eq!(matching(&fixture, condition).await, "a", "{operator:?}");
+        }
+    }
+}
+
 /// Uses several segments, some without the field, and documents that were replaced and deleted.
 #[tokio::test]
 async fn lists_follow_the_last_write() {

@@ -63,6 +63,19 @@ pub(super) async fn twenty_versions_are_retained(harness: &impl Harness) {
     assert_eq!(i64::try_from(retained.len()), Ok(RETAINED_VERSIONS));
 }
 
+pub(super) async fn only_the_latest_result_of_a_run_is_retained(harness: &impl Harness) {
+    let store = harness.store();
+    let run = Urn::parse("urn:li:dataHubExecutionRequest:1").unwrap();
+    let result = key(&run, AspectName::EXECUTION_REQUEST_RESULT);
+    for number in 1..=3 {
+        put(store, &result, &number.to_string(), Derived::default()).await;
+        for version in 1..=number {
+            assert_eq!(version_of(store, &result, version).await, None, "{version}");
+        }
+    }
+    assert_eq!(read(store, &result).await.unwrap().metadata, "3");
+}
+
 pub(super) async fn a_deleted_aspect_starts_again_at_version_one(harness: &impl Harness) {
     let store = harness.store();
     for content in ["1", "2", "3"] {
