@@ -388,7 +388,7 @@ test(
       await expect(dialog).toBeHidden();
     }
     // An asset of another domain is moved only after a question.
-    await page.goto("/domain/urn:li:domain:commerce");
+    await page.goto("/domain/urn:li:domain:sales");
     await page.getByRole("button", { name: "Add assets" }).click();
     const dialog = page.getByRole("dialog", { name: /^Add assets to/ });
     await dialog.getByRole("combobox").fill("story_added_asset");

@@ -178,13 +178,20 @@ test(
   WRITES,
   async ({ browser, docent }) => {
     const context = await newUser(browser, docent, "Ina", "Reader");
-    await docent.ingest("urn:li:dataHubPolicy:story-ingestion", "dataHubPolicyInfo", {
-      displayName: "Story ingestion",
-      description: "",
-      type: "PLATFORM",
-      state: "ACTIVE",
-      privileges: ["MANAGE_INGESTION"],
-      actors: { users: ["urn:li:corpuser:ina@example.com"] },
+    await docent.graphql(`mutation ($input: PolicyUpdateInput!) { createPolicy(input: $input) }`, {
+      input: {
+        type: "PLATFORM",
+        name: "Story ingestion",
+        state: "ACTIVE",
+        description: "",
+        privileges: ["MANAGE_INGESTION"],
+        actors: {
+          users: ["urn:li:corpuser:ina@example.com"],
+          allUsers: false,
+          allGroups: false,
+          resourceOwners: false,
+        },
+      },
     });
     const recipe = JSON.stringify({ source: { type: "postgres", config: { database: "kept" } } });
     const { createIngestionSource: urn } = await docent.graphql<{ createIngestionSource: string }>(

@@ -90,8 +90,10 @@ test("an owner is added with the kind of ownership", WRITES, async ({ page, doce
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Kind of ownership").selectOption("Data Steward");
   await dialog.getByRole("combobox", { name: /^Search/ }).fill("finance team");
-  await expect(dialog.getByRole("option").first()).toHaveText("Finance TeamGroup");
-  await dialog.getByRole("option").first().click();
+  await expect(dialog.getByRole("listbox").getByRole("option").first()).toHaveText(
+    "Finance TeamGroup",
+  );
+  await dialog.getByRole("listbox").getByRole("option").first().click();
   await expect(owners.getByRole("listitem")).toHaveText([/Finance Team\s*Data Steward/]);
   const stored = (await labelsOf(docent, urn)).owners;
   expect(stored).toEqual([

@@ -1,17 +1,17 @@
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { useApiMutation, useMe, useProposableMutation } from "../api/cache.ts";
+import { useMe, useProposableMutation } from "../api/cache.ts";
 import type { Operation } from "../api/operation.ts";
+import { loadChunk } from "../components/chunks.ts";
 import { EntityLink } from "../components/common.tsx";
 import { Dialog } from "../components/dialog.tsx";
-import { newNameProblem } from "../entity/by_name.ts";
 import { EntityPicker } from "../components/entity_picker_on_demand.tsx";
 import { plainText } from "../components/plain_text.ts";
 import { UndoNotice, useUndo } from "../components/undo.tsx";
 import {
   AddTagDocument,
   AddTermDocument,
-  CreateTagDocument,
   RemoveTagDocument,
   RemoveTermDocument,
   type EntityType,
@@ -125,8 +125,13 @@ function Labels(properties: LabelsProperties) {
   const [isAdding, setAdding] = useState(false);
   const add = useProposableMutation(properties.addition);
   const remove = useProposableMutation(properties.removal);
-  const create = useApiMutation(CreateTagDocument);
-  const [problem, setProblem] = useState<Error | null>(null);
+  const create = useMutation({
+    mutationFn: async (name: string) => {
+      const { createTag } = await loadChunk(import("../tags/create.ts"));
+      return { urn: await createTag(name), properties: { name } };
+    },
+    onSuccess: (tag) => change(tag, false),
+  });
   const { last, report, clear } = useUndo();
   const change = (label: Nameable & { readonly urn: string }, isRemoved: boolean) => {
     add.reset();
@@ -142,25 +147,10 @@ function Labels(properties: LabelsProperties) {
       column === undefined ? { urn } : { urn, column, columnType: "DATASET_FIELD" as const };
     (isRemoved ? remove : add).mutate({ ...target, label: label.urn }, { onSuccess: done });
   };
-  const createAndAdd = async (name: string) => {
-    const problem = await newNameProblem("TAG", name, texts.tags);
-    setProblem(problem === null ? null : new Error(problem));
-    if (problem !== null) return;
-    create.mutate(
-      { name, description: null },
-      {
-        onSuccess: ({ createTag }) => {
-          if (typeof createTag === "string")
-            change({ urn: createTag, properties: { name } }, false);
-        },
-      },
-    );
-  };
   const isBusy = add.isPending || remove.isPending || create.isPending;
   const open = () => {
     add.reset();
     create.reset();
-    setProblem(null);
     setAdding(true);
   };
   return (
@@ -209,13 +199,13 @@ function Labels(properties: LabelsProperties) {
             types={[type]}
             words={words}
             chosen={new Set(labels.map((label) => label.urn))}
-            error={problem ?? add.error ?? create.error}
+            error={add.error ?? create.error}
             onPick={(label) => !isBusy && change(label, false)}
             creation={
               properties.canCreate === true
                 ? {
                     label: texts.rail.tags.create,
-                    onCreate: (name) => !isBusy && void createAndAdd(name),
+                    onCreate: (name) => !isBusy && create.mutate(name),
                   }
                 : undefined
             }
