@@ -1,8 +1,8 @@
 //! Run events of OpenLineage, as changes of aspects.
 //!
 //! A job becomes a task of a pipeline, a run an instance of the task, and what it reads and writes
-//! the lineage of both. Names are chosen as DataHub does, so that the URNs are the same. Edges of the
-//! task are added, because a run is reported by several events of which each knows a part.
+//! the lineage of both. Names are chosen as DataHub does, so that the URNs are the same. Edges of
+//! the task are added, because a run is reported by several events of which each knows a part.
 //!
 //! Producers send more facets than these; what is unknown is ignored, as the specification of
 //! OpenLineage demands.
