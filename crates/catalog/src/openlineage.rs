@@ -15,6 +15,7 @@ use docent_model::{AspectName, EpochMillis, Registry, SystemMetadata, Urn};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::long_work::{self, LONG_TEXT_BYTES};
 use crate::proposal::{Change, Proposal};
 use crate::times::parse_iso;
 use crate::{Caller, Catalog, Error};
@@ -45,6 +46,9 @@ const PLATFORMS: [(&str, &str); 11] = [
 const FILES: [&str; 5] = ["s3", "gcs", "abs", "dbfs", "file"];
 /// How sure the lineage of columns is, as in DataHub.
 const CONFIDENCE: f64 = 0.5;
+
+/// The most edges of an event, which are operations of one patch.
+const MAX_EDGES: usize = 10_000;
 
 /// What an event says about a run. Unknown members are ignored.
 #[derive(Debug, Deserialize)]
@@ -91,11 +95,16 @@ struct Dataset {
 }
 
 impl Catalog {
-    /// Writes what an event says, all or nothing.
-    pub async fn ingest_run_event(&self, caller: &Caller, event: &RunEvent) -> Result<(), Error> {
-        self.ingest(caller, event.proposals(caller.actor())?)
-            .await
-            .map(drop)
+    /// Writes what an event says, all or nothing. `text_bytes` is the length of its JSON.
+    pub async fn ingest_run_event(
+        &self,
+        caller: &Caller,
+        event: &RunEvent,
+        text_bytes: usize,
+    ) -> Result<(), Error> {
+        let proposals = || event.proposals(caller.actor());
+        let proposals = long_work::run(text_bytes > LONG_TEXT_BYTES, proposals).await?;
+        self.ingest(caller, proposals).await.map(drop)
     }
 }
 
@@ -204,13 +213,22 @@ impl RunEvent {
     /// The operations that add the edges of the task and of its columns.
     fn edges(&self, inputs: &[Urn], outputs: &[Urn], stamp: &Value) -> Result<Vec<Value>, Error> {
         let mut operations = Vec::new();
+        let mut add = |path: &[&str], value: &Value| {
+            if operations.len() == MAX_EDGES {
+                return Err(Error::invalid(format!(
+                    "an event may have at most {MAX_EDGES} edges of datasets and columns: send it in parts"
+                )));
+            }
+            operations.push(added(path, value));
+            Ok(())
+        };
         for (member, datasets) in [
             ("inputDatasetEdges", inputs),
             ("outputDatasetEdges", outputs),
         ] {
             for dataset in datasets {
                 let edge = json!({"destinationUrn": dataset, "lastModified": stamp});
-                operations.push(added(&[member, dataset.as_str()], &edge));
+                add(&[member, dataset.as_str()], &edge)?;
             }
         }
         for output in &self.outputs {
@@ -228,7 +246,7 @@ impl RunEvent {
                     let upstream = column_urn(&dataset.urn()?, field);
                     let kind = transformation(input);
                     let path = ["fineGrainedLineages", &kind, &downstream, "NONE", &upstream];
-                    operations.push(added(&path, &json!({"confidenceScore": CONFIDENCE})));
+                    add(&path, &json!({"confidenceScore": CONFIDENCE}))?;
                 }
             }
         }
@@ -424,6 +442,29 @@ mod tests {
         let linked = Dataset::deserialize(linked).unwrap().urn().unwrap();
         let expected = "urn:li:dataset:(urn:li:dataPlatform:glue,shop.orders,PROD)";
         assert_eq!(linked.as_str(), expected);
+    }
+
+    #[test]
+    fn an_event_has_a_limited_number_of_edges() {
+        let event = |columns: usize| {
+            let input = json!({"namespace": "hive", "name": "t", "field": "c"});
+            let fields: Map<String, Value> = (0..columns)
+                .map(|number| (number.to_string(), json!({"inputFields": [input]})))
+                .collect();
+            let facets = json!({"columnLineage": {"fields": fields}});
+            let event = json!({
+                "eventTime": "2026-01-31T12:00:00Z",
+                "run": {"runId": "r", "facets": {"processing_engine": {"name": "spark"}}},
+                "job": {"namespace": "n", "name": "j"},
+                "outputs": [{"namespace": "hive", "name": "o", "facets": facets}],
+            });
+            let event = RunEvent::deserialize(event).unwrap();
+            event.proposals(Caller::system().actor())
+        };
+        // One is that of the output.
+        assert!(event(MAX_EDGES - 1).is_ok());
+        let error = event(MAX_EDGES).unwrap_err();
+        assert!(error.to_string().contains("at most 10000 edges"), "{error}");
     }
 
     #[test]

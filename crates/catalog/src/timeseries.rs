@@ -32,7 +32,7 @@ const CHUNK_BYTES: u64 = 8 * 1024 * 1024;
 /// most.
 const PARSED_FACTOR: u64 = 8;
 /// The member that orders points.
-const TIME: &str = "timestampMillis";
+pub(crate) const TIME: &str = "timestampMillis";
 
 /// Which points of a time series to read.
 #[derive(Debug)]
@@ -136,11 +136,8 @@ impl Catalog {
         let mut loaded = LoadedBytes::default();
         let mut start = 0;
         loop {
-            let sizes = self
-                .reader()
-                .timeseries_bytes(key, range, true, start, CHUNK)
-                .await?;
-            if sizes.is_empty() {
+            let points = self.next_points(key, range, start, &mut loaded).await?;
+            if points.is_empty() {
                 return Ok(());
             }
             if start >= MAX_READ {
@@ -148,15 +145,8 @@ impl Catalog {
                     "there are more than {MAX_READ} points: choose a shorter range"
                 )));
             }
-            let (count, bytes) = fitting(&sizes);
-            self.loaded_memory()
-                .resize(&mut loaded, PARSED_FACTOR * bytes)
-                .await?;
-            let points = self
-                .reader()
-                .timeseries_list(key, range, true, start, count)
-                .await?;
-            start += count;
+            start += points.len();
+            let bytes: u64 = points.iter().map(TimeseriesRow::value_bytes).sum();
             let visit_all = || {
                 for point in &points {
                     visit(&ParsedPoint::of(point).value);
@@ -164,6 +154,29 @@ impl Catalog {
             };
             long_work::run(bytes > LONG_TEXT_BYTES as u64, visit_all).await;
         }
+    }
+
+    /// Some of the points of a range from `start`, newest first, and memory to parse them.
+    pub(crate) async fn next_points(
+        &self,
+        key: &AspectKey,
+        range: &PointRange,
+        start: usize,
+        loaded: &mut LoadedBytes,
+    ) -> Result<Vec<TimeseriesRow>, Error> {
+        let sizes = self
+            .reader()
+            .timeseries_bytes(key, range, true, start, CHUNK)
+            .await?;
+        if sizes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (count, bytes) = fitting(&sizes);
+        let memory = self.loaded_memory();
+        memory.resize(loaded, PARSED_FACTOR * bytes).await?;
+        self.reader()
+            .timeseries_list(key, range, true, start, count)
+            .await
     }
 
     /// Points of the entities of a type. A page ends early if it would have more than `max_bytes`.
@@ -317,7 +330,7 @@ impl ParsedPoint {
     }
 }
 
-fn check_series(aspect: AspectName) -> Result<(), Error> {
+pub(crate) fn check_series(aspect: AspectName) -> Result<(), Error> {
     if Registry::get().is_timeseries(aspect) {
         return Ok(());
     }
@@ -327,7 +340,7 @@ fn check_series(aspect: AspectName) -> Result<(), Error> {
 }
 
 /// Filters along hierarchies are for entities.
-fn check(filter: &Filter) -> Result<(), Error> {
+pub(crate) fn check(filter: &Filter) -> Result<(), Error> {
     let hierarchy = |criterion: &&Criterion| {
         matches!(
             criterion.operator,

@@ -1,28 +1,36 @@
-//! Tables of what the points of a time series add up to, for all entities of a type.
+//! Aggregates points of time series, of all entities of a type.
 //!
 //! Points are grouped by their members and by windows of time. Each group is a row, with the values
 //! of its metrics. Points are read one by one, newest first, and not kept.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 
-use docent_model::{AspectName, EpochMillis, Urn};
+use docent_model::searchable::strip_keyword_suffix;
+use docent_model::{AspectName, EpochMillis, Registry, Urn};
+use docent_store::AspectKey;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use serde_json::Value;
 
 use crate::long_work::{self, LONG_TEXT_BYTES};
-use crate::search::Filter;
-use crate::timeseries::{MAX_READ, PointScroll, TimeseriesRow, matches, values};
-use crate::{Catalog, Error, PointRange};
+use crate::search::{Criterion, Filter, Operator};
+use crate::timeseries::{
+    MAX_READ, PointScroll, TIME, TimeseriesRow, check, check_series, matches, values,
+};
+use crate::{Catalog, Error, LoadedBytes, PointRange};
+
+const MAX_METRICS: usize = 50;
+const MAX_GROUPINGS: usize = 10;
 
 /// The most groups of one table, and the bytes of their values.
 const MAX_ROWS: usize = 10_000;
 const MAX_TABLE_BYTES: usize = 16 * 1024 * 1024;
 const PAGE_POINTS: usize = 1000;
 const PAGE_BYTES: u64 = 8 * 1024 * 1024;
-/// What a table has where a point has no value, as in DataHub.
+/// What a table has for a metric without values, as in DataHub.
 const MISSING: &str = "NULL";
 
 /// Which points to read, and what to compute of them.
@@ -134,11 +142,12 @@ pub struct StatsTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// A value that distinguishes groups.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    Time(EpochMillis),
-    Text(String),
+/// A value that distinguishes groups. Numbers come in their order, before other texts.
+#[derive(Debug)]
+struct Key {
+    /// Infinite for other texts.
+    number: f64,
+    text: String,
 }
 
 /// What is known of a metric of a group.
@@ -161,71 +170,182 @@ struct Groups {
 impl Catalog {
     /// A table of the points that the caller may see.
     pub async fn timeseries_stats(&self, query: &StatsQuery) -> Result<StatsTable, Error> {
+        self.stats_within(query, MAX_READ).await
+    }
+
+    async fn stats_within(&self, query: &StatsQuery, max_read: usize) -> Result<StatsTable, Error> {
+        query.check()?;
+        let Some(scope) = Scope::of(query) else {
+            return Ok(query.table(Groups::default()));
+        };
         let mut groups = Groups::default();
+        let mut read = 0;
+        if let Some(urn) = scope.urn {
+            let key = AspectKey::new(&urn, query.aspect);
+            let mut loaded = LoadedBytes::default();
+            loop {
+                let points = self.next_points(&key, &scope.range, read, &mut loaded);
+                let points = points.await?;
+                if points.is_empty() {
+                    return Ok(query.table(groups));
+                }
+                if read >= max_read {
+                    return Err(query.too_many(max_read));
+                }
+                read += points.len();
+                let points = points.iter().map(|point| (&urn, point));
+                query.add_all(points, &mut groups).await?;
+            }
+        }
         let mut scroll = PointScroll {
             entity_type: query.entity_type,
             aspect: query.aspect,
-            range: PointRange::default(),
+            range: scope.range,
             after: None,
-            count: PAGE_POINTS,
+            count: PAGE_POINTS.min(max_read),
         };
-        let mut read = 0;
         loop {
             let page = self.scroll_points(&scroll, PAGE_BYTES).await?;
             read += page.points.len();
-            let bytes: usize = page.points.iter().map(|(_, it)| it.metadata.len()).sum();
-            let add_all = || {
-                let mut points = page.points.iter();
-                points.try_for_each(|(urn, point)| query.add(urn, point, &mut groups))
-            };
-            long_work::run(bytes > LONG_TEXT_BYTES, add_all).await?;
+            let points = page.points.iter().map(|(urn, point)| (urn, point));
+            query.add_all(points, &mut groups).await?;
             scroll.after = page.next;
             if scroll.after.is_none() {
                 return Ok(query.table(groups));
             }
-            if read >= MAX_READ {
-                return Err(Error::too_large(format!(
-                    "there are more than {MAX_READ} points of {}: read those of single entities",
-                    query.aspect
-                )));
+            if read >= max_read {
+                return Err(query.too_many(max_read));
             }
         }
     }
 }
 
+/// The points that can meet a filter, by what the store can look up.
+struct Scope {
+    /// Of this entity alone.
+    urn: Option<Urn>,
+    range: PointRange,
+}
+
+impl Scope {
+    /// `None` if no point can.
+    fn of(query: &StatsQuery) -> Option<Self> {
+        let mut scope = Self {
+            urn: None,
+            range: PointRange::default(),
+        };
+        let [conditions] = query.filter.any.as_slice() else {
+            return Some(scope);
+        };
+        for condition in conditions.iter().filter(|condition| !condition.negated) {
+            match strip_keyword_suffix(&condition.field) {
+                "urn" => {
+                    if let (Operator::Equal, [urn]) =
+                        (condition.operator, condition.values.as_slice())
+                    {
+                        let urn = Registry::get().parse_urn(urn).ok();
+                        let urn = urn.filter(|urn| urn.entity_type() == query.entity_type)?;
+                        scope.urn = Some(urn);
+                    }
+                }
+                TIME => scope.narrow(condition),
+                _ => {}
+            }
+        }
+        Some(scope)
+    }
+
+    fn narrow(&mut self, condition: &Criterion) {
+        let times = condition.values.iter().map(|value| value.parse());
+        // Conditions with other texts are left to the filter.
+        let Ok(times) = times.collect::<Result<Vec<EpochMillis>, _>>() else {
+            return;
+        };
+        let (Some(&first), Some(&last)) = (times.iter().min(), times.iter().max()) else {
+            return;
+        };
+        let range = &mut self.range;
+        let (from, through) = match condition.operator {
+            Operator::Equal => (Some(first), Some(last)),
+            Operator::Greater => (Some(first.saturating_add(1)), None),
+            Operator::GreaterOrEqual => (Some(first), None),
+            Operator::Less => (None, Some(last.saturating_sub(1))),
+            Operator::LessOrEqual => (None, Some(last)),
+            _ => (None, None),
+        };
+        range.from_ms = range.from_ms.max(from);
+        range.through_ms = range.through_ms.into_iter().chain(through).min();
+    }
+}
+
 impl StatsQuery {
+    fn check(&self) -> Result<(), Error> {
+        for (name, count, most) in [
+            ("metrics", self.metrics.len(), MAX_METRICS),
+            ("buckets", self.groups.len(), MAX_GROUPINGS),
+        ] {
+            if count > most {
+                return Err(Error::invalid(format!(
+                    "a request may have at most {most} {name}, and this one has {count}"
+                )));
+            }
+        }
+        check_series(self.aspect)?;
+        check(&self.filter)
+    }
+
+    fn too_many(&self, max_read: usize) -> Error {
+        Error::too_large(format!(
+            "there are more than {max_read} points of {}: filter by {TIME}, or by one urn",
+            self.aspect
+        ))
+    }
+
+    /// How often the text of a point is gone through.
+    fn passes(&self) -> usize {
+        let conditions = self.filter.any.iter().flatten();
+        let compared: usize = conditions.map(|it| it.values.len().max(1)).sum();
+        1 + self.metrics.len() + self.groups.len() + compared
+    }
+
+    async fn add_all<'p>(
+        &self,
+        points: impl Iterator<Item = (&'p Urn, &'p TimeseriesRow)> + Clone,
+        groups: &mut Groups,
+    ) -> Result<(), Error> {
+        let bytes: usize = points.clone().map(|(_, it)| it.metadata.len()).sum();
+        let is_long = bytes.saturating_mul(self.passes()) > LONG_TEXT_BYTES;
+        let mut points = points;
+        let add_all = || points.try_for_each(|(urn, point)| self.add(urn, point, groups));
+        long_work::run(is_long, add_all).await
+    }
+
     fn add(&self, urn: &Urn, point: &TimeseriesRow, groups: &mut Groups) -> Result<(), Error> {
         let value: Value = serde_json::from_str(&point.metadata).unwrap_or_default();
         if !matches(&self.filter, urn, point, &value) {
             return Ok(());
         }
-        let first = |path: &str| values(urn, point, &value, path).into_iter().next();
         let keys = self.groups.iter().map(|group| {
-            let text = first(&group.path).unwrap_or_else(|| MISSING.to_owned());
-            let start = group.window.as_ref().and_then(|(window, zone)| {
-                let time = text.parse().ok()?;
-                window.start(time, zone)
-            });
-            start.map_or(Key::Text(text), Key::Time)
+            let text = values(urn, point, &value, &group.path).into_iter().next()?;
+            match &group.window {
+                Some((window, zone)) => {
+                    let start = window.start(text.parse().ok()?, zone)?;
+                    Some(Key::of(start.to_string()))
+                }
+                None => Some(Key::of(text)),
+            }
         });
-        let keys: Vec<Key> = keys.collect();
-        let Groups {
-            states,
-            bytes,
-            hasher,
-        } = groups;
-        let states = states.entry(keys).or_insert_with_key(|keys| {
-            *bytes += keys.iter().map(Key::bytes).sum::<usize>();
-            self.metrics.iter().map(State::of).collect()
-        });
-        for (metric, state) in self.metrics.iter().zip(states) {
-            *bytes += state.add(values(urn, point, &value, &metric.path), hasher);
+        let Some(keys) = keys.collect::<Option<Vec<Key>>>() else {
+            return Ok(());
+        };
+        if !groups.states.contains_key(&keys) {
+            groups.start(keys.iter().map(Key::bytes).sum(), self.metrics.len())?;
         }
-        if groups.states.len() > MAX_ROWS || groups.bytes > MAX_TABLE_BYTES {
-            return Err(Error::too_large(format!(
-                "the table would have more than {MAX_ROWS} rows or {} MiB: filter more points out",
-                MAX_TABLE_BYTES / 1024 / 1024
-            )));
+        let states = groups.states.entry(keys);
+        let states = states.or_insert_with(|| self.metrics.iter().map(State::of).collect());
+        for (metric, state) in self.metrics.iter().zip(states) {
+            groups.bytes += state.add(values(urn, point, &value, &metric.path), &groups.hasher);
+            check_table(groups.bytes <= MAX_TABLE_BYTES)?;
         }
         Ok(())
     }
@@ -253,10 +373,7 @@ impl StatsQuery {
             table.column_types.push(kind);
         }
         for (keys, states) in groups.states {
-            let keys = keys.into_iter().map(|key| match key {
-                Key::Time(time) => time.to_string(),
-                Key::Text(text) => text,
-            });
+            let keys = keys.into_iter().map(|key| key.text);
             let states = states.into_iter().map(State::text);
             table.rows.push(keys.chain(states).collect());
         }
@@ -264,14 +381,59 @@ impl StatsQuery {
     }
 }
 
-impl Key {
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Time(_) => size_of::<EpochMillis>(),
-            Self::Text(text) => text.len(),
-        }
+impl Groups {
+    /// Counts the bytes of another group, before it takes them.
+    fn start(&mut self, key_bytes: usize, metrics: usize) -> Result<(), Error> {
+        self.bytes += size_of::<(Vec<Key>, Vec<State>)>() + key_bytes;
+        self.bytes += metrics * size_of::<State>();
+        check_table(self.states.len() < MAX_ROWS && self.bytes <= MAX_TABLE_BYTES)
     }
 }
+
+fn check_table(fits: bool) -> Result<(), Error> {
+    if fits {
+        return Ok(());
+    }
+    Err(Error::too_large(format!(
+        "the table would have more than {MAX_ROWS} rows or {} MiB: filter more points out",
+        MAX_TABLE_BYTES / 1024 / 1024
+    )))
+}
+
+impl Key {
+    fn of(text: String) -> Self {
+        let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+        Self {
+            number: number.unwrap_or(f64::INFINITY),
+            text,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.text.len()
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let order = self.number.total_cmp(&other.number);
+        order.then_with(|| self.text.cmp(&other.text))
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Key {}
 
 impl State {
     fn of(metric: &Metric) -> Self {
@@ -301,9 +463,10 @@ impl State {
                 0
             }
             Self::Cardinality(different) => {
-                let before = different.len();
+                let before = different.capacity();
                 different.extend(found.iter().map(|text| hasher.hash_one(text)));
-                (different.len() - before) * size_of::<u64>()
+                // A table of hashes has a byte more for each place.
+                (different.capacity() - before) * (size_of::<u64>() + 1)
             }
         }
     }
@@ -311,32 +474,21 @@ impl State {
     fn text(self) -> String {
         match self {
             Self::Latest(latest) => latest.unwrap_or_else(|| MISSING.to_owned()),
-            Self::Sum(sum) => sum.map_or_else(|| MISSING.to_owned(), |sum| sum.to_string()),
+            Self::Sum(sum) => sum.map_or_else(|| MISSING.to_owned(), number),
             Self::Cardinality(different) => different.len().to_string(),
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn windows_begin_where_the_calendar_says() {
-        // Wednesday, 2026-11-18 13:45:30.
-        const TIME: EpochMillis = 1_795_009_530_123;
-        for (name, expected) in [
-            ("MINUTE", "2026-11-18T13:45:00Z"),
-            ("HOUR", "2026-11-18T13:00:00Z"),
-            ("DAY", "2026-11-18T00:00:00Z"),
-            ("WEEK", "2026-11-16T00:00:00Z"),
-            ("MONTH", "2026-11-01T00:00:00Z"),
-            ("QUARTER", "2026-10-01T00:00:00Z"),
-            ("YEAR", "2026-01-01T00:00:00Z"),
-        ] {
-            let start = Window::parse(name).unwrap().start(TIME, &TimeZone::UTC);
-            let start = Timestamp::from_millisecond(start.unwrap()).unwrap();
-            assert_eq!(start.to_string(), expected, "{name}");
-        }
+/// Without hundreds of zeros.
+fn number(number: f64) -> String {
+    let is_plain = number == 0.0 || (1e-6..1e16).contains(&number.abs());
+    if is_plain {
+        number.to_string()
+    } else {
+        format!("{number:e}")
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -145,11 +145,11 @@ impl Catalog {
         let reported = values
             .filter(|value| unit(value).is_none_or(|unit| unit == period.duration))
             .map(|value| bucket(resource, &period.duration, value));
+        let reported: Vec<Bucket> = reported.collect();
+        let aggregations = together(&reported);
         let count = period.max_buckets.unwrap_or(MAX_BUCKETS);
-        let buckets = without_gaps(reported, count.min(MAX_BUCKETS));
-        let aggregations = together(&buckets);
         Ok(Usage {
-            buckets,
+            buckets: without_gaps(reported, count.min(MAX_BUCKETS)),
             aggregations,
         })
     }
@@ -226,7 +226,7 @@ impl Catalog {
 }
 
 /// Up to `count` buckets, with empty ones in the gaps between them. Newest first.
-fn without_gaps(reported: impl Iterator<Item = Bucket>, count: usize) -> Vec<Bucket> {
+fn without_gaps(reported: Vec<Bucket>, count: usize) -> Vec<Bucket> {
     let mut buckets: Vec<Bucket> = Vec::new();
     for bucket in reported {
         while buckets.len() < count
@@ -393,5 +393,79 @@ fn together(buckets: &[Bucket]) -> Metrics {
         total_sql_queries: Some(queries),
         top_sql_queries: None,
         fields: Some(fields),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(text: &str) -> EpochMillis {
+        let time: Timestamp = format!("{text}Z").parse().unwrap();
+        time.as_millisecond()
+    }
+
+    fn filled(duration: &str, reported: &[&str], count: usize) -> Vec<(String, bool)> {
+        let reported = reported.iter().map(|start| Bucket {
+            bucket: time(start),
+            duration: duration.to_owned(),
+            resource: String::new(),
+            metrics: Metrics {
+                total_sql_queries: Some(1),
+                ..Metrics::default()
+            },
+        });
+        let buckets = without_gaps(reported.collect(), count).into_iter();
+        let starts = buckets.map(|bucket| {
+            let start = Timestamp::from_millisecond(bucket.bucket).unwrap();
+            let is_empty = bucket.metrics.total_sql_queries.is_none();
+            (start.strftime("%m-%d %H").to_string(), is_empty)
+        });
+        starts.collect()
+    }
+
+    #[test]
+    fn gaps_are_filled_in_the_steps_of_the_duration() {
+        for (duration, reported, expected) in [
+            (
+                "HOUR",
+                ["2026-03-01T01:00:00", "2026-02-28T23:00:00"],
+                ["03-01 01", "03-01 00", "02-28 23"],
+            ),
+            (
+                "WEEK",
+                ["2026-03-09T00:00:00", "2026-02-23T00:00:00"],
+                ["03-09 00", "03-02 00", "02-23 00"],
+            ),
+            (
+                "MONTH",
+                ["2026-03-01T00:00:00", "2026-01-01T00:00:00"],
+                ["03-01 00", "02-01 00", "01-01 00"],
+            ),
+        ] {
+            let expected = expected.iter().zip([false, true, false]);
+            let expected = expected.map(|(start, is_empty)| ((*start).to_owned(), is_empty));
+            let expected: Vec<_> = expected.collect();
+            assert_eq!(filled(duration, &reported, 10), expected, "{duration}");
+        }
+        let unknown = ["2026-03-01T00:00:00", "2026-01-01T00:00:00"];
+        assert_eq!(filled("SECOND", &unknown, 10).len(), 2);
+    }
+
+    #[test]
+    fn empty_buckets_count_for_the_limit() {
+        let reported = [
+            "2026-03-05T00:00:00",
+            "2026-03-01T00:00:00",
+            "2026-02-01T00:00:00",
+        ];
+        let days = filled(DAY, &reported, 3);
+        let expected = [("03-05 00", false), ("03-04 00", true), ("03-03 00", true)];
+        assert_eq!(
+            days,
+            expected.map(|(start, empty)| (start.to_owned(), empty))
+        );
+        assert_eq!(filled(DAY, &reported, 6).len(), 6);
+        assert!(filled(DAY, &reported, 0).is_empty());
     }
 }

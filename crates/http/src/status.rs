@@ -74,7 +74,12 @@ pub(crate) async fn config(
     });
     if parameters.flag("verbose")? {
         let caller = Authenticated::from_request_parts(&mut parts, &state).await;
-        config["userType"] = if caller.is_ok() { "user" } else { "anonymous" }.into();
+        config["userType"] = match caller {
+            Ok(_) => "user",
+            Err(error) if error.status() == StatusCode::UNAUTHORIZED => "anonymous",
+            Err(error) => return Err(error),
+        }
+        .into();
     }
     Ok(Json(config))
 }

@@ -142,13 +142,18 @@ fn item_urn(item: &Value) -> Option<&str> {
 }
 
 /// The URN after a path prefix. Clients encode all of it or none, so an encoded slash belongs to
-/// the URN. Blanks behind it, which no URN has, do not matter.
+/// the URN.
 pub(crate) fn urn_in_path(uri: &Uri, prefix: &str) -> Result<Urn, ErrorResponse> {
     let raw = uri.path().strip_prefix(prefix).unwrap_or_default();
+    Ok(parse_urn(&decode_urn(raw)?)?)
+}
+
+/// The end of a path, as the text of a URN. Trailing white space is ignored.
+pub(crate) fn decode_urn(raw: &str) -> Result<String, ErrorResponse> {
     let text = percent_decode_str(raw)
         .decode_utf8()
         .map_err(|_| ErrorResponse::bad_request("the URN in the path is not UTF-8"))?;
-    Ok(parse_urn(text.trim_end())?)
+    Ok(text.trim_end().to_owned())
 }
 
 pub(crate) fn parse_urn(text: &str) -> Result<Urn, Error> {

@@ -17,7 +17,9 @@ pub(crate) async fn post(
 ) -> Result<StatusCode, ErrorResponse> {
     condition.reject("An event changes several entities.")?;
     let event: RunEvent = parse(&bytes).await?;
-    let written = state.catalog().ingest_run_event(&caller, &event).await;
-    written.map_err(error_response)?;
+    let written = state
+        .catalog()
+        .ingest_run_event(&caller, &event, bytes.len());
+    written.await.map_err(error_response)?;
     Ok(StatusCode::OK)
 }

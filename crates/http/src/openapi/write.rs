@@ -9,6 +9,7 @@ use std::sync::Arc;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
+use docent_catalog::privilege::{DELETE_ENTITY, EDIT_ENTITY};
 use docent_catalog::search::Filter;
 use docent_catalog::timeseries::TimeseriesQuery;
 use docent_catalog::{
@@ -154,6 +155,8 @@ pub(crate) async fn delete(
     parameters.expect_only(&["aspects", "clear", "async"])?;
     let mut aspects = parse_aspects(&parameters.all("aspects"))?;
     aspects.extend(aspect);
+    let mut seen = HashSet::new();
+    aspects.retain(|aspect| seen.insert(*aspect));
     if aspects.is_empty() && parameters.get("aspects").is_some() {
         // An accidentally empty list must not delete the whole entity.
         return Err(ErrorResponse::bad_request(
@@ -173,7 +176,7 @@ pub(crate) async fn delete(
     } else {
         let mut changes = Vec::with_capacity(aspects.len());
         for aspect in aspects {
-            changes.push(deletion(&state, &urn, aspect).await?);
+            changes.push(deletion(&state, &caller, &urn, aspect).await?);
         }
         changes
     };
@@ -194,12 +197,16 @@ pub(crate) async fn delete(
 /// The change that deletes an aspect, or the newest points of a time series.
 async fn deletion(
     state: &AppState,
+    caller: &Caller,
     urn: &Urn,
     aspect: AspectName,
 ) -> Result<Change, ErrorResponse> {
     if !Registry::get().is_timeseries(aspect) {
         return Ok(Change::DeleteAspect { aspect });
     }
+    let privileges = [EDIT_ENTITY, DELETE_ENTITY];
+    let authorized = state.catalog().authorize(caller, &privileges, Some(urn));
+    authorized.await.map_err(error_response)?;
     let query = TimeseriesQuery {
         key: AspectKey::new(urn, aspect),
         range: PointRange::default(),
@@ -208,7 +215,7 @@ async fn deletion(
         limit: 1,
     };
     let newest = state.catalog().timeseries(&query, MAX_BYTES as u64).await?;
-    // Without a point, a time that none has: the rights are checked nevertheless.
+    // Without a point, a time that none has: the transaction checks the rights again.
     let time = newest.rows.first().map_or(i64::MIN, |point| point.time_ms);
     let range = PointRange {
         from_ms: Some(time),

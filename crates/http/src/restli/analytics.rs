@@ -1,10 +1,12 @@
-//! `POST /analytics?action=getTimeseriesStats`: tables of what time series add up to.
+//! `POST /analytics?action=getTimeseriesStats`: aggregates points of time series.
+
+use std::collections::BTreeMap;
 
 use axum::response::Response;
 use docent_catalog::timeseries_stats::{Aggregation, Grouping, Metric, StatsQuery, Window};
 use docent_catalog::{Error, times};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::{Action, unknown_action};
 use crate::auth::Authenticated;
@@ -13,19 +15,43 @@ use crate::error::ErrorResponse;
 use crate::filter::WireFilter;
 use crate::openapi::entity_type;
 use crate::query::Query;
-use crate::wire::{parse, parse_aspect, reply};
+use crate::wire::{Items, parse, parse_aspect, reply};
+
+/// Members stay text, because the reply repeats them.
 
 #[derive(Deserialize)]
 #[serde(
     rename_all = "camelCase",
     expecting = "an object with entityName, aspectName and metrics"
 )]
-struct Input {
+struct Input<'a> {
     entity_name: String,
     aspect_name: String,
-    metrics: Vec<WireMetric>,
-    filter: Option<WireFilter>,
-    buckets: Option<Vec<WireBucket>>,
+    #[serde(borrow)]
+    metrics: &'a RawValue,
+    filter: Option<&'a RawValue>,
+    buckets: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Reply<'a> {
+    entity_name: &'a str,
+    aspect_name: &'a str,
+    aggregation_specs: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filter: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grouping_buckets: Option<&'a RawValue>,
+    table: Table,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Table {
+    column_names: Vec<String>,
+    column_types: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -69,40 +95,49 @@ pub(crate) async fn act(
         let action = action.as_deref();
         return Err(unknown_action("/analytics", action, "getTimeseriesStats"));
     }
-    let request: Value = parse(&bytes).await?;
-    let input: Input = parse(&bytes).await?;
+    let input: Input<'_> = parse(&bytes).await?;
     let spec = entity_type(&input.entity_name)?;
     let aspect = parse_aspect(&input.aspect_name)?;
     spec.check_aspect(aspect)
         .map_err(|error| ErrorResponse::bad_request(error.to_string()))?;
-    let metrics = input.metrics.into_iter().map(WireMetric::read);
-    let buckets = input.buckets.unwrap_or_default().into_iter();
+    let Items(metrics): Items<WireMetric> = member("metrics", input.metrics).await?;
+    let filter: WireFilter = match input.filter {
+        Some(filter) => member("filter", filter).await?,
+        None => WireFilter::default(),
+    };
+    let buckets: Vec<WireBucket> = match input.buckets {
+        Some(buckets) => member::<Items<_>>("buckets", buckets).await?.0,
+        None => Vec::new(),
+    };
+    let metrics = metrics.into_iter().map(WireMetric::read);
+    let buckets = buckets.into_iter().map(WireBucket::read);
     let query = StatsQuery {
         entity_type: spec.name,
         aspect,
-        filter: input.filter.unwrap_or_default().read()?,
+        filter: filter.read()?,
         metrics: metrics.collect::<Result<_, Error>>()?,
-        groups: buckets
-            .map(WireBucket::read)
-            .collect::<Result<_, Error>>()?,
+        groups: buckets.collect::<Result<_, Error>>()?,
     };
     let table = state.catalog().timeseries_stats(&query).await?;
-    let mut value = json!({
-        "entityName": spec.name,
-        "aspectName": aspect.as_str(),
-        "aggregationSpecs": request["metrics"],
-        "table": {
-            "columnNames": table.column_names,
-            "columnTypes": table.column_types,
-            "rows": table.rows,
+    let value = Reply {
+        entity_name: spec.name,
+        aspect_name: aspect.as_str(),
+        aggregation_specs: input.metrics,
+        filter: input.filter,
+        grouping_buckets: input.buckets,
+        table: Table {
+            column_names: table.column_names,
+            column_types: table.column_types,
+            rows: table.rows,
         },
-    });
-    for (member, name) in [("filter", "filter"), ("buckets", "groupingBuckets")] {
-        if let Some(sent) = request.get(member) {
-            value[name] = sent.clone();
-        }
-    }
-    Ok(reply(&json!({ "value": value })))
+    };
+    Ok(reply(&BTreeMap::from([("value", value)])))
+}
+
+/// Parses a member of the request.
+async fn member<'a, T: Deserialize<'a>>(name: &str, raw: &'a RawValue) -> Result<T, ErrorResponse> {
+    let parsed = parse(raw.get().as_bytes()).await;
+    parsed.map_err(|error| error.about(name))
 }
 
 impl WireMetric {

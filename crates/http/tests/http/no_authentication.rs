@@ -104,6 +104,15 @@ async fn with_authentication_off_no_tokens_are_created() {
 }
 
 #[tokio::test]
+async fn the_configuration_takes_only_missing_credentials_for_an_anonymous_caller() {
+    let app = App::with_auth(AuthMode::Off).await;
+    let request = Request::builder().uri("/config?verbose=true");
+    let request = request.header("X-DataHub-Actor", "nobody");
+    let (status, reply) = app.send(request.body(Body::empty()).unwrap()).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+}
+
+#[tokio::test]
 async fn with_authentication_off_the_caller_is_the_system_or_the_named_actor() {
     let app = App::with_auth(AuthMode::Off).await;
     let body = json!({"query": "{ me { corpUser { urn } } }"}).to_string();

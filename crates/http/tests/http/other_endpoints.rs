@@ -356,7 +356,7 @@ async fn the_configuration_says_on_request_whether_the_caller_is_known() {
 }
 
 #[tokio::test]
-async fn blanks_behind_the_urn_in_a_path_do_not_matter() {
+async fn trailing_white_space_of_the_urn_in_a_path_is_ignored() {
     let app = App::with_dataset().await;
     let path = format!("/aspects/{}%20%20?aspect=datasetKey", encoded(DATASET));
     let (status, reply) = app.get(&path).await;

@@ -346,6 +346,21 @@ async fn the_openapi_deletes_the_newest_point_of_a_time_series() {
 }
 
 #[tokio::test]
+async fn an_aspect_that_is_named_twice_is_deleted_once() {
+    let app = App::with_dataset().await;
+    let status = json!({"removed": false});
+    app.ingest(DATASET, "status", &status).await;
+    let urn = encoded(DATASET);
+    let path = format!("/openapi/v3/entity/dataset/{urn}?aspects=status&aspects=status");
+    let mut request = app.request(Method::DELETE, &path, String::new());
+    let version = "1".parse().unwrap();
+    request.headers_mut().insert("if-version-match", version);
+    let (status, reply) = app.send(request).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert_eq!(reply["rows"], 1, "{reply}");
+}
+
+#[tokio::test]
 async fn daily_and_hourly_buckets_with_the_same_start_are_both_stored() {
     let app = App::with_dataset().await;
     let bucket = |duration: &str, queries: i64| json!({"bucket": 0, "duration": duration, "resource": DATASET, "metrics": {"totalSqlQueries": queries}});
@@ -505,7 +520,21 @@ async fn points_are_added_up_by_members_and_times() {
         reply["value"]["table"]["rows"],
         json!([expected["rows"][0]])
     );
+    assert_eq!(reply["value"]["filter"], filtered["filter"]);
+    let mut missing = query.clone();
+    missing["buckets"] = json!([{"key": "customOperationType", "type": "STRING_GROUPING_BUCKET"}]);
+    let (_, reply) = app.post(path, &missing).await;
+    assert_eq!(reply["value"]["table"]["rows"], json!([]), "{reply}");
+    let along = filter("urn", "DESCENDANTS_INCL", DATASET);
     for (member, value, says) in [
+        (
+            "metrics",
+            json!(vec![metric("x", "SUM"); 51]),
+            "at most 50 metrics",
+        ),
+        ("buckets", json!(vec![by_kind; 11]), "at most 10 buckets"),
+        ("buckets", json!([{"key": "x"}]), "buckets: "),
+        ("filter", along["filter"].clone(), "along a hierarchy"),
         ("metrics", json!([metric("x", "MEDIAN")]), "MEDIAN"),
         ("buckets", json!([{"key": "x", "type": "ROUND"}]), "ROUND"),
         (

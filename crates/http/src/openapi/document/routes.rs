@@ -237,7 +237,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     call("get", "/relationships", REST, "Relationships of an entity", RELATED, Body::None),
     call("post", "/runs", REST, "List, describe or roll back ingestion runs", &[("action", "one of list, describe, rollback")], Body::Example(r#"{"pageOffset": 0, "pageSize": 10}"#)),
     call("post", "/usageStats", REST, "Write or read usage statistics of datasets", &[("action", "one of batchIngest, query, queryRange")], Body::Example(r#"{"resource": "urn:li:dataset:(urn:li:dataPlatform:hive,d,PROD)", "duration": "DAY"}"#)),
-    call("post", "/analytics", REST, "Add up the points of a time series", &[("action", "one of getTimeseriesStats")], Body::Example(r#"{"entityName": "dataset", "aspectName": "operation", "metrics": [{"fieldPath": "numAffectedRows", "aggregationType": "SUM"}], "buckets": [{"key": "operationType", "type": "STRING_GROUPING_BUCKET"}]}"#)),
+    call("post", "/analytics", REST, "Aggregate points of a time series", &[("action", "one of getTimeseriesStats")], Body::Example(r#"{"entityName": "dataset", "aspectName": "operation", "metrics": [{"fieldPath": "numAffectedRows", "aggregationType": "SUM"}], "buckets": [{"key": "operationType", "type": "STRING_GROUPING_BUCKET"}]}"#)),
     call("post", "/operations", REST, "Restore indices (has no effect)", &[("action", "one of restoreIndices")], Body::Example("{}")),
     call("post", "/api/graphql", "GraphQL", "Execute a GraphQL operation", &[], Body::Example(GRAPHQL)),
     call("post", "/api/v2/graphql", "GraphQL", "Execute a GraphQL operation", &[], Body::Example(GRAPHQL)),
