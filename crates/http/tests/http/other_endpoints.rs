@@ -161,6 +161,11 @@ async fn usage_is_stored_in_buckets_and_aggregated() {
         json!({"resource": DATASET, "duration": "DAY", "startTime": first, "endTime": NOW_MS});
     let (_, found) = app.post("/usageStats?action=query", &all).await;
     let found = &found["value"];
+    // Also what has no place among the buckets counts.
+    let one = json!({"resource": DATASET, "duration": "DAY", "startTime": first, "maxBuckets": 1});
+    let (_, one) = app.post("/usageStats?action=query", &one).await;
+    assert_eq!(one["value"]["buckets"].as_array().unwrap().len(), 1);
+    assert_eq!(one["value"]["aggregations"], found["aggregations"]);
     // Days without a report are empty.
     assert_eq!(found["buckets"].as_array().unwrap().len(), 10, "{found}");
     for back in 1..9 {

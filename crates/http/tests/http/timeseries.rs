@@ -346,6 +346,21 @@ async fn the_openapi_deletes_the_newest_point_of_a_time_series() {
 }
 
 #[tokio::test]
+async fn the_newest_point_needs_the_right_to_delete_it() {
+    let app = App::with_operations().await;
+    let user = "urn:li:corpuser:pia";
+    let token = token_of(&app.catalog, user, None).await;
+    let (system, users) = (Caller::system(), [Urn::parse(user).unwrap()]);
+    let reader = role("Reader");
+    let assigned = app.catalog.assign_role(&system, &users, Some(&reader));
+    assigned.await.unwrap();
+    let path = format!("/openapi/v3/entity/dataset/{}/operation", encoded(DATASET));
+    let (status, reply) = app.send_as(&token, "DELETE", &path, &Value::Null).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{reply}");
+    assert_eq!(app.times(&json!({})).await, [3000, 2000, 1000]);
+}
+
+#[tokio::test]
 async fn an_aspect_that_is_named_twice_is_deleted_once() {
     let app = App::with_dataset().await;
     let status = json!({"removed": false});
