@@ -145,15 +145,10 @@ fn item_urn(item: &Value) -> Option<&str> {
 /// the URN.
 pub(crate) fn urn_in_path(uri: &Uri, prefix: &str) -> Result<Urn, ErrorResponse> {
     let raw = uri.path().strip_prefix(prefix).unwrap_or_default();
-    Ok(parse_urn(&decode_urn(raw)?)?)
-}
-
-/// The end of a path, as the text of a URN. Trailing white space is ignored.
-pub(crate) fn decode_urn(raw: &str) -> Result<String, ErrorResponse> {
     let text = percent_decode_str(raw)
         .decode_utf8()
         .map_err(|_| ErrorResponse::bad_request("the URN in the path is not UTF-8"))?;
-    Ok(text.trim_end().to_owned())
+    Ok(parse_urn(&text)?)
 }
 
 pub(crate) fn parse_urn(text: &str) -> Result<Urn, Error> {

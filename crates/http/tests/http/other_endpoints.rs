@@ -359,11 +359,3 @@ async fn the_configuration_says_on_request_whether_the_caller_is_known() {
     assert_eq!(status, StatusCode::OK);
     assert_eq!(config["userType"], "anonymous");
 }
-
-#[tokio::test]
-async fn trailing_white_space_of_the_urn_in_a_path_is_ignored() {
-    let app = App::with_dataset().await;
-    let path = format!("/aspects/{}%20%20?aspect=datasetKey", encoded(DATASET));
-    let (status, reply) = app.get(&path).await;
-    assert_eq!(status, StatusCode::OK, "{reply}");
-}
