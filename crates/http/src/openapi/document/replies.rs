@@ -40,10 +40,15 @@ pub(super) fn of(operation: &Operation, entity: Option<&EntitySpec>) -> Option<R
     let entity = entity.map_or_else(|| reference("Entity"), |entity| own(entity.name));
     let schema = match (operation.method, operation.path) {
         ("head", _)
-        | (_, "/admin" | "/health" | "/health/live" | "/health/ready" | "/check/ready")
-        | (_, "/openapi/openlineage/api/v1/lineage") => {
-            return None;
-        }
+        | (
+            _,
+            "/admin"
+            | "/health"
+            | "/health/live"
+            | "/health/ready"
+            | "/check/ready"
+            | "/openapi/openlineage/api/v1/lineage",
+        ) => return None,
         (_, "/" | "/openapi/swagger-ui/index.html") => return Some(text(&["text/html"])),
         (_, "/openapi/swagger-ui/page.js") => return Some(text(&["text/javascript"])),
         (_, "/openapi/swagger-ui/page.css") => return Some(text(&["text/css"])),
