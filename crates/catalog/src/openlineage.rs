@@ -7,10 +7,11 @@
 //! Producers send more facets than these; what is unknown is ignored, as the specification of
 //! OpenLineage demands.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::HashSet;
+use std::hash::Hash;
 use std::sync::Arc;
 
-use docent_model::patch::Patch;
+use docent_model::patch::{Patch, pointer_to};
 use docent_model::{AspectName, EpochMillis, Registry, SystemMetadata, Urn};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -131,8 +132,7 @@ impl RunEvent {
 
         let mut list = ProposalList::default();
         // Lineage leads to entities that exist. A dataset that is there stays as it is.
-        let both: BTreeSet<&Urn> = inputs.iter().chain(&outputs).collect();
-        for dataset in both {
+        for dataset in unique(inputs.iter().chain(&outputs)) {
             if let Some(key) = Registry::get().key_aspect_value(dataset) {
                 list.upsert(dataset, "datasetKey", &key)?;
             }
@@ -354,13 +354,18 @@ impl ProposalList {
 
 /// The URNs of datasets, each once.
 fn datasets(datasets: &[Dataset]) -> Result<Vec<Urn>, Error> {
-    let mut seen = BTreeMap::new();
-    for (position, dataset) in datasets.iter().enumerate() {
-        seen.entry(dataset.urn()?).or_insert(position);
-    }
-    let mut urns: Vec<(usize, Urn)> = seen.into_iter().map(|(urn, at)| (at, urn)).collect();
-    urns.sort_unstable_by_key(|(at, _)| *at);
-    Ok(urns.into_iter().map(|(_, urn)| urn).collect())
+    let urns: Vec<Urn> = datasets
+        .iter()
+        .map(Dataset::urn)
+        .collect::<Result<_, _>>()?;
+    Ok(unique(urns))
+}
+
+/// Each item once, in their order.
+fn unique<T: Clone + Eq + Hash>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut seen = HashSet::new();
+    let items = items.into_iter();
+    items.filter(|item| seen.insert(item.clone())).collect()
 }
 
 fn urn(text: &str) -> Result<Urn, Error> {
@@ -393,11 +398,7 @@ fn transformation(input: &Value) -> String {
 }
 
 fn added(path: &[&str], value: &Value) -> Value {
-    let steps = path
-        .iter()
-        .map(|step| step.replace('~', "~0").replace('/', "~1"));
-    let path: String = steps.flat_map(|step| ["/".to_owned(), step]).collect();
-    json!({"op": "add", "path": path, "value": value})
+    json!({"op": "add", "path": pointer_to(path), "value": value})
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ use crate::{AspectName, Registry};
 pub use budget::PatchBudget;
 use document::{Node, PatchContext, PutMode};
 use pointer::Pointer;
+pub use pointer::pointer_to;
 use template::Template;
 
 /// Operations run inside a transaction that blocks other writers.

@@ -12,6 +12,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use crate::patch::pointer_to;
 use crate::registry::{Record, Relationship, Shape};
 use crate::urn::shorten;
 use crate::{AspectName, EntitySpec, Registry, UrnError};
@@ -285,11 +286,7 @@ impl Violation {
     }
 
     fn into_error(self, aspect: AspectName) -> ValidationError {
-        let mut path = String::new();
-        for segment in self.0.path_reversed.iter().rev() {
-            path.push('/');
-            path.push_str(&segment.replace('~', "~0").replace('/', "~1"));
-        }
+        let path = pointer_to(self.0.path_reversed.iter().rev());
         let location = if path.is_empty() {
             "the value"
         } else {

@@ -52,6 +52,16 @@ impl fmt::Display for Pointer {
     }
 }
 
+/// The path with these segments.
+pub fn pointer_to<S: AsRef<str>>(segments: impl IntoIterator<Item = S>) -> String {
+    let mut path = String::new();
+    for segment in segments {
+        path.push('/');
+        path.push_str(&segment.as_ref().replace('~', "~0").replace('/', "~1"));
+    }
+    path
+}
+
 /// `~1` is a slash and `~0` a tilde.
 fn unescape(segment: &str) -> Option<String> {
     let mut plain = String::with_capacity(segment.len());
