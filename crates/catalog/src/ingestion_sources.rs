@@ -308,7 +308,12 @@ impl Catalog {
         let keys: Vec<AspectKey> = entities.iter().map(key).collect();
         let read = ReadRequest::rows(&keys);
         let mut loaded = LoadedBytes::default();
-        let mut rows = match self.load(read, MAX_LOADED_BYTES, &mut loaded).await {
+        let reply = if self.is_executor(caller).await? {
+            self.load_stored(read, MAX_LOADED_BYTES, &mut loaded).await
+        } else {
+            self.load(read, MAX_LOADED_BYTES, &mut loaded).await
+        };
+        let rows = match reply {
             Ok(reply) => reply.rows,
             Err(LoadError::Failed(error)) => return Err(error),
             Err(LoadError::TooLong(bytes)) => {
@@ -318,10 +323,6 @@ impl Catalog {
                 )));
             }
         };
-        if self.is_executor(caller).await? {
-            // Memory is reserved for them: their length was taken before they were redacted.
-            rows = self.store().read(read).await?.rows;
-        }
         let is_long = loaded.bytes() > LONG_TEXT_BYTES as u64;
         let parse = || {
             let values = rows.iter().map(|row| aspect_value(row).unwrap_or_default());

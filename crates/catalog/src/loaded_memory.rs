@@ -10,6 +10,7 @@ use std::time::Duration;
 use docent_store::{ReadReply, ReadRequest, SHORT_READ_BYTES};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::read::without_secrets;
 use crate::{Catalog, Error};
 
 /// The metadata that all requests together may load.
@@ -148,6 +149,17 @@ impl Catalog {
         max_bytes: u64,
         loaded: &mut LoadedBytes,
     ) -> Result<ReadReply, LoadError> {
+        let reply = self.load_stored(request, max_bytes, loaded).await?;
+        Ok(without_secrets(request, reply))
+    }
+
+    /// [`Catalog::load`] with secrets, for callers whose right to read them was checked.
+    pub(crate) async fn load_stored(
+        &self,
+        request: ReadRequest<'_>,
+        max_bytes: u64,
+        loaded: &mut LoadedBytes,
+    ) -> Result<ReadReply, LoadError> {
         // A level of a GraphQL query may need nothing but URNs.
         if request.is_empty() {
             return Ok(ReadReply::default());
@@ -160,7 +172,7 @@ impl Catalog {
             }
             Ok(before.saturating_add(bytes))
         };
-        if let Some(reply) = self.read_if_short(request).await? {
+        if let Some(reply) = self.reader().read_if_short(request).await? {
             let total = check(reply.value_bytes())?;
             if memory.try_resize(loaded, total) {
                 return Ok(reply);
@@ -170,7 +182,7 @@ impl Catalog {
         let expected = self.store().read_bytes(request.rows, request.entities);
         let expected = expected.await.map_err(Error::from)?;
         memory.resize(loaded, check(expected)?).await?;
-        let reply = self.read(request).await?;
+        let reply = self.reader().read(request).await?;
         // Others may have written longer values meanwhile.
         let actual = reply.value_bytes();
         if actual > expected {

@@ -54,15 +54,6 @@ impl Catalog {
         Ok(without_secrets(request, reply))
     }
 
-    /// [`Catalog::read`]; `None` if the values are long.
-    pub(crate) async fn read_if_short(
-        &self,
-        request: ReadRequest<'_>,
-    ) -> Result<Option<ReadReply>, Error> {
-        let reply = self.reader().read_if_short(request).await?;
-        Ok(reply.map(|reply| without_secrets(request, reply)))
-    }
-
     /// The latest version of each aspect; of a time series the newest point, which has no version.
     /// The values are loaded like those of [`Catalog::load`].
     pub async fn load_current(
@@ -387,7 +378,7 @@ impl Catalog {
     }
 }
 
-fn without_secrets(request: ReadRequest<'_>, mut reply: ReadReply) -> ReadReply {
+pub(crate) fn without_secrets(request: ReadRequest<'_>, mut reply: ReadReply) -> ReadReply {
     remove_secrets(request.rows, &mut reply.rows);
     for aspects in &mut reply.entities {
         aspects.retain(|(aspect, _)| !Catalog::is_secret(*aspect));
