@@ -1,5 +1,6 @@
 // The part of texts.ts about the pages of tags, terms, people, containers and other entities.
 
+import { assetTexts } from "./asset_texts.ts";
 import { plural } from "./text_forms.ts";
 
 export const entityTexts = {
@@ -29,11 +30,7 @@ export const entityTexts = {
     add: "Add assets",
     addTitle: (name: string) => `Add assets to ${name}`,
     hint: "To add many at once, select them in search results.",
-    filter: "Search datasets, dashboards, charts and others",
-    list: "Assets",
-    chosen: "Added",
-    noMatch: (query: string) => `Nothing matches “${query}”`,
-    added: (name: string) => `“${name}” added.`,
+    ...assetTexts,
     move: (name: string, from: string, to: string) =>
       `“${name}” is in the domain ${from}. Move it to ${to}?`,
     moveButton: "Move",

@@ -1,5 +1,6 @@
 // The part of texts.ts about data products: their list, and what changes them.
 
+import { assetTexts } from "./asset_texts.ts";
 import { plural } from "./text_forms.ts";
 
 const assetsOf = (number: number) => plural(number, { one: "# asset", other: "# assets" });
@@ -31,13 +32,9 @@ export const productTexts = {
     none: "No assets yet",
     add: "Add asset",
     addTitle: (name: string) => `Add an asset to ${name}`,
-    filter: "Search datasets, dashboards, charts and others",
-    list: "Assets",
-    chosen: "Added",
-    noMatch: (query: string) => `Nothing matches “${query}”`,
+    ...assetTexts,
     remove: "Remove assets…",
     removeTitle: (name: string) => `Remove an asset from ${name}`,
-    added: (name: string) => `“${name}” added.`,
     removed: (name: string) => `“${name}” removed.`,
   },
 };

@@ -1,6 +1,7 @@
 import { useState } from "react";
 
 import { useApiQuery } from "../api/cache.ts";
+import { sameName } from "../entity/by_name.ts";
 import {
   CandidatesDocument,
   type CandidatesQuery,
@@ -65,7 +66,7 @@ export function EntityPicker({
     query !== "" &&
     read.data !== undefined &&
     !read.isPlaceholderData &&
-    !found.some((entity) => nameOf(entity).toLocaleLowerCase() === query.toLocaleLowerCase());
+    !found.some((entity) => sameName(nameOf(entity), query));
   const options = found.map((entity) => ({
     id: entity.urn,
     label: nameOf(entity),

@@ -46,5 +46,5 @@ export async function newNameProblem(
   }
 }
 
-const sameName = (left: string, right: string) =>
+export const sameName = (left: string, right: string) =>
   left.toLocaleLowerCase() === right.toLocaleLowerCase();
