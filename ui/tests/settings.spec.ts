@@ -151,6 +151,9 @@ test(
 
     const context = await browser.newContext();
     const other = await context.newPage();
+    await other.goto(link.slice(0, -1));
+    await expect(other.getByRole("alert")).toContainText("The invite link is invalid");
+    await expect(other.getByLabel("Full name")).toHaveCount(0);
     await other.goto(link);
     await other.getByLabel("Full name").fill("Grace Hopper");
     await other.getByLabel("Email").fill("grace@example.com");

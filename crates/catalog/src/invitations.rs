@@ -231,8 +231,8 @@ impl Catalog {
         })
     }
 
-    /// The invitation with this secret.
-    async fn invitation(&self, secret: &str) -> Result<Invitation, Error> {
+    /// The invitation with this secret, if its link works.
+    pub async fn invitation(&self, secret: &str) -> Result<Invitation, Error> {
         let urn = urn_of(secret)?;
         let found = self.read_invitations(vec![urn]).await?.pop();
         found

@@ -1,13 +1,16 @@
 //! `POST /signUp`, `/resetNativeUserCredentials` and `/changePassword`: each ends with a new
-//! session. The first two have the names and members of DataHub's.
+//! session. The first two have the names and members of DataHub's. `POST /signUp/check` is for the
+//! page, which rejects a link before somebody fills in the form.
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use docent_catalog::invitations::SignUp;
 use docent_catalog::people::{NewUser, Password};
 use docent_model::{Registry, Urn};
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::AppState;
 use crate::auth::Authenticated;
@@ -18,6 +21,7 @@ use crate::sign_in::{check_request, parse_body, respond};
 
 const SIGN_UP: &str =
     "{\"fullName\": \"…\", \"email\": \"…\", \"password\": \"…\", \"inviteToken\": \"…\"}";
+const INVITATION: &str = "{\"inviteToken\": \"…\"}";
 const RESET: &str = "{\"email\": \"…\", \"password\": \"…\", \"resetToken\": \"…\"}";
 const CHANGE: &str = "{\"currentPassword\": \"…\", \"newPassword\": \"…\"}";
 
@@ -30,6 +34,12 @@ struct SignUpBody {
     email: String,
     title: Option<String>,
     password: String,
+    invite_token: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct InvitationBody {
     invite_token: String,
 }
 
@@ -80,6 +90,19 @@ pub(crate) async fn sign_up(
         .sign_up(sign_up, client.address(), "POST /signUp")
         .await?;
     respond(&state, &client, outcome, ErrorResponse::unauthenticated())
+}
+
+/// Says whether an invite link is valid, and until when.
+pub(crate) async fn check_invitation(
+    State(state): State<AppState>,
+    client: Client,
+    headers: HeaderMap,
+    WholeBody(bytes): WholeBody<MAX_SMALL_BODY_BYTES>,
+) -> Result<Response, ErrorResponse> {
+    check_request(&headers, &client, INVITATION)?;
+    let body: InvitationBody = parse_body(&bytes, INVITATION)?;
+    let invitation = state.catalog().invitation(&body.invite_token).await?;
+    Ok(Json(json!({"expiresAt": invitation.expires_at()})).into_response())
 }
 
 /// Sets a password by the token of a reset link.

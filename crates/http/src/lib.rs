@@ -474,6 +474,7 @@ fn account_routes() -> Router<AppState> {
     Router::new()
         .route("/logIn", post(sign_in::log_in))
         .route("/signUp", post(accounts::sign_up))
+        .route("/signUp/check", post(accounts::check_invitation))
         .route(
             "/resetNativeUserCredentials",
             post(accounts::reset_password),

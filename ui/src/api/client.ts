@@ -21,6 +21,7 @@ export function isNotFound(error: Error): boolean {
 }
 
 const UNAUTHORIZED = 401;
+const FORBIDDEN = 403;
 
 export function isUnauthenticated(error: unknown): boolean {
   return error instanceof ApiError && error.code === UNAUTHORIZED;
@@ -116,6 +117,13 @@ export const signUp = (account: {
   readonly password: string;
   readonly inviteToken: string;
 }) => beginSession("/signUp", account);
+
+/** What the server says against an invite link; null if it is valid or cannot be checked now. */
+export async function inviteProblem(inviteToken: string): Promise<string | null> {
+  const response = await post("/signUp/check", { inviteToken });
+  if (response.status !== FORBIDDEN) return null;
+  return (await parseReply(response)).message ?? null;
+}
 
 export const resetPassword = (reset: {
   readonly email: string;

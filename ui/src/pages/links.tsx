@@ -1,14 +1,15 @@
 // The pages behind invite links and reset links.
 
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { resetCache, useApiMutation } from "../api/cache.ts";
-import { resetPassword, signUp } from "../api/client.ts";
+import { inviteProblem, resetPassword, signUp } from "../api/client.ts";
 import { NEW_PASSWORD, PasswordForm } from "../components/password_form.tsx";
 import { ErrorMessage, useTitle } from "../components/states.tsx";
 import { AcceptRoleDocument } from "../generated/operations.ts";
+import { sentence } from "../text_forms.ts";
 import { texts } from "../texts.ts";
 
 const SIGN_UP = [
@@ -27,11 +28,14 @@ export function SignUp() {
   useTitle(texts.account.signUp.title);
   const token = useToken("invite_token");
   const enter = useEnter();
+  const problem = useInviteProblem(token);
   return (
     <main className="sign-in">
       <h1>{texts.account.signUp.title}</h1>
-      {token === "" ? (
-        <p className="notice">{texts.account.signUp.noLink}</p>
+      {problem !== null ? (
+        <p className="notice" role="alert">
+          {problem}
+        </p>
       ) : (
         <PasswordForm
           fields={SIGN_UP}
@@ -92,6 +96,25 @@ export function AcceptInvitation() {
       </button>
     </>
   );
+}
+
+/** Why nobody can sign up by this link, so that people know before they fill in the form. */
+function useInviteProblem(token: string): string | null {
+  const [problem, setProblem] = useState<string | null>(null);
+  useEffect(() => {
+    let isCurrent = true;
+    setProblem(null);
+    if (token === "") return;
+    inviteProblem(token).then(
+      (found) => isCurrent && setProblem(found === null ? null : sentence(found)),
+      // Sending the form fails for the same reason, and says why.
+      () => undefined,
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [token]);
+  return token === "" ? texts.account.signUp.noLink : problem;
 }
 
 function useToken(name: string): string {

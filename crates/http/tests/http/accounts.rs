@@ -33,6 +33,10 @@ fn sign_up(name: &str, invite: &str) -> Request<Body> {
     )
 }
 
+fn check_link(invite: &str) -> Request<Body> {
+    post("/signUp/check", &json!({"inviteToken": invite}))
+}
+
 async fn invite(app: &App, role: Option<&str>) -> String {
     let query =
         "query ($input: GetInviteTokenInput!) { getInviteToken(input: $input) { inviteToken } }";
@@ -119,13 +123,19 @@ async fn open_invite_links_are_listed_without_their_secrets_and_revoked() {
     let week = 7 * 24 * 60 * 60 * 1000;
     let [created, expires] = ["createdAt", "expiresAt"].map(|it| with_role[it].as_i64().unwrap());
     assert_eq!(expires - created, week, "{reply}");
+    let (status, body) = app.send(check_link(&token)).await;
+    assert_eq!(status, StatusCode::OK, "{body}");
+    assert_eq!(body, json!({"expiresAt": expires}));
 
     let revoke = "mutation ($urn: String!) { revokeInviteToken(urn: $urn) }";
     let variables = json!({"urn": with_role["urn"]});
     let reply = app.graphql_with(revoke, variables.clone()).await;
     assert_eq!(reply["data"]["revokeInviteToken"], true, "{reply}");
-    let (status, _) = app.send(sign_up("grace@example.com", &token)).await;
+    let (status, rejected) = app.send(sign_up("grace@example.com", &token)).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
+    let (status, body) = app.send(check_link(&token)).await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    assert_eq!(body["message"], rejected["message"], "{body}");
     let (status, _) = app.send(sign_up("ada@example.com", &any)).await;
     assert_eq!(status, StatusCode::OK);
     let reply = app.graphql(OPEN_INVITATIONS).await;

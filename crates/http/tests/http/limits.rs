@@ -285,7 +285,12 @@ async fn variables_that_take_much_more_memory_than_their_body_are_rejected() {
 #[tokio::test]
 async fn strangers_send_small_bodies_only() {
     let app = App::empty().await;
-    for path in ["/logIn", "/signUp", "/resetNativeUserCredentials"] {
+    for path in [
+        "/logIn",
+        "/signUp",
+        "/signUp/check",
+        "/resetNativeUserCredentials",
+    ] {
         for (length, is_rejected) in [(16 * 1024, false), (16 * 1024 + 1, true)] {
             let body = Value::from("x".repeat(length - 2)).to_string();
             let mut request = app.request(Method::POST, path, body);

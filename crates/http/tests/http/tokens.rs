@@ -36,11 +36,12 @@ const PAGE: [&str; 3] = ["/", "/search", "/favicon.svg"];
 const MOVED: [(&str, &str); 1] = [("GET", "/openapi/swagger-ui")];
 
 /// Sign-in routes, tested in `sign_in.rs`, `sessions.rs` and `accounts.rs`.
-pub(crate) const SIGN_IN: [(&str, &str); 7] = [
+pub(crate) const SIGN_IN: [(&str, &str); 8] = [
     ("POST", "/logIn"),
     ("POST", "/logOut"),
     ("GET", "/logOut"),
     ("POST", "/signUp"),
+    ("POST", "/signUp/check"),
     ("POST", "/resetNativeUserCredentials"),
     ("GET", "/sso/{provider}"),
     ("GET", "/callback/{provider}"),

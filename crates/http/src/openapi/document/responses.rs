@@ -28,24 +28,28 @@ pub(super) const RESPONSES: &[Response] = &[
     response(204, "It exists", |it| it.method == "head"),
     response(303, "Redirects to the start page, the sign-in page or the identity provider", |it| it.method == "get" && it.tag == "sign in"),
     response(307, "Redirects to the page", |it| it.path == "/openapi/swagger-ui"),
-    response(400, "The request is invalid", |it| !it.is_open || has_password(it)),
-    response(401, "The token is missing or invalid; at /logIn, the username or password is wrong", |it| !it.is_open || has_password(it)),
+    response(400, "The request is invalid", |it| !it.is_open || has_secret(it)),
+    response(401, "The token is missing or invalid; at /logIn, the username or password is wrong", |it| !it.is_open || has_secret(it)),
     response(403, "The caller has no permission, or the request is cross-site", |it| !it.is_open || it.tag == "sign in"),
     response(404, "It does not exist", |it| it.path.contains('{')),
     response(409, "It conflicts with the stored state", |it| it.is_write() || it.path.contains("/relationship/versionOf/")),
     response(412, "A precondition failed", Operation::is_write),
     response(413, "The request is too large", |it| !matches!(it.body, Body::None)),
-    response(415, "The content type is not supported", has_password),
+    response(415, "The content type is not supported", has_secret),
     response(422, "An aspect is invalid", |it| it.method == "post" && matches!(it.path, "/aspects" | "/entities" | "/usageStats")),
-    response(429, "Too many attempts", has_password),
-    response(503, "Try again later", |it| !it.is_open || has_password(it) || it.path.starts_with("/health")),
+    response(429, "Too many attempts", has_secret),
+    response(503, "Try again later", |it| !it.is_open || has_secret(it) || it.path.starts_with("/health")),
 ];
 
-/// Whether a password is sent.
-fn has_password(operation: &Operation) -> bool {
+/// Whether a password or the secret of a link is sent.
+fn has_secret(operation: &Operation) -> bool {
     matches!(
         operation.path,
-        "/logIn" | "/signUp" | "/resetNativeUserCredentials" | "/changePassword"
+        "/logIn"
+            | "/signUp"
+            | "/signUp/check"
+            | "/resetNativeUserCredentials"
+            | "/changePassword"
     )
 }
 

@@ -243,6 +243,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     call("post", "/api/v2/graphql", "GraphQL", "Execute a GraphQL operation", &[], Body::Example(GRAPHQL)),
     sign_in("post", "/logIn", "Sign in", Body::Example(r#"{"username": "datahub", "password": "…"}"#)),
     sign_in("post", "/signUp", "Create an account with an invite link", Body::Example(r#"{"fullName": "…", "email": "…", "password": "…", "inviteToken": "…"}"#)),
+    sign_in("post", "/signUp/check", "Check that an invite link is valid", Body::Example(r#"{"inviteToken": "…"}"#)),
     sign_in("post", "/resetNativeUserCredentials", "Set a password with a reset link", Body::Example(r#"{"email": "…", "password": "…", "resetToken": "…"}"#)),
     call("post", "/changePassword", REST, "Set the caller's password", &[], Body::Example(r#"{"currentPassword": "…", "newPassword": "…"}"#)),
     open("/sso", "The identity providers to sign in with"),
