@@ -1,7 +1,6 @@
-// The part of texts.ts about accounts: sign-up, passwords, invitations, users.
+// Texts of accounts: sign-up, passwords, invitations, users.
 
 export const accountTexts = {
-  section: "Account",
   name: "Full name",
   email: "Email",
   user: "Username",
@@ -23,21 +22,6 @@ export const accountTexts = {
     title: "Set a new password",
     submit: "Set password",
     noLink: "This address needs a reset link. Ask an administrator for one.",
-  },
-  sso: {
-    button: (name: string) => `Sign in with ${name}`,
-    or: "or with a password",
-    failures: {
-      unknown: "This identity provider is not set up. Choose another way to sign in.",
-      provider:
-        "The identity provider cannot be reached, or is not set up correctly. Try again, or tell an administrator.",
-      denied: "The identity provider did not sign you in.",
-      expired: "The sign-in took too long, or was begun in another browser. Try again.",
-      name: "The account at the identity provider cannot be used here. Tell an administrator.",
-      account: "Your account here does not exist, or is suspended. Ask an administrator.",
-      password:
-        "The account with your name has a password, and may be somebody else’s. Ask an administrator to link it.",
-    } as Readonly<Record<string, string>>,
   },
   change: {
     title: "Change password",

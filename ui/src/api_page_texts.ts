@@ -1,4 +1,4 @@
-// The part of texts.ts about the page of the API.
+// Texts of the page of the API.
 
 export const apiPageTexts = {
   title: "API",

@@ -1,4 +1,4 @@
-// Texts of the audit log; see texts.ts.
+// Texts of the audit log.
 
 export const auditTexts = {
   intro: "Every change, denied request and sign-in, newest first.",

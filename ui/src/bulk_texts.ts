@@ -1,24 +1,11 @@
-// The part of texts.ts about work on many entities at once: selections, bulk actions, the column
-// grid and CSV files.
+// Texts of work on many entities at once: bulk actions and the column grid. Those of the lists that
+// one selects in are in selection_texts.ts.
 
 import { count, plural } from "./text_forms.ts";
 
 const itemsOf = (number: number) => plural(number, { one: "# item", other: "# items" });
 
 export const bulkTexts = {
-  exportAll: (number: number) => `Export all ${count(number)}…`,
-  exportFirst: (number: number, total: number) =>
-    `Export the first ${count(number)} of ${count(total)}…`,
-  importLink: "Import CSV",
-
-  select: (name: string) => `Select ${name}`,
-  selectPage: "Select this page",
-  selectAll: (number: number) => `Select all ${count(number)}`,
-  selectFirst: (number: number, total: number) =>
-    `Select the first ${count(number)} of ${count(total)}`,
-  selectLimit: (number: number) => `A selection has at most ${itemsOf(number)}.`,
-  selecting: (done: number, total: number) => `${count(done)} of ${count(total)} read…`,
-  selected: (number: number) => `${count(number)} selected`,
   selectedElsewhere: (number: number) => `${count(number)} on other pages`,
   bar: "Selection",
   clear: "Clear",
@@ -143,7 +130,5 @@ export const bulkTexts = {
     empty: "No description",
     save: (number: number) => plural(number, { one: "Save # change", other: "Save # changes" }),
     back: "Keep editing",
-    elsewhere: "Same column elsewhere",
-    elsewhereLabel: (column: string) => `Columns named ${column} in other datasets`,
   },
 };

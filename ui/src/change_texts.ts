@@ -1,49 +1,6 @@
-// The parts of texts.ts about changes: the list of changes of the catalog, and the history of an
-// entity.
+// The part of texts.ts about the list of changes of the catalog.
 
 import { count, list, plural } from "./text_forms.ts";
-
-export const timelineTexts = {
-  bySystem: "{when} by System",
-  label: "History",
-  filter: "Show",
-  allKinds: "All changes",
-  kinds: {
-    DESCRIPTION: "Description",
-    IMPORTED_DESCRIPTION: "Imported description",
-    COLUMN_DESCRIPTION: "Column description",
-    IMPORTED_COLUMN_DESCRIPTION: "Imported column description",
-    NAME: "Name",
-    TAG: "Tags",
-    TERM: "Glossary terms",
-    OWNER: "Owners",
-    DOMAIN: "Domain",
-    LINK: "Links",
-    SCHEMA: "Columns",
-    PROPERTY: "Properties",
-    DEPRECATION: "Deprecation",
-    DELETION: "Deletion",
-    PARENT: "Location",
-    OTHER: "Other",
-  },
-  ofColumn: (kind: string, column: string) => `${kind} of ${column}`,
-  emptied: "Removed:",
-  deleted: "Soft-deleted",
-  undeleted: "No longer deleted",
-  deprecated: "Deprecated.",
-  deprecationChanged: "Deprecation changed.",
-  undeprecated: "No longer deprecated",
-  replacement: "Replacement:",
-  until: (day: string) => `Until ${day}.`,
-  /** Marks what was deleted since. */
-  goneMark: "(deleted)",
-  more: (number: number) => plural(number, { one: "# more", other: "# more" }),
-  fewer: "Show fewer",
-  undoLabel: (change: string) => `Undo this change: ${change}`,
-  restoreLabel: (what: string) => `Restore: ${what}`,
-  retained: "The last 20 versions of each part are stored.",
-  lastMoments: (number: number) => `Only the last ${number} changes are shown.`,
-};
 
 export const changeTexts = {
   title: "Changes",

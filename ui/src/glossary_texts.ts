@@ -1,4 +1,4 @@
-// The part of texts.ts about the glossary: its tree, its dialogs, and how terms are related.
+// Texts of the glossary: its tree, its dialogs, and how terms are related.
 
 import { count, list, plural } from "./text_forms.ts";
 

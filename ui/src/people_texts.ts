@@ -1,4 +1,4 @@
-// The part of texts.ts about users and groups: their lists, memberships, and what they own.
+// Texts of users and groups: their lists, memberships, and what they own.
 
 import { count, list, plural } from "./text_forms.ts";
 

@@ -1,4 +1,4 @@
-// The part of texts.ts about platforms, their containers, and how dashboards, charts, pipelines and
+// Texts of platforms, their containers, and how dashboards, charts, pipelines and
 // tasks are connected.
 
 import { count, plural } from "./text_forms.ts";

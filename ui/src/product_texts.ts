@@ -1,4 +1,4 @@
-// The part of texts.ts about data products: their list, and what changes them.
+// Texts of data products: their list, and what changes them.
 
 import { assetTexts } from "./asset_texts.ts";
 import { plural } from "./text_forms.ts";

@@ -1,11 +1,10 @@
-// The part of texts.ts about proposed changes.
+// Texts of proposed changes.
+
+import { shellTexts } from "./shell_texts.ts";
 
 export const proposalTexts = {
-  title: "Proposals",
+  title: shellTexts.proposals.title,
   titleDecided: "Decided proposals",
-  link: (pending: string) => `Proposals (${pending})`,
-  waiting: "Proposed: waiting for approval.",
-  view: "View proposals",
   tabs: { pending: "Pending", decided: "Decided" },
   tabsLabel: "Proposal status",
   none: "No pending proposals",

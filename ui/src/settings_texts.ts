@@ -1,14 +1,12 @@
-// The parts of texts.ts about the settings and the user's access tokens.
+// Texts of the settings and of access tokens.
 
-import { accountTexts } from "./account_texts.ts";
+import { shellTexts } from "./shell_texts.ts";
 
 export const settingsTexts = {
   title: "Settings",
   titleOf: (section: string) => `${section} · Settings`,
   sections: {
-    tokens: "Access tokens",
-    account: accountTexts.section,
-    appearance: "Preferences",
+    ...shellTexts.personal,
     users: "Users",
     invitations: "Invitations",
     groups: "Groups",

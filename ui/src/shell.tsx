@@ -117,7 +117,8 @@ function ProposedNotice() {
     <div aria-live="polite" className="toast-region">
       {isProposed && (
         <p className="toast">
-          {texts.proposals.waiting} <Link href={addresses.proposals()}>{texts.proposals.view}</Link>
+          {texts.shell.proposals.waiting}{" "}
+          <Link href={addresses.proposals()}>{texts.shell.proposals.view}</Link>
           <IconButton
             icon="close"
             className="quiet"
@@ -135,7 +136,9 @@ function ProposalsLink() {
   const pending = useProposalsForMe();
   if (pending === 0) return null;
   return (
-    <TopLink href={addresses.proposals()}>{texts.proposals.link(texts.number(pending))}</TopLink>
+    <TopLink href={addresses.proposals()}>
+      {texts.shell.proposals.link(texts.number(pending))}
+    </TopLink>
   );
 }
 
@@ -188,22 +191,24 @@ function Account() {
         items={[
           {
             label:
-              pending === 0 ? texts.proposals.title : texts.proposals.link(texts.number(pending)),
+              pending === 0
+                ? texts.shell.proposals.title
+                : texts.shell.proposals.link(texts.number(pending)),
             icon: "check",
             address: addresses.proposals(),
           },
           {
-            label: texts.settings.sections.tokens,
+            label: texts.shell.personal.tokens,
             icon: "key",
             address: addresses.settings("tokens"),
           },
           {
-            label: texts.settings.sections.account,
+            label: texts.shell.personal.account,
             icon: "person",
             address: addresses.settings("account"),
           },
           {
-            label: texts.settings.sections.appearance,
+            label: texts.shell.personal.appearance,
             icon: "settings",
             address: addresses.settings("appearance"),
           },

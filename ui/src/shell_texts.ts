@@ -8,7 +8,15 @@ export const shellTexts = {
   menu: "Menu",
   account: (name: string) => `Account menu for ${name}`,
   administration: "Administration",
+  proposals: {
+    title: "Proposals",
+    link: (pending: string) => `Proposals (${pending})`,
+    waiting: "Proposed: waiting for approval.",
+    view: "View proposals",
+  },
   signOut: "Sign out",
+  /** The sections of the settings that everybody has. */
+  personal: { tokens: "Access tokens", account: "Account", appearance: "Preferences" },
   theme: { label: "Theme", system: "Match system", light: "Light", dark: "Dark" },
   /** The entries of the navigation; see navigation.ts. */
   entries: {

@@ -1,4 +1,4 @@
-// The part of texts.ts about the stewards of a domain.
+// Texts of the stewards of a domain.
 
 export const stewardTexts = {
   heading: "Stewards",

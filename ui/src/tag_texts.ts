@@ -1,4 +1,4 @@
-// The part of texts.ts about tags: their list, and what changes them.
+// Texts of tags: their list, and what changes them.
 
 import { plural } from "./text_forms.ts";
 

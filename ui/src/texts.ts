@@ -7,21 +7,13 @@
 // Features that are loaded on demand import their own file (admin_texts.ts, lineage_texts.ts, …)
 // instead, so that other pages do not load it.
 
-import { accountTexts, userTexts } from "./account_texts.ts";
-import { bulkTexts } from "./bulk_texts.ts";
-import { apiPageTexts } from "./api_page_texts.ts";
-import { auditTexts } from "./audit_texts.ts";
-import { changeTexts, timelineTexts } from "./change_texts.ts";
-import { browseTexts } from "./browse_texts.ts";
+import { changeTexts } from "./change_texts.ts";
 import { announcementTexts, mineTexts, savedTexts, viewedTexts } from "./home_texts.ts";
 import { entityTexts } from "./entity_texts.ts";
 import { headerTexts } from "./header_texts.ts";
-import { proposalTexts } from "./proposal_texts.ts";
 import { railTexts } from "./rail_texts.ts";
 import { searchFilterTexts } from "./search_filter_texts.ts";
-import { settingsTexts, tokenTexts } from "./settings_texts.ts";
 import { shellTexts } from "./shell_texts.ts";
-import { stewardTexts } from "./steward_texts.ts";
 import { LOCALE, count, list, plural, short } from "./text_forms.ts";
 
 const datasetsOf = (number: number) => plural(number, { one: "# dataset", other: "# datasets" });
@@ -48,23 +40,16 @@ const english = {
     "This page needs JavaScript. The catalog is also available through its API: POST /api/graphql.",
 
   shell: shellTexts,
-  account: accountTexts,
-  proposals: proposalTexts,
-  stewards: stewardTexts,
   rail: railTexts,
   datasetHeader: headerTexts,
   entity: entityTexts,
-  ...browseTexts,
-  bulk: bulkTexts,
   proposedChanges: (number: number) =>
     plural(number, { one: "# proposed change", other: "# proposed changes" }),
-  audit: auditTexts,
   changes: changeTexts,
   mine: mineTexts,
   saved: savedTexts,
   viewed: viewedTexts,
   announcements: announcementTexts,
-  timeline: timelineTexts,
 
   signIn: {
     title: "Sign in",
@@ -78,6 +63,21 @@ const english = {
       title: "Your session has expired",
       body: "Sign in again to continue. Nothing you typed has been lost.",
       switchUser: "Sign in as a different user",
+    },
+    sso: {
+      button: (name: string) => `Sign in with ${name}`,
+      or: "or with a password",
+      failures: {
+        unknown: "This identity provider is not set up. Choose another way to sign in.",
+        provider:
+          "The identity provider cannot be reached, or is not set up correctly. Try again, or tell an administrator.",
+        denied: "The identity provider did not sign you in.",
+        expired: "The sign-in took too long, or was begun in another browser. Try again.",
+        name: "The account at the identity provider cannot be used here. Tell an administrator.",
+        account: "Your account here does not exist, or is suspended. Ask an administrator.",
+        password:
+          "The account with your name has a password, and may be somebody else’s. Ask an administrator to link it.",
+      } as Readonly<Record<string, string>>,
     },
   },
 
@@ -377,6 +377,8 @@ const english = {
     labelsLabel: (path: string) => `Tags and glossary terms of column ${path}`,
     labelsTitle: (path: string) => `Tags and glossary terms of ${path}`,
     history: "History",
+    elsewhere: "Same column elsewhere",
+    elsewhereLabel: (column: string) => `Columns named ${column} in other datasets`,
     conflict: "Someone else changed this description to:",
     notSaved: (number: number) =>
       plural(number, {
@@ -498,13 +500,6 @@ const english = {
     addedWords: "added",
     removedWords: "removed",
   },
-
-  settings: settingsTexts,
-  tokens: tokenTexts,
-
-  users: userTexts,
-
-  apiPage: apiPageTexts,
 
   shortcuts: {
     title: "Keyboard shortcuts",

@@ -10,7 +10,7 @@ import { AllTokensDocument, type AllTokensQuery } from "../generated/operations.
 import { nameOf, urnId } from "../names.ts";
 import { RevokeDialog, expirationOf } from "../settings/tokens.tsx";
 import { adminTexts } from "../admin_texts.ts";
-import { texts } from "../texts.ts";
+import { tokenTexts } from "../settings_texts.ts";
 import { formatDateTime } from "../time.ts";
 import { AdminTable, FilterField } from "./common.tsx";
 
@@ -102,7 +102,7 @@ function TokenRow({ token, onRevoke }: { readonly token: Token; readonly onRevok
         {typeof token.lastUsedAt === "number" ? (
           <RelativeTime time={token.lastUsedAt} />
         ) : (
-          texts.tokens.never
+          tokenTexts.never
         )}
       </td>
       <td data-label={words.columns.scope}>{scopeOf(token)}</td>
@@ -110,10 +110,10 @@ function TokenRow({ token, onRevoke }: { readonly token: Token; readonly onRevok
         <button
           type="button"
           className="subtle"
-          aria-label={texts.tokens.revokeLabel(token.name, formatDateTime(token.createdAt))}
+          aria-label={tokenTexts.revokeLabel(token.name, formatDateTime(token.createdAt))}
           onClick={onRevoke}
         >
-          {texts.tokens.revoke}
+          {tokenTexts.revoke}
         </button>
       </td>
     </tr>

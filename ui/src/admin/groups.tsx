@@ -11,6 +11,7 @@ import { adminTexts } from "../admin_texts.ts";
 import { CreateGroupDialog } from "../people/group_actions.tsx";
 import { GROUP_CREATORS } from "../people/group_privileges.ts";
 import { useRights } from "../rights.ts";
+import { peopleTexts } from "../people_texts.ts";
 import { texts } from "../texts.ts";
 import { AdminTable, FilterField } from "./common.tsx";
 import { groupDescription } from "./group_description.ts";
@@ -59,7 +60,7 @@ export default function Groups() {
         />
         {rights.has(...GROUP_CREATORS) && (
           <button type="button" className="primary" onClick={() => setCreating(true)}>
-            {texts.people.groups.create}
+            {peopleTexts.groups.create}
           </button>
         )}
       </div>

@@ -11,7 +11,7 @@ import {
 import { nameOf } from "../names.ts";
 import { InviteDialog } from "../settings/link_dialogs.tsx";
 import { adminTexts } from "../admin_texts.ts";
-import { texts } from "../texts.ts";
+import { accountTexts } from "../account_texts.ts";
 import { formatDateTime } from "../time.ts";
 import { AdminTable, ConfirmDialog } from "./common.tsx";
 
@@ -33,7 +33,7 @@ export default function Invitations() {
       <p className="hint admin-intro">{words.intro}</p>
       <div className="admin-filters">
         <button type="button" className="primary" onClick={() => setInviting(true)}>
-          {texts.account.invite.open}
+          {accountTexts.invite.open}
         </button>
       </div>
       {invitations === undefined && <LoadingOrError read={read} />}

@@ -18,7 +18,7 @@ import {
 import { nameOf } from "../names.ts";
 import { InviteDialog, ResetDialog } from "../settings/link_dialogs.tsx";
 import { adminTexts } from "../admin_texts.ts";
-import { texts } from "../texts.ts";
+import { accountTexts, userTexts } from "../account_texts.ts";
 import { AdminTable, FilterField } from "./common.tsx";
 import { RemoveDialog, SignOutDialog, SuspendDialog } from "./people_dialogs.tsx";
 import { useRights, type Rights } from "../rights.ts";
@@ -36,7 +36,7 @@ const isSuspended = (person: Person) => person.status === "SUSPENDED";
 
 /** All users of the catalog: their roles, and what can be done with their accounts. */
 export default function People() {
-  const words = texts.users;
+  const words = userTexts;
   const rights = useRights();
   const [, navigate] = useLocation();
   const parameters = new URLSearchParams(useSearch());
@@ -90,7 +90,7 @@ export default function People() {
         />
         {rights.has(...SECTION_PRIVILEGES.invitations) && (
           <button type="button" className="primary" onClick={() => setInviting(true)}>
-            {texts.account.invite.open}
+            {accountTexts.invite.open}
           </button>
         )}
       </div>
@@ -204,7 +204,7 @@ function PersonRow({
       </th>
       <td>{person.username}</td>
       <td>{person.properties?.email}</td>
-      <td data-label={texts.users.columns.role}>
+      <td data-label={userTexts.columns.role}>
         <RoleSelect
           actor={person}
           current={person.roles?.relationships.map(({ entity }) => entity) ?? []}
@@ -213,19 +213,19 @@ function PersonRow({
           onChanged={onRole}
         />
       </td>
-      <td data-label={texts.users.columns.signIn}>
-        {person.isNativeUser === true ? texts.users.canSignIn : texts.users.cannotSignIn}
+      <td data-label={userTexts.columns.signIn}>
+        {person.isNativeUser === true ? userTexts.canSignIn : userTexts.cannotSignIn}
       </td>
-      <td>{isSuspended(person) ? texts.users.suspended : texts.users.active}</td>
+      <td>{isSuspended(person) ? userTexts.suspended : userTexts.active}</td>
       <td className="row-actions">
         {rights.has("MANAGE_USER_CREDENTIALS") && (
           <button
             type="button"
             className="subtle"
-            aria-label={texts.account.resetLink.createLabel(name)}
+            aria-label={accountTexts.resetLink.createLabel(name)}
             onClick={() => onAction("reset")}
           >
-            {texts.account.resetLink.create}
+            {accountTexts.resetLink.create}
           </button>
         )}
         {canManage && (

@@ -1,6 +1,6 @@
 // The calls that the page of the API begins with. Each runs as it is.
 
-import { texts } from "../texts.ts";
+import { apiPageTexts } from "../api_page_texts.ts";
 
 export interface Call {
   readonly title: string;
@@ -8,7 +8,7 @@ export interface Call {
 }
 
 export const searchCall = (): Call => ({
-  title: texts.apiPage.search,
+  title: apiPageTexts.search,
   query: `{
   searchAcrossEntities(input: { query: "order", types: [DATASET], count: 3 }) {
     total
@@ -25,7 +25,7 @@ export const searchCall = (): Call => ({
 /** Calls for one dataset, which must exist for them to run. */
 export const datasetCalls = (urn: string): readonly Call[] => [
   {
-    title: texts.apiPage.read,
+    title: apiPageTexts.read,
     query: `{
   dataset(urn: ${JSON.stringify(urn)}) {
     name
@@ -38,7 +38,7 @@ export const datasetCalls = (urn: string): readonly Call[] => [
 }`,
   },
   {
-    title: texts.apiPage.update,
+    title: apiPageTexts.update,
     query: `mutation {
   updateDescription(input: {
     resourceUrn: ${JSON.stringify(urn)}

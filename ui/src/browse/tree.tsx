@@ -11,7 +11,7 @@ import { LoadingOrError, StaleNotice } from "../components/states.tsx";
 import { ExpandButton } from "../components/tree_table.tsx";
 import { BrowseLevelDocument, type BrowseLevelQuery } from "../generated/operations.ts";
 import { nameOf } from "../names.ts";
-import { texts } from "../texts.ts";
+import { platformTexts } from "../platform_texts.ts";
 
 type Group = NonNullable<BrowseLevelQuery["browseV2"]>["groups"][number];
 
@@ -44,7 +44,7 @@ export function BrowseLevel({
   return (
     <>
       <StaleNotice read={read} />
-      {found.groups.length === 0 && <p className="hint">{texts.platforms.noFolders}</p>}
+      {found.groups.length === 0 && <p className="hint">{platformTexts.noFolders}</p>}
       <ul className="browse-tree">
         {found.groups.map((group) => (
           <BrowseGroup key={group.name} group={group} filters={filters} path={path} />
@@ -52,9 +52,9 @@ export function BrowseLevel({
       </ul>
       {found.total > found.groups.length && (
         <p className="hint" role="status">
-          {texts.platforms.cut(found.groups.length, found.total)}{" "}
+          {platformTexts.cut(found.groups.length, found.total)}{" "}
           <button type="button" className="subtle" onClick={() => setShown(shown + PAGE_SIZE)}>
-            {texts.platforms.showMore}
+            {platformTexts.showMore}
           </button>
         </p>
       )}
@@ -74,9 +74,9 @@ function BrowseGroup({
   const [isExpanded, setExpanded] = useState(false);
   const inner = [...path, group.name];
   const entity = group.entity ?? undefined;
-  const folder = path.length === 0 && group.name === NO_PATH ? texts.platforms.noPath : group.name;
+  const folder = path.length === 0 && group.name === NO_PATH ? platformTexts.noPath : group.name;
   const name = entity === undefined ? folder : nameOf(entity);
-  const label = (isExpanded ? texts.platforms.collapse : texts.platforms.expand)(name);
+  const label = (isExpanded ? platformTexts.collapse : platformTexts.expand)(name);
   const all = addresses.search("", {
     ...filters,
     browsePathV2: [`${SEPARATOR}${inner.join(SEPARATOR)}`],
@@ -97,7 +97,7 @@ function BrowseGroup({
         ) : (
           <EntityLink entity={entity} />
         )}
-        <span className="number">{texts.platforms.entities(group.count)}</span>
+        <span className="number">{platformTexts.entities(group.count)}</span>
       </span>
       {isExpanded && <BrowseLevel filters={filters} path={inner} />}
     </li>
@@ -108,7 +108,7 @@ function BrowseGroup({
 export function PlatformContents({ urn }: { readonly urn: string }) {
   return (
     <section className="section" aria-labelledby="folders">
-      <h2 id="folders">{texts.platforms.folders}</h2>
+      <h2 id="folders">{platformTexts.folders}</h2>
       <BrowseLevel filters={{ platform: [urn] }} path={[]} />
     </section>
   );

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 
 import { Dialog } from "../components/dialog.tsx";
-import { texts } from "../texts.ts";
+import { bulkTexts } from "../bulk_texts.ts";
 import {
   ACTION_FACETS,
   isComplete,
@@ -47,7 +47,7 @@ export function ActionDialog({ kind, domain, selected, onClose }: DialogProperti
       ? null
       : planOf(kind, choice, items, read.states.byUrn);
   return (
-    <Dialog title={texts.bulk.titles[kind](items.length)} isOpen onClose={onClose} isWide>
+    <Dialog title={bulkTexts.titles[kind](items.length)} isOpen onClose={onClose} isWide>
       {edits !== null ? (
         <RunView edits={edits} onClose={onClose} />
       ) : (
@@ -58,8 +58,8 @@ export function ActionDialog({ kind, domain, selected, onClose }: DialogProperti
             if (plan !== null && plan.edits.length > 0) setEdits(plan.edits);
           }}
         >
-          {kind === "setDomain" && <p>{texts.bulk.newDomain(domain?.name ?? "")}</p>}
-          {kind === "delete" && <p className="hint">{texts.bulk.deleteHint}</p>}
+          {kind === "setDomain" && <p>{bulkTexts.newDomain(domain?.name ?? "")}</p>}
+          {kind === "delete" && <p className="hint">{bulkTexts.deleteHint}</p>}
           {kind === "deprecate" && (
             <DeprecationChoice onChange={(deprecation) => setChoice({ ...choice, deprecation })} />
           )}
@@ -86,7 +86,7 @@ export function ActionDialog({ kind, domain, selected, onClose }: DialogProperti
           {read.error !== null && <ErrorMessage error={read.error} retry={read.retry} />}
           {read.error === null && read.states === null && (
             <p className="hint" role="status">
-              {texts.bulk.reading(read.done, items.length)}
+              {bulkTexts.reading(read.done, items.length)}
             </p>
           )}
           {plan !== null && (
@@ -94,7 +94,7 @@ export function ActionDialog({ kind, domain, selected, onClose }: DialogProperti
           )}
           <div className="dialog-actions">
             <button type="button" onClick={onClose}>
-              {texts.bulk.cancel}
+              {bulkTexts.cancel}
             </button>
             <button
               type="submit"
@@ -102,8 +102,8 @@ export function ActionDialog({ kind, domain, selected, onClose }: DialogProperti
               disabled={plan === null || plan.edits.length === 0}
             >
               {plan !== null && plan.edits.length === 0
-                ? texts.bulk.nothing
-                : texts.bulk.apply(plan?.edits.length ?? items.length)}
+                ? bulkTexts.nothing
+                : bulkTexts.apply(plan?.edits.length ?? items.length)}
             </button>
           </div>
         </form>

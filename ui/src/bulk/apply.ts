@@ -16,7 +16,7 @@ import {
   BatchSoftDeleteDocument,
   UpdateDescriptionDocument,
 } from "../generated/operations.ts";
-import { texts } from "../texts.ts";
+import { bulkTexts } from "../bulk_texts.ts";
 import {
   inverse,
   isSetEdit,
@@ -181,9 +181,9 @@ const isFatalError = (error: unknown) =>
 /** Compares a step with the current state: to be done, done already, or in conflict. */
 function readiness(step: Edit, state: EntityState | undefined): Outcome {
   if (step.facet === "column") return { kind: "done" };
-  if (state === undefined) return { kind: "failed", reason: texts.bulk.missing };
+  if (state === undefined) return { kind: "failed", reason: bulkTexts.missing };
   const current = state.values[step.facet];
-  if (current === undefined) return { kind: "failed", reason: texts.bulk.notApplicable };
+  if (current === undefined) return { kind: "failed", reason: bulkTexts.notApplicable };
   if (isSetEdit(step)) return setReadiness(step, current as readonly string[]);
   if (canonical(current) === canonical(step.after)) return { kind: "unchanged" };
   return { kind: canonical(current) === canonical(step.before) ? "done" : "conflict" };

@@ -6,6 +6,7 @@ import { useApiQuery } from "../api/cache.ts";
 import { EntityPicker } from "../components/entity_picker.tsx";
 import { OwnershipTypesDocument, type EntityType } from "../generated/operations.ts";
 import { nameOf } from "../names.ts";
+import { bulkTexts } from "../bulk_texts.ts";
 import { texts } from "../texts.ts";
 import type { States } from "./entity_state.ts";
 import type { Selected } from "./selection.ts";
@@ -23,7 +24,7 @@ const TYPES: Readonly<Record<SetFacet, EntityType[]>> = {
 function elementName(facet: SetFacet, key: string, names: ReadonlyMap<string, string>): string {
   if (facet !== "owners") return names.get(key) ?? key;
   const { owner, type } = ownerOf(key);
-  return texts.bulk.ownerAs(names.get(owner) ?? owner, names.get(type) ?? "");
+  return bulkTexts.ownerAs(names.get(owner) ?? owner, names.get(type) ?? "");
 }
 
 interface AddProperties {
@@ -47,7 +48,7 @@ export function AddChoice({ facet, chosen, names, onChange }: AddProperties) {
     <>
       {facet === "owners" && ownershipTypes.length > 0 && (
         <label>
-          {texts.bulk.ownershipType}
+          {bulkTexts.ownershipType}
           <select value={type} onChange={(event) => setType(event.target.value)}>
             {ownershipTypes.map((entry) => (
               <option key={entry.urn} value={entry.urn}>
@@ -58,7 +59,7 @@ export function AddChoice({ facet, chosen, names, onChange }: AddProperties) {
         </label>
       )}
       {chosen.length > 0 && (
-        <ul className="chips" aria-label={texts.bulk.chosen}>
+        <ul className="chips" aria-label={bulkTexts.chosen}>
           {chosen.map((key) => {
             const name = elementName(facet, key, names);
             return (
@@ -67,7 +68,7 @@ export function AddChoice({ facet, chosen, names, onChange }: AddProperties) {
                 <button
                   type="button"
                   className="chip-remove"
-                  aria-label={texts.bulk.removeChoice(name)}
+                  aria-label={bulkTexts.removeChoice(name)}
                   onClick={() =>
                     onChange(
                       chosen.filter((other) => other !== key),
@@ -119,7 +120,7 @@ export function RemovalChoice({ facet, items, states, chosen, onChange }: Remova
     for (const key of states.byUrn.get(urn)?.values[facet] ?? [])
       counts.set(key, (counts.get(key) ?? 0) + 1);
   }
-  if (counts.size === 0) return <p className="hint">{texts.bulk.noneToRemove}</p>;
+  if (counts.size === 0) return <p className="hint">{bulkTexts.noneToRemove}</p>;
   const byCount = [...counts].sort(([, left], [, right]) => right - left);
   return (
     <fieldset className="bulk-options">
@@ -136,7 +137,7 @@ export function RemovalChoice({ facet, items, states, chosen, onChange }: Remova
             }
           />
           {elementName(facet, key, states.names)}{" "}
-          <span className="hint">{texts.bulk.carriedBy(number)}</span>
+          <span className="hint">{bulkTexts.carriedBy(number)}</span>
         </label>
       ))}
     </fieldset>
@@ -164,7 +165,7 @@ export function DeprecationChoice({
     <>
       <label>
         <span>
-          {texts.bulk.note} <span className="hint">{texts.bulk.noteHint}</span>
+          {bulkTexts.note} <span className="hint">{bulkTexts.noteHint}</span>
         </span>
         <textarea
           rows={3}
@@ -174,7 +175,7 @@ export function DeprecationChoice({
         />
       </label>
       <label>
-        {texts.bulk.decommission}
+        {bulkTexts.decommission}
         <input type="date" value={day} onChange={(event) => report(note, event.target.value)} />
       </label>
     </>

@@ -3,7 +3,7 @@ import { useRef, useState } from "react";
 import { Dialog } from "../components/dialog.tsx";
 import { ErrorMessage } from "../components/states.tsx";
 import { csvTexts } from "../csv_texts.ts";
-import { texts } from "../texts.ts";
+import { bulkTexts } from "../bulk_texts.ts";
 import { saveFile } from "../components/csv.ts";
 import { exportColumns, exportEntities, type Export } from "./csv_export.ts";
 import { MAX_ROWS } from "./csv_cells.ts";
@@ -89,7 +89,7 @@ export function ExportDialog({ selected, matching, onClose }: ExportProperties) 
         {error !== null && <ErrorMessage error={error} />}
         <div className="dialog-actions">
           <button type="button" onClick={close}>
-            {finished === null ? texts.bulk.cancel : texts.bulk.close}
+            {finished === null ? bulkTexts.cancel : bulkTexts.close}
           </button>
           <button type="submit" className="primary" disabled={progress !== null}>
             {words.download}

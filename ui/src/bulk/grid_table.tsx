@@ -2,6 +2,7 @@ import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { readablePath } from "../dataset/field_path.ts";
+import { bulkTexts } from "../bulk_texts.ts";
 import { texts } from "../texts.ts";
 import type { GridRow } from "./column_search.ts";
 import type { GridDrafts } from "./grid_drafts.ts";
@@ -16,7 +17,7 @@ interface TableProperties {
 
 /** The columns with an editable description each. */
 export function GridTable({ rows, drafts, chosen, onChoose, onFill }: TableProperties) {
-  const words = texts.bulk.grid;
+  const words = bulkTexts.grid;
   const editable = rows.filter(({ permission }) => permission !== "none");
   const isAll = editable.length > 0 && editable.every(({ key }) => chosen.has(key));
   const toggle = (keys: readonly string[], isOn: boolean) => {
@@ -102,7 +103,7 @@ function textOf(row: GridRow, drafts: GridDrafts): string {
 }
 
 function GridCell({ row, drafts }: { readonly row: GridRow; readonly drafts: GridDrafts }) {
-  const words = texts.bulk.grid;
+  const words = bulkTexts.grid;
   const draft = drafts.draftOf(row);
   const { column } = row;
   if (row.permission === "none") {

@@ -1,4 +1,4 @@
-import { texts } from "../texts.ts";
+import { bulkTexts } from "../bulk_texts.ts";
 import type { Plan } from "./actions.ts";
 import type { Names } from "./entity_state.ts";
 import type { Facet } from "./values.ts";
@@ -20,18 +20,14 @@ export function PlanPreview({
   const nameOfEdit = ({ name }: { readonly name: string }) => name;
   return (
     <section className="bulk-preview" aria-labelledby="bulk-preview" aria-live="polite">
-      <h3 id="bulk-preview">{texts.bulk.preview}</h3>
-      <Group
-        heading={texts.bulk.willChange(edited.length)}
-        names={edited.map(nameOfEdit)}
-        isShown
-      />
+      <h3 id="bulk-preview">{bulkTexts.preview}</h3>
+      <Group heading={bulkTexts.willChange(edited.length)} names={edited.map(nameOfEdit)} isShown />
       {facet === "domain" && <ReplacedDomains plan={plan} names={names} />}
-      <Group heading={texts.bulk.willPropose(proposed.length)} names={proposed.map(nameOfEdit)} />
-      <Group heading={texts.bulk.willStay(plan.unchanged.length)} names={plan.unchanged} />
-      <Group heading={texts.bulk.notAllowed(plan.forbidden.length)} names={plan.forbidden} />
-      <Group heading={texts.bulk.wrongType(plan.notApplicable.length)} names={plan.notApplicable} />
-      <Group heading={texts.bulk.gone(plan.missing.length)} names={plan.missing} />
+      <Group heading={bulkTexts.willPropose(proposed.length)} names={proposed.map(nameOfEdit)} />
+      <Group heading={bulkTexts.willStay(plan.unchanged.length)} names={plan.unchanged} />
+      <Group heading={bulkTexts.notAllowed(plan.forbidden.length)} names={plan.forbidden} />
+      <Group heading={bulkTexts.wrongType(plan.notApplicable.length)} names={plan.notApplicable} />
+      <Group heading={bulkTexts.gone(plan.missing.length)} names={plan.missing} />
     </section>
   );
 }
@@ -42,14 +38,14 @@ function ReplacedDomains({ plan, names }: { readonly plan: Plan; readonly names:
   for (const edit of plan.edits) {
     if (edit.facet !== "domain") continue;
     const name =
-      edit.before === null ? texts.bulk.noDomain : (names.get(edit.before) ?? edit.before);
+      edit.before === null ? bulkTexts.noDomain : (names.get(edit.before) ?? edit.before);
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   if (counts.size === 0) return null;
-  const list = [...counts].map(([name, number]) => texts.bulk.replaces(name, number));
+  const list = [...counts].map(([name, number]) => bulkTexts.replaces(name, number));
   return (
     <p className="hint">
-      {texts.bulk.replaced}: {list.join(" · ")}
+      {bulkTexts.replaced}: {list.join(" · ")}
     </p>
   );
 }
@@ -74,7 +70,7 @@ function Group({
             {name}
           </li>
         ))}
-        {names.length > MAX_LISTED && <li>{texts.bulk.andMore(names.length - MAX_LISTED)}</li>}
+        {names.length > MAX_LISTED && <li>{bulkTexts.andMore(names.length - MAX_LISTED)}</li>}
       </ul>
     </details>
   );

@@ -2,7 +2,7 @@ import { useState } from "react";
 
 import { Dialog } from "../components/dialog.tsx";
 import { readablePath } from "../dataset/field_path.ts";
-import { texts } from "../texts.ts";
+import { bulkTexts } from "../bulk_texts.ts";
 import type { Result } from "./apply.ts";
 import type { ColumnEdit } from "./edits.ts";
 import type { GridChange } from "./grid_drafts.ts";
@@ -16,7 +16,7 @@ interface ReviewProperties {
 
 /** Shows all changes of the grid before they are saved. */
 export function ReviewDialog({ changes, onSaved, onClose }: ReviewProperties) {
-  const words = texts.bulk.grid;
+  const words = bulkTexts.grid;
   const [edits, setEdits] = useState<readonly ColumnEdit[] | null>(null);
   if (edits !== null) {
     return (

@@ -4,7 +4,7 @@ import { refreshAll, useMe } from "../api/cache.ts";
 import { focusOnMount } from "../components/focus.ts";
 import { useUnsaved } from "../components/unsaved.ts";
 import { readablePath } from "../dataset/field_path.ts";
-import { texts } from "../texts.ts";
+import { bulkTexts } from "../bulk_texts.ts";
 import { applyEdits, type OutcomeKind, type Report, type Result } from "./apply.ts";
 import type { Edit } from "./edits.ts";
 import { setLastRun } from "./last_run.ts";
@@ -71,13 +71,13 @@ export function RunView({ edits, isUndo = false, onClose, onFinished }: RunPrope
     const total = current.edits.length;
     return (
       <div className="bulk-run">
-        <progress max={total} value={done} aria-label={texts.bulk.writing(done, total)} />
+        <progress max={total} value={done} aria-label={bulkTexts.writing(done, total)} />
         <p className="hint" role="status">
-          {texts.bulk.writing(done, total)}
+          {bulkTexts.writing(done, total)}
         </p>
         <div className="dialog-actions">
           <button type="button" ref={focusOnMount} onClick={() => abort.current.abort()}>
-            {texts.bulk.cancel}
+            {bulkTexts.cancel}
           </button>
         </div>
       </div>
@@ -104,7 +104,7 @@ export function RunView({ edits, isUndo = false, onClose, onFinished }: RunPrope
             type="button"
             onClick={() => start({ edits: report.undo, isUndo: !current.isUndo, earlier: [] })}
           >
-            {current.isUndo ? texts.bulk.redo : texts.bulk.undo}
+            {current.isUndo ? bulkTexts.redo : bulkTexts.undo}
           </button>
         )}
         {open.length > 0 && (
@@ -114,11 +114,11 @@ export function RunView({ edits, isUndo = false, onClose, onFinished }: RunPrope
               start({ ...current, edits: open.map(({ edit }) => edit), earlier: report.steps })
             }
           >
-            {texts.bulk.retry(open.length)}
+            {bulkTexts.retry(open.length)}
           </button>
         )}
         <button type="button" className="primary" ref={focusOnMount} onClick={onClose}>
-          {texts.bulk.close}
+          {bulkTexts.close}
         </button>
       </div>
     </div>
@@ -137,7 +137,7 @@ function OutcomeList({
 }) {
   if (results.length === 0) return null;
   const isUndone = isUndo && kind === "done";
-  const heading = (isUndone ? texts.bulk.undone : texts.bulk.outcomes[kind])(results.length);
+  const heading = (isUndone ? bulkTexts.undone : bulkTexts.outcomes[kind])(results.length);
   if (kind === "done") return <p>{heading}</p>;
   return (
     <details className="bulk-group" open={kind === "failed" || kind === "conflict"}>
@@ -150,7 +150,7 @@ function OutcomeList({
             {outcome.kind === "failed" && <span className="hint">: {outcome.reason}</span>}
           </li>
         ))}
-        {results.length > MAX_LISTED && <li>{texts.bulk.andMore(results.length - MAX_LISTED)}</li>}
+        {results.length > MAX_LISTED && <li>{bulkTexts.andMore(results.length - MAX_LISTED)}</li>}
       </ul>
     </details>
   );

@@ -6,7 +6,7 @@ import * as addresses from "../addresses.ts";
 import { loadChunk } from "../components/chunks.ts";
 import { ErrorMessage } from "../components/states.tsx";
 import type { Nameable } from "../names.ts";
-import { texts } from "../texts.ts";
+import { selectionTexts } from "../selection_texts.ts";
 import { useLastRun } from "./last_run.ts";
 import { readMatches, type Matching } from "./matches.ts";
 import {
@@ -62,7 +62,7 @@ export function SelectableList({ entities, matching, total, children }: ListProp
       {items.length > 0 && <SelectAll items={items} matching={matching} total={total} />}
       {children}
       <div role="status" className="visually-hidden">
-        {selected.size > 0 ? texts.bulk.selected(selected.size) : ""}
+        {selected.size > 0 ? selectionTexts.selected(selected.size) : ""}
       </div>
       {(selected.size > 0 || lastRun !== null) && (
         <Suspense>
@@ -82,7 +82,7 @@ export function SelectBox({ entity }: { readonly entity: Listed }) {
     <input
       type="checkbox"
       className="select-box"
-      aria-label={texts.bulk.select(name)}
+      aria-label={selectionTexts.select(name)}
       checked={list.selected.has(urn)}
       // Not a change event, which does not tell whether shift is held.
       onClick={(event) => list.toggle(urn, event.shiftKey)}
@@ -137,17 +137,19 @@ function SelectAll({
           }}
           onChange={(event) => select(items, event.target.checked)}
         />
-        {texts.bulk.selectPage}
+        {selectionTexts.selectPage}
       </label>
       {progress === null && total > items.length && (
         <button type="button" className="subtle" onClick={() => void selectMatching()}>
-          {limit < total ? texts.bulk.selectFirst(limit, total) : texts.bulk.selectAll(total)}
+          {limit < total
+            ? selectionTexts.selectFirst(limit, total)
+            : selectionTexts.selectAll(total)}
         </button>
       )}
       <button type="button" className="subtle select-export" onClick={() => setExporting(true)}>
-        {limit < total ? texts.bulk.exportFirst(limit, total) : texts.bulk.exportAll(total)}
+        {limit < total ? selectionTexts.exportFirst(limit, total) : selectionTexts.exportAll(total)}
       </button>
-      <Link href={addresses.csvImport}>{texts.bulk.importLink}</Link>
+      <Link href={addresses.csvImport}>{selectionTexts.importLink}</Link>
       {isExporting && (
         <Suspense>
           <ExportDialog matching={matching} onClose={() => setExporting(false)} />
@@ -156,15 +158,15 @@ function SelectAll({
       {progress !== null && (
         <>
           <span className="hint" role="status">
-            {texts.bulk.selecting(...progress)}
+            {selectionTexts.selecting(...progress)}
           </span>
           <button type="button" className="subtle" onClick={() => abort.current.abort()}>
-            {texts.bulk.cancel}
+            {selectionTexts.cancel}
           </button>
         </>
       )}
       {selected.size >= MAX_SELECTED && (
-        <span className="hint">{texts.bulk.selectLimit(MAX_SELECTED)}</span>
+        <span className="hint">{selectionTexts.selectLimit(MAX_SELECTED)}</span>
       )}
       {error !== null && <ErrorMessage error={error} />}
     </div>

@@ -5,6 +5,8 @@ import { focusElementOrContent } from "../components/focus.ts";
 import { Menu } from "../components/menu.tsx";
 import { DomainPicker } from "../domains/picker.tsx";
 import { useDomainHierarchy } from "../domain_hierarchy.ts";
+import { bulkTexts } from "../bulk_texts.ts";
+import { selectionTexts } from "../selection_texts.ts";
 import { texts } from "../texts.ts";
 import { ActionDialog } from "./action_dialog.tsx";
 import type { ActionKind } from "./actions.ts";
@@ -13,7 +15,7 @@ import { setLastRun, useLastRun, type LastRun } from "./last_run.ts";
 import { RunView } from "./run_view.tsx";
 import { useSelection } from "./selection.ts";
 
-const MENUS: readonly (readonly [keyof typeof texts.bulk.menus, readonly ActionKind[]])[] = [
+const MENUS: readonly (readonly [keyof typeof bulkTexts.menus, readonly ActionKind[]])[] = [
   ["domain", ["setDomain", "removeDomain"]],
   ["tags", ["addTags", "removeTags"]],
   ["terms", ["addTerms", "removeTerms"]],
@@ -37,21 +39,21 @@ export function SelectionBar({ elsewhere }: { readonly elsewhere: number }) {
     setOpen(kind === "setDomain" ? { dialog: "pickDomain" } : { dialog: "action", kind });
   const items = [...selected.values()];
   return (
-    <section className="selection-bar" aria-label={texts.bulk.bar}>
+    <section className="selection-bar" aria-label={bulkTexts.bar}>
       {lastRun !== null && (
         <div className="selection-undo">
-          <span>{texts.bulk[lastRun.isUndo ? "lastUndo" : "lastChange"](lastRun.changed)}</span>
+          <span>{bulkTexts[lastRun.isUndo ? "lastUndo" : "lastChange"](lastRun.changed)}</span>
           <button
             type="button"
             className="subtle"
             onClick={() => setOpen({ dialog: "undo", run: lastRun })}
           >
-            {lastRun.isUndo ? texts.bulk.redo : texts.bulk.undo}
+            {lastRun.isUndo ? bulkTexts.redo : bulkTexts.undo}
           </button>
           <button
             type="button"
             className="subtle"
-            aria-label={texts.bulk.dismiss}
+            aria-label={bulkTexts.dismiss}
             onClick={() => setLastRun(null)}
           >
             ✕
@@ -61,28 +63,28 @@ export function SelectionBar({ elsewhere }: { readonly elsewhere: number }) {
       {selected.size > 0 && (
         <div className="selection-actions">
           <span className="selection-count">
-            <strong>{texts.bulk.selected(selected.size)}</strong>
+            <strong>{selectionTexts.selected(selected.size)}</strong>
             {elsewhere > 0 && (
-              <span className="hint"> {texts.bulk.selectedElsewhere(elsewhere)}</span>
+              <span className="hint"> {bulkTexts.selectedElsewhere(elsewhere)}</span>
             )}
           </span>
           {MENUS.map(([menu, kinds]) => (
             <Menu
               key={menu}
-              label={texts.bulk.menus[menu]}
+              label={bulkTexts.menus[menu]}
               className="selection-menu"
               trigger={
                 <>
-                  {texts.bulk.menus[menu]} <span aria-hidden="true">▾</span>
+                  {bulkTexts.menus[menu]} <span aria-hidden="true">▾</span>
                 </>
               }
               items={[
                 ...kinds.map((kind) => ({
-                  label: texts.bulk.actions[kind],
+                  label: bulkTexts.actions[kind],
                   onSelect: () => start(kind),
                 })),
                 ...(menu === "more"
-                  ? [{ label: texts.bulk.exportCsv, onSelect: () => setOpen({ dialog: "export" }) }]
+                  ? [{ label: bulkTexts.exportCsv, onSelect: () => setOpen({ dialog: "export" }) }]
                   : []),
               ]}
             />
@@ -96,7 +98,7 @@ export function SelectionBar({ elsewhere }: { readonly elsewhere: number }) {
               focusElementOrContent(undefined);
             }}
           >
-            {texts.bulk.clear}
+            {bulkTexts.clear}
           </button>
         </div>
       )}
@@ -122,7 +124,7 @@ export function SelectionBar({ elsewhere }: { readonly elsewhere: number }) {
       )}
       {open?.dialog === "undo" && (
         <Dialog
-          title={open.run.isUndo ? texts.bulk.redoTitle : texts.bulk.undoTitle}
+          title={open.run.isUndo ? bulkTexts.redoTitle : bulkTexts.undoTitle}
           isOpen
           onClose={close}
         >

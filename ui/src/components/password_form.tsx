@@ -1,6 +1,7 @@
 import { useState, type FormEvent } from "react";
 
 import { sentence } from "../text_forms.ts";
+import { accountTexts } from "../account_texts.ts";
 import { texts } from "../texts.ts";
 import { focusOnMount } from "./focus.ts";
 
@@ -13,8 +14,8 @@ export interface Field {
 
 /** The fields for a new password, typed twice. */
 export const NEW_PASSWORD: readonly Field[] = [
-  { name: "password", label: texts.account.new, type: "password", autoComplete: "new-password" },
-  { name: "repeat", label: texts.account.repeat, type: "password", autoComplete: "new-password" },
+  { name: "password", label: accountTexts.new, type: "password", autoComplete: "new-password" },
+  { name: "repeat", label: accountTexts.repeat, type: "password", autoComplete: "new-password" },
 ];
 
 interface Properties {
@@ -34,7 +35,7 @@ export function PasswordForm({ fields, submit, onSubmit }: Properties) {
       [...new FormData(form)].map(([name, value]) => [name, String(value)]),
     );
     if (values["password"] !== values["repeat"]) {
-      setError(texts.account.different);
+      setError(accountTexts.different);
       return;
     }
     setBusy(true);
@@ -62,14 +63,14 @@ export function PasswordForm({ fields, submit, onSubmit }: Properties) {
           />
         </label>
       ))}
-      <p className="hint">{texts.account.rule}</p>
+      <p className="hint">{accountTexts.rule}</p>
       {error !== null && (
         <p className="error-message" role="alert">
           {error}
         </p>
       )}
       <button type="submit" className="primary" disabled={isBusy}>
-        {isBusy ? texts.account.busy : submit}
+        {isBusy ? accountTexts.busy : submit}
       </button>
     </form>
   );

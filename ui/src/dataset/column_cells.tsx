@@ -155,8 +155,8 @@ function ColumnDescription(properties: ColumnProperties) {
           <a
             className="icon-button button row-icon-elsewhere"
             href={addresses.columnGrid(columnName(row.path))}
-            aria-label={texts.bulk.grid.elsewhereLabel(row.readable)}
-            data-tooltip={texts.bulk.grid.elsewhere}
+            aria-label={texts.columns.elsewhereLabel(row.readable)}
+            data-tooltip={texts.columns.elsewhere}
             onClick={actions.onFollow}
           />
           {canLabel && (

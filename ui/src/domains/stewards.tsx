@@ -14,7 +14,7 @@ import {
 import { Icon } from "../icons/icon.tsx";
 import { nameOf, type Nameable } from "../names.ts";
 import { RailSection } from "../rail/section.tsx";
-import { texts } from "../texts.ts";
+import { stewardTexts } from "../steward_texts.ts";
 
 type Domain = NonNullable<DomainQuery["domain"]>;
 
@@ -29,7 +29,7 @@ export function Stewards({ domain }: { readonly domain: Domain }) {
   const { last, report, clear } = useUndo();
   const add = useApiMutation(AddDomainStewardDocument);
   const remove = useApiMutation(RemoveDomainStewardDocument);
-  const words = texts.stewards;
+  const words = stewardTexts;
   const stewards = domain.stewards ?? [];
   if (!canManage && stewards.length === 0) return null;
 

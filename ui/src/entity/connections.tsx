@@ -12,6 +12,7 @@ import {
   type RelationshipDirection,
 } from "../generated/operations.ts";
 import { contextOf } from "../names.ts";
+import { platformTexts } from "../platform_texts.ts";
 import { texts } from "../texts.ts";
 
 const PAGE_SIZE = 50;
@@ -29,7 +30,7 @@ interface Connection {
 /** Lineage of columns has the same relationships as that of datasets. */
 const DATA = ["dataset"];
 
-const words = texts.platforms.connections;
+const words = platformTexts.connections;
 
 /** The sections of each entity type, most useful first. */
 const CONNECTIONS: Readonly<Record<string, readonly Connection[]>> = {
@@ -189,9 +190,9 @@ function OtherEntities({
       </ul>
       {total > others.length && (
         <p className="hint" role="status">
-          {texts.platforms.cut(others.length, total)}{" "}
+          {platformTexts.cut(others.length, total)}{" "}
           <button type="button" className="subtle" onClick={onMore}>
-            {texts.platforms.showMore}
+            {platformTexts.showMore}
           </button>
         </p>
       )}

@@ -23,7 +23,7 @@ import {
   MoveGlossaryEntryDocument,
   RenameDocument,
 } from "../generated/operations.ts";
-import { texts } from "../texts.ts";
+import { glossaryTexts } from "../glossary_texts.ts";
 import {
   TERM_FIELDS,
   contentsOf,
@@ -80,7 +80,7 @@ type Shared = Omit<DialogsProperties, "action">;
 const takenIn = (others: readonly GlossaryEntry[]) => (name: string) => {
   const folded = name.toLocaleLowerCase();
   const same = others.find((other) => other.name.toLocaleLowerCase() === folded);
-  return same === undefined ? null : texts.glossary.nameTaken(same.name);
+  return same === undefined ? null : glossaryTexts.nameTaken(same.name);
 };
 
 function CreateDialog({
@@ -97,7 +97,7 @@ function CreateDialog({
   const [invalid, setInvalid] = useState<string | null>(null);
   const submit = (form: FormData) => {
     const name = fieldOf(form, "name");
-    setInvalid(name === "" ? texts.glossary.nameMissing : null);
+    setInvalid(name === "" ? glossaryTexts.nameMissing : null);
     if (name === "") return;
     create.mutate(
       { name, description: fieldOf(form, "description") || null, parent: parent?.urn ?? null },
@@ -111,8 +111,8 @@ function CreateDialog({
   };
   return (
     <FormDialog
-      title={texts.glossary.createTitle(what, parent?.name ?? null)}
-      submit={texts.glossary.create}
+      title={glossaryTexts.createTitle(what, parent?.name ?? null)}
+      submit={glossaryTexts.create}
       isBusy={create.isPending}
       error={create.error}
       onSubmit={submit}
@@ -130,20 +130,20 @@ function RenameDialog({ entry, glossary, onClose }: Shared & { readonly entry: G
   const others = (entry.parent?.children ?? glossary.roots).filter(({ urn }) => urn !== entry.urn);
   const submit = (form: FormData) => {
     const name = fieldOf(form, "name");
-    setInvalid(name === "" ? texts.glossary.nameMissing : null);
+    setInvalid(name === "" ? glossaryTexts.nameMissing : null);
     if (name !== "") rename.mutate({ urn: entry.urn, name }, { onSuccess: onClose });
   };
   return (
     <FormDialog
-      title={texts.glossary.renameTitle(entry.name)}
-      submit={texts.glossary.renameButton}
+      title={glossaryTexts.renameTitle(entry.name)}
+      submit={glossaryTexts.renameButton}
       isBusy={rename.isPending}
       error={rename.error}
       onSubmit={submit}
       onClose={onClose}
     >
       <NameField error={invalid} value={entry.name} warningOf={takenIn(others)} />
-      <p className="hint">{texts.glossary.renamePreview(entry.carriers)}</p>
+      <p className="hint">{glossaryTexts.renamePreview(entry.carriers)}</p>
     </FormDialog>
   );
 }
@@ -162,7 +162,7 @@ function MoveDialog({
   const move = useApiMutation(MoveGlossaryEntryDocument);
   const read = useGlossary();
   const canMoveToTopLevel = useMe().data?.me?.platformPrivileges.manageGlossaries === true;
-  const words = texts.glossary;
+  const words = glossaryTexts;
   if (destination === undefined) {
     const toTopLevel = { label: words.topLevel, onPick: () => setDestination(null) };
     return (
@@ -214,7 +214,7 @@ function DeleteTermDialog({
       onClose={onClose}
       onDeleted={onDeleted}
     >
-      <CarriersPreview read={carriers} words={texts.glossary.deleteTerm} />
+      <CarriersPreview read={carriers} words={glossaryTexts.deleteTerm} />
     </DeleteDialog>
   );
 }
@@ -233,7 +233,7 @@ function DeleteGroupDialog({
       onClose={onClose}
       onDeleted={onDeleted}
     >
-      <p>{texts.glossary.deleteGroup(groups, entry.children.length - groups)}</p>
+      <p>{glossaryTexts.deleteGroup(groups, entry.children.length - groups)}</p>
     </DeleteDialog>
   );
 }

@@ -1,5 +1,5 @@
 import { Menu } from "../components/menu.tsx";
-import { texts } from "../texts.ts";
+import { glossaryTexts } from "../glossary_texts.ts";
 import type { GlossaryAction } from "./dialogs.tsx";
 import type { GlossaryEntry } from "./hierarchy.ts";
 
@@ -11,7 +11,7 @@ export function GlossaryMenu({
   readonly entry: GlossaryEntry;
   readonly onAction: (action: GlossaryAction) => void;
 }) {
-  const words = texts.glossary;
+  const words = glossaryTexts;
   const create = (what: "term" | "group") => () =>
     onAction({ kind: "create", what, parent: entry });
   const childActions = [

@@ -16,7 +16,7 @@ import {
 } from "../generated/operations.ts";
 import { nameOf, type Nameable } from "../names.ts";
 import { RailSection } from "../rail/section.tsx";
-import { texts } from "../texts.ts";
+import { glossaryTexts } from "../glossary_texts.ts";
 
 /** The kinds of relations that users edit, by the name of the stored relationship. */
 const EDITABLE: Readonly<Record<string, TermRelationshipType>> = { IsA: "isA", HasA: "hasA" };
@@ -31,7 +31,7 @@ export function RelatedTerms({
   readonly term: Term;
   readonly canEdit: boolean;
 }) {
-  const words = texts.glossary.related;
+  const words = glossaryTexts.related;
   const read = useApiQuery(RelatedTermsDocument, { urn: term.urn });
   const [isAdding, setAdding] = useState(false);
   const [kind, setKind] = useState<TermRelationshipType>("isA");
@@ -151,7 +151,7 @@ function Relations({
                       type="button"
                       className="chip-remove"
                       disabled={isBusy}
-                      aria-label={texts.glossary.related.remove(nameOf(other))}
+                      aria-label={glossaryTexts.related.remove(nameOf(other))}
                       onClick={() => onRemove(other, relation)}
                     >
                       ✕
@@ -163,7 +163,7 @@ function Relations({
           </div>
         );
       })}
-      {hidden > 0 && <p className="hint">{texts.glossary.related.more(hidden)}</p>}
+      {hidden > 0 && <p className="hint">{glossaryTexts.related.more(hidden)}</p>}
     </>
   );
 }

@@ -7,16 +7,17 @@ import { LinkTarget } from "../components/link_target.tsx";
 import { TextDiff } from "../components/text_diff.tsx";
 import { readablePath } from "../dataset/field_path.ts";
 import { nameOf, urnId, type Nameable } from "../names.ts";
+import { timelineTexts } from "../timeline_texts.ts";
 import { texts } from "../texts.ts";
 import { formatDate } from "../time.ts";
 import { propertyValuesOf, textsOf, type TimelineEvent } from "./events.ts";
 import type { Named } from "./timeline.tsx";
 
 export function eventLabel(event: TimelineEvent): string {
-  const kind = texts.timeline.kinds[event.kind];
+  const kind = timelineTexts.kinds[event.kind];
   return event.column === undefined || event.kind === "SCHEMA"
     ? kind
-    : texts.timeline.ofColumn(kind, readablePath(event.column));
+    : timelineTexts.ofColumn(kind, readablePath(event.column));
 }
 
 interface ContentProperties {
@@ -31,7 +32,7 @@ export function EventContent({ event, byUrn }: ContentProperties) {
     const before = changed.before === "" ? changed.after : changed.before;
     return changed.after === "" ? (
       <>
-        <span className="hint">{texts.timeline.emptied}</span>{" "}
+        <span className="hint">{timelineTexts.emptied}</span>{" "}
         <TextDiff before={changed.before} after="" />
       </>
     ) : (
@@ -44,7 +45,7 @@ export function EventContent({ event, byUrn }: ContentProperties) {
     case "DEPRECATION":
       return <Deprecation event={event} byUrn={byUrn} />;
     case "DELETION":
-      return <span>{event.isAdded ? texts.timeline.deleted : texts.timeline.undeleted}</span>;
+      return <span>{event.isAdded ? timelineTexts.deleted : timelineTexts.undeleted}</span>;
     case "PARENT":
       return <Move event={event} byUrn={byUrn} />;
     case "PROPERTY":
@@ -118,7 +119,7 @@ function Reference({
   if (urn.startsWith("urn:li:restricted:")) return <EntityLink entity={{ urn }} />;
   return (
     <span dir="auto" title={urn}>
-      {nameOf({ id: urnId(urn) })} {texts.timeline.goneMark}
+      {nameOf({ id: urnId(urn) })} {timelineTexts.goneMark}
     </span>
   );
 }
@@ -135,17 +136,17 @@ function Deprecation({ event, byUrn }: ContentProperties) {
   const { parameters } = event;
   const replacement = parameters.get("replacement");
   const time = Number(parameters.get("decommissionTime") ?? 0);
-  if (event.isRemoved) return <span>{texts.timeline.undeprecated}</span>;
+  if (event.isRemoved) return <span>{timelineTexts.undeprecated}</span>;
   return (
     <span dir="auto">
-      {event.isAdded ? texts.timeline.deprecated : texts.timeline.deprecationChanged}{" "}
+      {event.isAdded ? timelineTexts.deprecated : timelineTexts.deprecationChanged}{" "}
       {parameters.get("note") ?? ""}{" "}
       {replacement !== undefined && (
         <>
-          {texts.timeline.replacement} <Reference urn={replacement} byUrn={byUrn} />
+          {timelineTexts.replacement} <Reference urn={replacement} byUrn={byUrn} />
         </>
       )}{" "}
-      {time > 0 && texts.timeline.until(formatDate(time))}
+      {time > 0 && timelineTexts.until(formatDate(time))}
     </span>
   );
 }

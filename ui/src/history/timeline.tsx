@@ -17,6 +17,7 @@ import {
 } from "../generated/operations.ts";
 import { currentPath } from "../location.ts";
 import { urnId } from "../names.ts";
+import { timelineTexts } from "../timeline_texts.ts";
 import { texts } from "../texts.ts";
 import { formatDateTime } from "../time.ts";
 import { EventContent, eventLabel } from "./event.tsx";
@@ -69,15 +70,15 @@ export default function Timeline({ urn }: { readonly urn: string }) {
     }))
     .filter(({ events }) => events.length > 0);
   return (
-    <section className="timeline" aria-label={texts.timeline.label}>
+    <section className="timeline" aria-label={timelineTexts.label}>
       <StaleNotice read={read} />
       <label className="timeline-filter">
-        {texts.timeline.filter}{" "}
+        {timelineTexts.filter}{" "}
         <select value={kind} onChange={(event) => setKind(event.target.value)}>
-          <option value="">{texts.timeline.allKinds}</option>
+          <option value="">{timelineTexts.allKinds}</option>
           {kinds.map((name) => (
             <option key={name} value={name}>
-              {texts.timeline.kinds[name]}
+              {timelineTexts.kinds[name]}
             </option>
           ))}
         </select>
@@ -97,8 +98,8 @@ export default function Timeline({ urn }: { readonly urn: string }) {
       </Reverts>
       <p className="hint">
         {moments.length >= MAX_MOMENTS
-          ? texts.timeline.lastMoments(MAX_MOMENTS)
-          : texts.timeline.retained}
+          ? timelineTexts.lastMoments(MAX_MOMENTS)
+          : timelineTexts.retained}
       </p>
     </section>
   );
@@ -133,7 +134,7 @@ function MomentItem({ moment, byUrn, children }: MomentProperties) {
         <Byline
           actor={actor === undefined ? null : (byUrn.get(actor) ?? { urn: actor })}
           time={moment.time}
-          at={actor === undefined ? "{when}" : texts.timeline.bySystem}
+          at={actor === undefined ? "{when}" : timelineTexts.bySystem}
         />
       </p>
       <ul className="timeline-events">{children}</ul>
@@ -180,7 +181,7 @@ function Row({ events, byUrn, buttonOf }: RowProperties) {
         ))}
         {events.length > MAX_EVENTS && (
           <button type="button" className="subtle" onClick={() => setExpanded(!isExpanded)}>
-            {isExpanded ? texts.timeline.fewer : texts.timeline.more(events.length - MAX_EVENTS)}
+            {isExpanded ? timelineTexts.fewer : timelineTexts.more(events.length - MAX_EVENTS)}
           </button>
         )}
       </div>
@@ -232,8 +233,8 @@ function Reverts({ history, children }: RevertsProperties) {
           disabled={revert.isPending}
           aria-label={
             event.isLatest
-              ? texts.timeline.undoLabel(labelOf(event))
-              : texts.timeline.restoreLabel(labelOf(event))
+              ? timelineTexts.undoLabel(labelOf(event))
+              : timelineTexts.restoreLabel(labelOf(event))
           }
           onClick={() => revert.mutate(send)}
         >

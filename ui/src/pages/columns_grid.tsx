@@ -9,12 +9,12 @@ import { ReviewDialog } from "../bulk/review_dialog.tsx";
 import { useGridDrafts } from "../bulk/grid_drafts.ts";
 import { GridTable } from "../bulk/grid_table.tsx";
 import { LoadingOrError, StaleNotice, useTitle } from "../components/states.tsx";
-import { texts } from "../texts.ts";
+import { bulkTexts } from "../bulk_texts.ts";
 
 /** Describes columns of the same name in several datasets at once. */
 export function ColumnsGridPage() {
   const name = (new URLSearchParams(useSearch()).get("name") ?? "").trim();
-  const words = texts.bulk.grid;
+  const words = bulkTexts.grid;
   useTitle(name === "" ? words.plainTitle : words.title(name));
   return (
     <div className="bulk-page">
@@ -29,7 +29,7 @@ export function ColumnsGridPage() {
 function NameForm({ name }: { readonly name: string }) {
   const [, navigate] = useLocation();
   const [text, setText] = useState(name);
-  const words = texts.bulk.grid;
+  const words = bulkTexts.grid;
   return (
     <form
       className="bulk-search"
@@ -48,7 +48,7 @@ function NameForm({ name }: { readonly name: string }) {
 }
 
 function Grid({ name }: { readonly name: string }) {
-  const words = texts.bulk.grid;
+  const words = bulkTexts.grid;
   const user = useMe().data?.me?.corpUser.urn ?? "";
   const read = useQuery({
     queryKey: ["columns by name", name],
@@ -108,7 +108,7 @@ function FillForm({
   readonly onFill: (text: string) => void;
 }) {
   const [text, setText] = useState("");
-  const words = texts.bulk.grid;
+  const words = bulkTexts.grid;
   return (
     <form
       className="bulk-fill grow"

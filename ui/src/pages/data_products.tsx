@@ -16,6 +16,7 @@ import { plainText } from "../components/plain_text.ts";
 import { useDomainHierarchy, type DomainNode } from "../domain_hierarchy.ts";
 import { CreateDataProductDocument } from "../generated/operations.ts";
 import { parentPath } from "../names.ts";
+import { productTexts } from "../product_texts.ts";
 import { texts } from "../texts.ts";
 import { ancestorsOf } from "../tree.ts";
 
@@ -23,7 +24,7 @@ const productOf = (entity: ListedEntity) => ("productProperties" in entity ? ent
 
 /** All data products with their domains. */
 export default function DataProductsPage() {
-  const words = texts.products;
+  const words = productTexts;
   const [, navigate] = useLocation();
   const [isCreating, setCreating] = useState(false);
   const { hierarchy } = useDomainHierarchy();
@@ -93,7 +94,7 @@ function CreateProductDialog({
   readonly onClose: () => void;
   readonly onCreated: (urn: string) => void;
 }) {
-  const words = texts.products;
+  const words = productTexts;
   const [invalid, setInvalid] = useState<{ name: string | null; domain: string | null }>({
     name: null,
     domain: null,

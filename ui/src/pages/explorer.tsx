@@ -9,13 +9,13 @@ import { CopyButton } from "../components/common.tsx";
 import { FormattedText } from "../components/formatted_text.tsx";
 import { Skeleton, useTitle } from "../components/states.tsx";
 import { CandidatesDocument } from "../generated/operations.ts";
-import { texts } from "../texts.ts";
+import { apiPageTexts } from "../api_page_texts.ts";
 
 const Explorer = lazy(() => loadChunk(import("../api_page/graphiql.tsx")));
 
 /** How to call the API: common calls, and an explorer to try them. */
 export default function ApiPage() {
-  const words = texts.apiPage;
+  const words = apiPageTexts;
   useTitle(words.title);
   const me = useMe();
   const explorer = useRef<HTMLElement>(null);

@@ -6,6 +6,7 @@ import { TreeTable } from "../components/tree_table.tsx";
 import { GlossaryDialogs, type GlossaryAction } from "../glossary/dialogs.tsx";
 import { useGlossary, type GlossaryEntry } from "../glossary/hierarchy.ts";
 import { GlossaryMenu } from "../glossary/menu.tsx";
+import { glossaryTexts } from "../glossary_texts.ts";
 import { texts } from "../texts.ts";
 import { matchingNodes } from "../tree.ts";
 
@@ -14,7 +15,7 @@ const MIN_ENTRIES_FOR_FILTER = 10;
 
 /** All terms in their groups. */
 export default function GlossaryPage() {
-  const words = texts.glossary;
+  const words = glossaryTexts;
   useTitle(words.title);
   const { glossary, total, ...read } = useGlossary();
   const canCreate = useMe().data?.me?.platformPrivileges.manageGlossaries === true;

@@ -10,28 +10,28 @@ import { NEW_PASSWORD, PasswordForm } from "../components/password_form.tsx";
 import { ErrorMessage, useTitle } from "../components/states.tsx";
 import { AcceptRoleDocument } from "../generated/operations.ts";
 import { sentence } from "../text_forms.ts";
-import { texts } from "../texts.ts";
+import { accountTexts } from "../account_texts.ts";
 
 const SIGN_UP = [
-  { name: "fullName", label: texts.account.name, autoComplete: "name" },
-  { name: "email", label: texts.account.email, type: "email", autoComplete: "username" },
+  { name: "fullName", label: accountTexts.name, autoComplete: "name" },
+  { name: "email", label: accountTexts.email, type: "email", autoComplete: "username" },
   ...NEW_PASSWORD,
 ] as const;
 
 const RESET = [
-  { name: "user", label: texts.account.user, autoComplete: "username" },
+  { name: "user", label: accountTexts.user, autoComplete: "username" },
   ...NEW_PASSWORD,
 ] as const;
 
 /** The page of an invite link, for people without an account. */
 export function SignUp() {
-  useTitle(texts.account.signUp.title);
+  useTitle(accountTexts.signUp.title);
   const token = useToken("invite_token");
   const enter = useEnter();
   const problem = useInviteProblem(token);
   return (
     <main className="sign-in">
-      <h1>{texts.account.signUp.title}</h1>
+      <h1>{accountTexts.signUp.title}</h1>
       {problem !== null ? (
         <p className="notice" role="alert">
           {problem}
@@ -39,7 +39,7 @@ export function SignUp() {
       ) : (
         <PasswordForm
           fields={SIGN_UP}
-          submit={texts.account.signUp.submit}
+          submit={accountTexts.signUp.submit}
           onSubmit={async ({ fullName = "", email = "", password = "" }) => {
             await signUp({ fullName, email, password, inviteToken: token });
             await enter();
@@ -52,18 +52,18 @@ export function SignUp() {
 
 /** The page of a reset link. */
 export function ResetPassword() {
-  useTitle(texts.account.reset.title);
+  useTitle(accountTexts.reset.title);
   const token = useToken("reset_token");
   const enter = useEnter();
   return (
     <main className="sign-in">
-      <h1>{texts.account.reset.title}</h1>
+      <h1>{accountTexts.reset.title}</h1>
       {token === "" ? (
-        <p className="notice">{texts.account.reset.noLink}</p>
+        <p className="notice">{accountTexts.reset.noLink}</p>
       ) : (
         <PasswordForm
           fields={RESET}
-          submit={texts.account.reset.submit}
+          submit={accountTexts.reset.submit}
           onSubmit={async ({ user = "", password = "" }) => {
             await resetPassword({ email: user, password, resetToken: token });
             await enter();
@@ -76,15 +76,15 @@ export function ResetPassword() {
 
 /** The page of an invite link, for people who are signed in. */
 export function AcceptInvitation() {
-  useTitle(texts.account.signUp.accept);
+  useTitle(accountTexts.signUp.accept);
   const token = useToken("invite_token");
   const accept = useApiMutation(AcceptRoleDocument);
   const [isDone, setDone] = useState(false);
-  if (isDone) return <p role="status">{texts.account.signUp.accepted}</p>;
+  if (isDone) return <p role="status">{accountTexts.signUp.accepted}</p>;
   return (
     <>
-      <h1>{texts.account.signUp.accept}</h1>
-      <p>{texts.account.signUp.acceptBody}</p>
+      <h1>{accountTexts.signUp.accept}</h1>
+      <p>{accountTexts.signUp.acceptBody}</p>
       {accept.error !== null && <ErrorMessage error={accept.error} />}
       <button
         type="button"
@@ -92,7 +92,7 @@ export function AcceptInvitation() {
         disabled={accept.isPending}
         onClick={() => accept.mutate({ token }, { onSuccess: () => setDone(true) })}
       >
-        {texts.account.signUp.accept}
+        {accountTexts.signUp.accept}
       </button>
     </>
   );
@@ -114,7 +114,7 @@ function useInviteProblem(token: string): string | null {
       isCurrent = false;
     };
   }, [token]);
-  return token === "" ? texts.account.signUp.noLink : problem;
+  return token === "" ? accountTexts.signUp.noLink : problem;
 }
 
 function useToken(name: string): string {

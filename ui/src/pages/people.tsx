@@ -11,6 +11,7 @@ import { ValueCountsDocument } from "../generated/operations.ts";
 import { CreateGroupDialog } from "../people/group_actions.tsx";
 import { GROUP_CREATORS } from "../people/group_privileges.ts";
 import { useRights } from "../rights.ts";
+import { peopleTexts } from "../people_texts.ts";
 import { texts } from "../texts.ts";
 
 /** How much a user or group owns, once that is known. */
@@ -23,11 +24,11 @@ function useOwned(): (entity: ListedEntity) => string {
 function PeopleTabs() {
   const [location] = useLocation();
   const tabs = [
-    [addresses.people, texts.people.users.title],
-    [addresses.groups, texts.people.groups.title],
+    [addresses.people, peopleTexts.users.title],
+    [addresses.groups, peopleTexts.groups.title],
   ] as const;
   return (
-    <nav className="tabs" aria-label={texts.people.tabs}>
+    <nav className="tabs" aria-label={peopleTexts.tabs}>
       {tabs.map(([address, title]) => (
         <Link key={address} href={address} aria-current={location === address ? "page" : undefined}>
           {title}
@@ -39,7 +40,7 @@ function PeopleTabs() {
 
 /** All users, with what they own. */
 export function UsersPage() {
-  const words = texts.people.users;
+  const words = peopleTexts.users;
   const owned = useOwned();
   const contactOf = (entity: ListedEntity) => ("contact" in entity ? entity : undefined);
   return (
@@ -67,7 +68,7 @@ export function UsersPage() {
 
 /** All groups, with their members and what they own. */
 export function GroupsPage() {
-  const words = texts.people.groups;
+  const words = peopleTexts.groups;
   const owned = useOwned();
   const [, navigate] = useLocation();
   const [isCreating, setCreating] = useState(false);

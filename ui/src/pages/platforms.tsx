@@ -10,13 +10,14 @@ import { ExpandButton } from "../components/tree_table.tsx";
 import { PlatformsDocument, ValueCountsDocument } from "../generated/operations.ts";
 import { PlatformIcon } from "../icons/platform_icon.tsx";
 import { nameOf, urnId } from "../names.ts";
+import { platformTexts } from "../platform_texts.ts";
 import { texts } from "../texts.ts";
 
 const KINDS = `platform${PAIR}_entityType`;
 
 /** All platforms with their containers, optionally of one environment. */
 export default function PlatformsPage() {
-  const words = texts.platforms;
+  const words = platformTexts;
   useTitle(words.title);
   const [environment, setEnvironment] = useState("");
   const filters: TreeFilters = environment === "" ? {} : { origin: [environment] };
@@ -91,7 +92,7 @@ function Platform({
   readonly filters: TreeFilters;
 }) {
   const [isExpanded, setExpanded] = useState(false);
-  const label = (isExpanded ? texts.platforms.collapse : texts.platforms.expand)(name);
+  const label = (isExpanded ? platformTexts.collapse : platformTexts.expand)(name);
   return (
     <li>
       <span className="browse-row">

@@ -25,7 +25,7 @@ import {
   type Names,
   type Proposal,
 } from "../proposals/proposal.tsx";
-import { texts } from "../texts.ts";
+import { proposalTexts } from "../proposal_texts.ts";
 
 const PAGE_SIZE = 20;
 /** More names are not worth a longer request: the rest is shown as stored. */
@@ -44,7 +44,7 @@ export default function ProposalsPage() {
   const isDecided = parameters.get("show") === "decided";
   const entity = parameters.get("entity");
   const page = pageFromAddress(parameters, PAGE_SIZE);
-  const words = texts.proposals;
+  const words = proposalTexts;
   useTitle(isDecided ? words.titleDecided : words.title);
   const read = useApiQuery(
     ProposalsDocument,
@@ -144,7 +144,7 @@ function ProposalList({
   const reject = useApiMutation(RejectProposalDocument);
   const list = useRef<HTMLOListElement>(null);
   useFocusFallback(list, () => list.current?.querySelector("button"));
-  const words = texts.proposals;
+  const words = proposalTexts;
   const isOwn = (proposal: Proposal) => proposal.proposer.urn === me;
 
   const finish = (proposal: Proposal, message: string) => ({

@@ -10,13 +10,13 @@ import { Account } from "../settings/account.tsx";
 import { Preferences } from "../settings/preferences.tsx";
 import { Tokens } from "../settings/tokens.tsx";
 import { adminTexts } from "../admin_texts.ts";
-import { texts } from "../texts.ts";
+import { settingsTexts } from "../settings_texts.ts";
 import { NotFound } from "./not_found.tsx";
 
 import "../styles/admin.css";
 import "../styles/governance.css";
 
-type Section = keyof typeof texts.settings.sections;
+type Section = keyof typeof settingsTexts.sections;
 
 const SECTIONS: Readonly<Record<Section, ComponentType>> = {
   tokens: Tokens,
@@ -55,17 +55,15 @@ const isAdminSection = (name: Section): name is AdminSection =>
 
 export default function SettingsPage({ section }: { readonly section: string }) {
   const rights = useRights();
-  useTitle(
-    isSection(section) ? texts.settings.titleOf(texts.settings.sections[section]) : undefined,
-  );
+  useTitle(isSection(section) ? settingsTexts.titleOf(settingsTexts.sections[section]) : undefined);
   if (!isSection(section)) return <NotFound />;
   const isAllowed = (name: Section) =>
     !isAdminSection(name) || rights.has(...SECTION_PRIVILEGES[name]);
   const Content = SECTIONS[section];
   return (
     <div className="settings">
-      <h1 className="settings-title">{texts.settings.title}</h1>
-      <nav className="settings-nav" aria-label={texts.settings.sectionsLabel}>
+      <h1 className="settings-title">{settingsTexts.title}</h1>
+      <nav className="settings-nav" aria-label={settingsTexts.sectionsLabel}>
         {NAVIGATION.map(([heading, sections]) => {
           const allowed = sections.filter(isAllowed);
           if (allowed.length === 0) return null;
@@ -79,7 +77,7 @@ export default function SettingsPage({ section }: { readonly section: string }) 
                       href={addresses.settings(name)}
                       aria-current={name === section ? "page" : undefined}
                     >
-                      {texts.settings.sections[name]}
+                      {settingsTexts.sections[name]}
                     </Link>
                   </li>
                 ))}
@@ -89,7 +87,7 @@ export default function SettingsPage({ section }: { readonly section: string }) 
         })}
       </nav>
       <section className="settings-content" aria-labelledby="settings-section">
-        <h2 id="settings-section">{texts.settings.sections[section]}</h2>
+        <h2 id="settings-section">{settingsTexts.sections[section]}</h2>
         {isAllowed(section) ? (
           <Content />
         ) : rights.isKnown ? (

@@ -41,15 +41,15 @@ function ProviderLinks() {
     <>
       {failure !== null && (
         <p className="error-message" role="alert">
-          {texts.account.sso.failures[failure] ?? texts.account.sso.failures["provider"]}
+          {texts.signIn.sso.failures[failure] ?? texts.signIn.sso.failures["provider"]}
         </p>
       )}
       {providers.map(({ id, name }) => (
         <a key={id} className="provider-link" href={`/sso/${id}?redirect=${target}`}>
-          {texts.account.sso.button(name)}
+          {texts.signIn.sso.button(name)}
         </a>
       ))}
-      {providers.length > 0 && <p className="hint">{texts.account.sso.or}</p>}
+      {providers.length > 0 && <p className="hint">{texts.signIn.sso.or}</p>}
     </>
   );
 }

@@ -8,6 +8,7 @@ import { EntityList, type ListedEntity } from "../browse/list.tsx";
 import { plainText } from "../components/plain_text.ts";
 import { ValueCountsDocument } from "../generated/operations.ts";
 import { CreateTagDialog, TAG_FIELDS } from "../tags/dialogs.tsx";
+import { tagTexts } from "../tag_texts.ts";
 import { texts } from "../texts.ts";
 
 const propertiesOf = (entity: ListedEntity) =>
@@ -15,7 +16,7 @@ const propertiesOf = (entity: ListedEntity) =>
 
 /** All tags with their colors and how many entities have them. */
 export default function TagsPage() {
-  const words = texts.tags;
+  const words = tagTexts;
   const [, navigate] = useLocation();
   const [isCreating, setCreating] = useState(false);
   const privileges = useMe().data?.me?.platformPrivileges;

@@ -27,7 +27,7 @@ import {
   RenameDocument,
 } from "../generated/operations.ts";
 import { useRights } from "../rights.ts";
-import { texts } from "../texts.ts";
+import { peopleTexts } from "../people_texts.ts";
 import { useGroupPrivileges } from "./group_privileges.ts";
 
 interface NamedGroup {
@@ -41,7 +41,7 @@ export function GroupActions({ group }: { readonly group: NamedGroup }) {
   const [action, setAction] = useState<"rename" | "delete" | null>(null);
   const [, navigate] = useLocation();
   if (!canManage) return null;
-  const words = texts.people.groups;
+  const words = peopleTexts.groups;
   const close = () => setAction(null);
   return (
     <>
@@ -74,7 +74,7 @@ export function CreateGroupDialog({
 }) {
   const [invalid, setInvalid] = useState<string | null>(null);
   const create = useApiMutation(CreateGroupDocument);
-  const words = texts.people.groups;
+  const words = peopleTexts.groups;
   const submit = async (form: FormData) => {
     const name = fieldOf(form, "name");
     const problem = await newNameProblem("CORP_GROUP", name, words);
@@ -113,7 +113,7 @@ function RenameGroupDialog({
 }) {
   const [invalid, setInvalid] = useState<string | null>(null);
   const rename = useApiMutation(RenameDocument);
-  const words = texts.people.groups;
+  const words = peopleTexts.groups;
   const submit = (form: FormData) => {
     const name = fieldOf(form, "name");
     setInvalid(name === "" ? words.nameMissing : null);
@@ -143,7 +143,7 @@ export function DeleteGroupDialog({
   readonly onClose: () => void;
   readonly onDeleted: () => void;
 }) {
-  const words = texts.people.groups;
+  const words = peopleTexts.groups;
   const rights = useRights();
   const canSeePolicies = rights.has("MANAGE_POLICIES");
   const use = useApiQuery(GroupUseDocument, { urn: group.urn });

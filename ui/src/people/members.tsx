@@ -14,6 +14,7 @@ import {
   RemoveGroupMemberDocument,
 } from "../generated/operations.ts";
 import { nameOf, type Nameable } from "../names.ts";
+import { peopleTexts } from "../people_texts.ts";
 import { texts } from "../texts.ts";
 import { useGroupPrivileges } from "./group_privileges.ts";
 
@@ -23,7 +24,7 @@ const PAGE_SIZE = 50;
 
 /** The members of a group, to change for those who may. */
 export function GroupMembers({ group }: { readonly group: Person }) {
-  const words = texts.people.members;
+  const words = peopleTexts.members;
   const [shown, setShown] = useState(PAGE_SIZE);
   const read = useApiQuery(
     GroupMembersDocument,

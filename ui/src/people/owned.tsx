@@ -8,6 +8,7 @@ import { StaleNotice } from "../components/states.tsx";
 import { GroupsOfUserDocument, ValueCountsDocument } from "../generated/operations.ts";
 import { RailSection } from "../rail/section.tsx";
 import { ENTITY_TYPE } from "../search/state.ts";
+import { peopleTexts } from "../people_texts.ts";
 import { texts } from "../texts.ts";
 
 /** How much a user or group owns of each kind, as links to search. */
@@ -21,7 +22,7 @@ export function OwnedKinds({ urn }: { readonly urn: string }) {
   });
   if (kinds.length === 0) return <StaleNotice read={read} />;
   return (
-    <ul className="chips kind-counts" aria-label={texts.people.ownedKinds}>
+    <ul className="chips kind-counts" aria-label={peopleTexts.ownedKinds}>
       {kinds.map(({ type, words, count }) => (
         <li key={type}>
           <Link
@@ -45,7 +46,7 @@ export function GroupsOfUser({ urn }: { readonly urn: string }) {
   );
   if (groups.length === 0) return <StaleNotice read={read} />;
   return (
-    <RailSection id="groups-of-user" heading={texts.people.groupsOf}>
+    <RailSection id="groups-of-user" heading={peopleTexts.groupsOf}>
       <ul className="chips">
         {groups.map((group) => (
           <li key={group.urn} className="chip">

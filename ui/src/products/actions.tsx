@@ -18,7 +18,7 @@ import {
   RenameDocument,
 } from "../generated/operations.ts";
 import { nameOf, type Nameable } from "../names.ts";
-import { texts } from "../texts.ts";
+import { productTexts } from "../product_texts.ts";
 import { AddAssetDialog, RemoveAssetDialog } from "./assets.tsx";
 
 export type Asset = Nameable & { readonly urn: string };
@@ -35,7 +35,7 @@ export function ProductActions({ urn }: { readonly urn: string }) {
   const { last, report } = useUndo();
   const product = read.data?.dataProduct;
   if (product?.privileges?.canManageEntity !== true) return null;
-  const words = texts.products;
+  const words = productTexts;
   const name = nameOf({ urn, ...product });
   const assets = product.productProperties?.numAssets ?? 0;
   const close = () => setAction(null);
@@ -122,13 +122,13 @@ function RenameProductDialog({
   const rename = useApiMutation(RenameDocument);
   const submit = (form: FormData) => {
     const renamed = fieldOf(form, "name");
-    setInvalid(renamed === "" ? texts.products.nameMissing : null);
+    setInvalid(renamed === "" ? productTexts.nameMissing : null);
     if (renamed !== "") rename.mutate({ urn, name: renamed }, { onSuccess: onClose });
   };
   return (
     <FormDialog
-      title={texts.products.renameTitle(name)}
-      submit={texts.products.renameButton}
+      title={productTexts.renameTitle(name)}
+      submit={productTexts.renameButton}
       isBusy={rename.isPending}
       error={rename.error}
       onSubmit={submit}

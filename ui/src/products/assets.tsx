@@ -10,7 +10,7 @@ import { ErrorMessage, LoadingOrError, StaleNotice } from "../components/states.
 import { ASSET_TYPES } from "../entity/asset_types.ts";
 import { ProductAssetsDocument } from "../generated/operations.ts";
 import { contextOf, nameOf, type Nameable } from "../names.ts";
-import { texts } from "../texts.ts";
+import { productTexts } from "../product_texts.ts";
 
 interface AssetDialogProperties {
   /** The data product. */
@@ -22,7 +22,7 @@ interface AssetDialogProperties {
 }
 
 export function AddAssetDialog({ urn, name, error, onPick, onClose }: AssetDialogProperties) {
-  const words = texts.products.assets;
+  const words = productTexts.assets;
   const assets = useAssets(urn);
   return (
     <Dialog title={words.addTitle(name)} isOpen onClose={onClose}>
@@ -38,7 +38,7 @@ export function AddAssetDialog({ urn, name, error, onPick, onClose }: AssetDialo
 }
 
 export function RemoveAssetDialog({ urn, name, error, onPick, onClose }: AssetDialogProperties) {
-  const words = texts.products.assets;
+  const words = productTexts.assets;
   const { assets, read } = useAssets(urn);
   const [text, setText] = useState("");
   const needle = text.trim().toLocaleLowerCase();

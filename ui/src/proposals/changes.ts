@@ -1,6 +1,7 @@
 // What a proposal changes, in words: the aspects before and after it, compared part by part.
 
 import { readablePath } from "../dataset/field_path.ts";
+import { proposalTexts } from "../proposal_texts.ts";
 import { texts } from "../texts.ts";
 
 /** A changed aspect, as JSON texts. */
@@ -95,7 +96,7 @@ function aspectDifferences(name: string, before: Json, after: Json): readonly Di
   }
   const description = {
     describes: "",
-    subject: texts.proposals.subjects.description,
+    subject: proposalTexts.subjects.description,
     before: textOf(member(before, "description")),
     after: textOf(member(after, "description")),
   };
@@ -104,7 +105,7 @@ function aspectDifferences(name: string, before: Json, after: Json): readonly Di
   const others = paths
     .filter((path) => path !== "description")
     .map((path) => ({
-      subject: path === "" ? subject : texts.proposals.subjects.member(subject, path),
+      subject: path === "" ? subject : proposalTexts.subjects.member(subject, path),
       before: old.get(path) ?? "",
       after: next.get(path) ?? "",
     }));
@@ -117,7 +118,7 @@ function columnDifferences(before: Json, after: Json): readonly Difference[] {
   return paths.flatMap((path) => {
     const [from, to] = [old.get(path) ?? null, next.get(path) ?? null];
     const column = readablePath(path);
-    const { subjects } = texts.proposals;
+    const { subjects } = proposalTexts;
     return [
       {
         describes: path,

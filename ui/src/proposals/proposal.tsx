@@ -7,6 +7,7 @@ import { ErrorMessage } from "../components/states.tsx";
 import { TextDiff } from "../components/text_diff.tsx";
 import type { ProposalsQuery } from "../generated/operations.ts";
 import { nameOf, urnId, type Nameable } from "../names.ts";
+import { proposalTexts } from "../proposal_texts.ts";
 import { texts } from "../texts.ts";
 import { differencesOf, type Content, type Difference } from "./changes.ts";
 import { replacedBy, type Imported } from "./imported.ts";
@@ -36,7 +37,7 @@ function nameOfChanged(change: Change): string {
 
 /** The entities of a proposal, for labels. */
 export function subjectOf(proposal: Proposal): string {
-  if (proposal.changes.length === 0) return texts.proposals.hiddenSubject;
+  if (proposal.changes.length === 0) return proposalTexts.hiddenSubject;
   return texts.list(byEntity(proposal).flatMap(([first]) => (first ? [nameOfChanged(first)] : [])));
 }
 
@@ -62,7 +63,7 @@ export function ProposalItem({
   onAccept,
   onReject,
 }: ProposalProperties) {
-  const words = texts.proposals;
+  const words = proposalTexts;
   const subject = subjectOf(proposal);
   const isPending = proposal.result === null || proposal.result === undefined;
   return (
@@ -111,7 +112,7 @@ export function ProposalItem({
 function Decision({ proposal }: { readonly proposal: Proposal }) {
   const { result, resultNote } = proposal;
   if (result === null || result === undefined) return null;
-  const words = texts.proposals.results[result];
+  const words = proposalTexts.results[result];
   return (
     <>
       <p>
@@ -124,7 +125,7 @@ function Decision({ proposal }: { readonly proposal: Proposal }) {
       </p>
       {resultNote !== null && resultNote !== undefined && resultNote !== "" && (
         <p>
-          <FormattedText text={texts.proposals.note} values={{ note: resultNote }} />
+          <FormattedText text={proposalTexts.note} values={{ note: resultNote }} />
         </p>
       )}
     </>
@@ -150,8 +151,8 @@ function ChangedEntity({
   return (
     <section>
       <h2>{isNew ? nameOfChanged(first) : <EntityLink entity={entity} />}</h2>
-      {isNew && <p>{texts.proposals.creates(type)}</p>}
-      {!isNew && shown.length === 0 && <p className="hint">{texts.proposals.unchanged}</p>}
+      {isNew && <p>{proposalTexts.creates(type)}</p>}
+      {!isNew && shown.length === 0 && <p className="hint">{proposalTexts.unchanged}</p>}
       <dl className="differences">
         {shown.map((difference, index) => (
           <div key={index}>
@@ -168,7 +169,7 @@ function ChangedEntity({
       </dl>
       {differences.length > shown.length && (
         <p className="hint">
-          {texts.proposals.more(texts.number(differences.length - shown.length))}
+          {proposalTexts.more(texts.number(differences.length - shown.length))}
         </p>
       )}
     </section>
@@ -189,7 +190,7 @@ function DifferenceView({
   if (replaced !== undefined && typeof after === "string")
     return (
       <>
-        <p className="hint">{texts.proposals.comparedWithImported}</p>
+        <p className="hint">{proposalTexts.comparedWithImported}</p>
         <TextDiff before={replaced} after={after} />
       </>
     );
@@ -242,7 +243,7 @@ export function RejectDialog({
   onReject,
   onClose,
 }: RejectProperties) {
-  const words = texts.proposals;
+  const words = proposalTexts;
   const subject = subjectOf(proposal);
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();

@@ -6,12 +6,12 @@ import { NEW_PASSWORD, PasswordForm } from "../components/password_form.tsx";
 import { ErrorMessage } from "../components/states.tsx";
 import { leave } from "../components/unsaved.ts";
 import { SignOutEverywhereDocument } from "../generated/operations.ts";
-import { texts } from "../texts.ts";
+import { accountTexts } from "../account_texts.ts";
 
 const FIELDS = [
   {
     name: "current",
-    label: texts.account.current,
+    label: accountTexts.current,
     type: "password",
     autoComplete: "current-password",
   },
@@ -24,18 +24,18 @@ export function Account() {
   return (
     <>
       <section aria-labelledby="change-password">
-        <h2 id="change-password">{texts.account.change.title}</h2>
-        <p className="hint">{texts.account.change.hint}</p>
+        <h2 id="change-password">{accountTexts.change.title}</h2>
+        <p className="hint">{accountTexts.change.hint}</p>
         <PasswordForm
           fields={FIELDS}
-          submit={texts.account.change.submit}
+          submit={accountTexts.change.submit}
           onSubmit={async ({ current = "", password = "" }) => {
             setChanged(false);
             await changePassword({ currentPassword: current, newPassword: password });
             setChanged(true);
           }}
         />
-        <p role="status">{isChanged && texts.account.change.done}</p>
+        <p role="status">{isChanged && accountTexts.change.done}</p>
       </section>
       <SignOutEverywhere />
     </>
@@ -57,20 +57,20 @@ function SignOutEverywhere() {
   };
   return (
     <section aria-labelledby="sign-out-everywhere">
-      <h2 id="sign-out-everywhere">{texts.account.signOut.title}</h2>
-      <p className="hint">{texts.account.signOut.hint}</p>
+      <h2 id="sign-out-everywhere">{accountTexts.signOut.title}</h2>
+      <p className="hint">{accountTexts.signOut.hint}</p>
       <label className="checkbox-label">
         <input
           type="checkbox"
           checked={withTokens}
           onChange={(event) => setWithTokens(event.target.checked)}
         />
-        {texts.account.signOut.tokens}
+        {accountTexts.signOut.tokens}
       </label>
       {error !== null && <ErrorMessage error={error} />}
       <p>
         <button type="button" className="dangerous" disabled={isBusy} onClick={() => leave(end)}>
-          {texts.account.signOut.submit}
+          {accountTexts.signOut.submit}
         </button>
       </p>
     </section>

@@ -15,7 +15,7 @@ import {
 } from "../generated/operations.ts";
 import { isSystemUser, nameOf, type Nameable } from "../names.ts";
 import { useRights } from "../rights.ts";
-import { texts } from "../texts.ts";
+import { auditTexts } from "../audit_texts.ts";
 import { aspectName, entityName, kindOf, operationName } from "./audit_words.ts";
 
 const PAGE_SIZE = 50;
@@ -34,8 +34,8 @@ export default function AuditLog() {
     user: parameters.get("user") ?? "",
     entity: parameters.get("entity") ?? "",
     operation: parameters.get("operation") ?? "",
-    outcome: oneOf(texts.audit.outcomes, parameters.get("outcome")),
-    period: oneOf(texts.audit.periods, parameters.get("period")),
+    outcome: oneOf(auditTexts.outcomes, parameters.get("outcome")),
+    period: oneOf(auditTexts.periods, parameters.get("period")),
   };
   const scroll = parameters.get("scroll");
   const user = filters.user.trim();
@@ -63,46 +63,46 @@ export default function AuditLog() {
   const isFiltered = Object.values(filters).some((value) => value !== "");
   return (
     <>
-      <p className="hint">{texts.audit.intro}</p>
+      <p className="hint">{auditTexts.intro}</p>
       <div className="audit-filters">
         <input
           type="search"
           className="column-filter"
-          aria-label={texts.audit.user}
-          placeholder={texts.audit.user}
+          aria-label={auditTexts.user}
+          placeholder={auditTexts.user}
           value={filters.user}
           onChange={(event) => filter({ user: event.target.value })}
         />
         <TypedFilter
           key={`entity ${filters.entity}`}
-          label={texts.audit.entity}
+          label={auditTexts.entity}
           value={filters.entity}
           onChange={(entity) => filter({ entity })}
         />
         <TypedFilter
           key={`operation ${filters.operation}`}
-          label={texts.audit.operation}
+          label={auditTexts.operation}
           value={filters.operation}
           onChange={(operation) => filter({ operation })}
         />
         <Choice
-          label={texts.audit.outcome}
-          options={texts.audit.outcomes}
+          label={auditTexts.outcome}
+          options={auditTexts.outcomes}
           value={filters.outcome}
           onChange={(outcome) => filter({ outcome })}
         />
         <Choice
-          label={texts.audit.period}
-          options={texts.audit.periods}
+          label={auditTexts.period}
+          options={auditTexts.periods}
           value={filters.period}
           onChange={(period) => filter({ period })}
         />
         <button
           type="button"
           disabled={log === undefined || log.events.length === 0}
-          onClick={() => saveFile(texts.audit.fileName, formatFile(rowsOf(log?.events ?? [])))}
+          onClick={() => saveFile(auditTexts.fileName, formatFile(rowsOf(log?.events ?? [])))}
         >
-          {texts.audit.download}
+          {auditTexts.download}
         </button>
       </div>
       {(read.data === undefined || (read.error !== null && read.isPlaceholderData)) && (
@@ -111,10 +111,10 @@ export default function AuditLog() {
       <StaleNotice read={read} />
       {log !== undefined && log.events.length === 0 && (
         <EmptyState
-          title={texts.audit.none}
-          hint={log.nextScroll === null ? texts.audit.noneHint : texts.audit.examined}
+          title={auditTexts.none}
+          hint={log.nextScroll === null ? auditTexts.noneHint : auditTexts.examined}
         >
-          {isFiltered && <Link href={addresses.settings("audit")}>{texts.audit.showAll}</Link>}
+          {isFiltered && <Link href={addresses.settings("audit")}>{auditTexts.showAll}</Link>}
         </EmptyState>
       )}
       {log !== undefined && log.events.length > 0 && (
@@ -122,7 +122,7 @@ export default function AuditLog() {
           <table className="data-table stacked">
             <thead>
               <tr>
-                {Object.values(texts.audit.columns).map((label) => (
+                {Object.values(auditTexts.columns).map((label) => (
                   <th key={label} scope="col">
                     {label}
                   </th>
@@ -138,20 +138,20 @@ export default function AuditLog() {
         </div>
       )}
       {log !== undefined && (scroll !== null || log.nextScroll !== null) && (
-        <nav className="pagination" aria-label={texts.audit.pagination}>
+        <nav className="pagination" aria-label={auditTexts.pagination}>
           {/* Keyed, so that a focused link is not reused for a different target. */}
           {scroll === null ? (
             <span key="first" />
           ) : (
             <Link key="newest" href={addresses.audit(filters)}>
-              {texts.audit.newest}
+              {auditTexts.newest}
             </Link>
           )}
           {log.nextScroll === null ? (
             <span key="last" />
           ) : (
             <Link key="older" href={addresses.audit(filters, log.nextScroll)}>
-              {texts.audit.older}
+              {auditTexts.older}
             </Link>
           )}
         </nav>
@@ -169,7 +169,7 @@ function EventRow({
   readonly filters: addresses.AuditFilters;
   readonly names: Names;
 }) {
-  const columns = texts.audit.columns;
+  const columns = auditTexts.columns;
   const first = event.entities[0];
   const isDenied = event.outcome === "DENIED";
   return (
@@ -187,7 +187,7 @@ function EventRow({
       <td data-label={columns.operation}>
         <Link
           href={addresses.audit({ ...filters, operation: event.operation })}
-          aria-label={texts.audit.onlyOperation(operationName(event.operation))}
+          aria-label={auditTexts.onlyOperation(operationName(event.operation))}
           title={event.operation}
         >
           {operationName(event.operation)}
@@ -197,12 +197,12 @@ function EventRow({
         </p>
       </td>
       <td data-label={columns.outcome} title={event.reason ?? undefined}>
-        {isDenied ? texts.audit.outcomes.DENIED : texts.audit.outcomes.ALLOWED}
+        {isDenied ? auditTexts.outcomes.DENIED : auditTexts.outcomes.ALLOWED}
         {event.reason !== null && <p className="hint audit-reason">{event.reason}</p>}
         {event.policies.length > 0 && (
           <p className="hint audit-reason">
             <FormattedText
-              text={texts.audit.by}
+              text={auditTexts.by}
               values={{ policies: <Policies urns={event.policies} names={names} /> }}
             />
           </p>
@@ -210,8 +210,8 @@ function EventRow({
       </td>
       <td data-label={first === undefined ? undefined : columns.target} className="audit-target">
         {first !== undefined && <EntityAddress urn={first.urn} name={nameIn(names, first.urn)} />}{" "}
-        {event.entityCount > 1 && texts.audit.more(event.entityCount - 1)}
-        {event.dropped > 0 && texts.audit.dropped(event.dropped)}
+        {event.entityCount > 1 && auditTexts.more(event.entityCount - 1)}
+        {event.dropped > 0 && auditTexts.dropped(event.dropped)}
         {first !== undefined && !isDenied && <p className="hint">{changesOf(first)}</p>}
       </td>
       <td data-label={event.address === null ? undefined : columns.origin}>
@@ -244,15 +244,15 @@ function EntityAddress({ urn, name }: { readonly urn: string; readonly name: str
 
 /** The events of the page, as rows of a file. */
 function rowsOf(events: readonly Event[]): readonly (readonly string[])[] {
-  const { columns } = texts.audit;
+  const { columns } = auditTexts;
   const header = [
     columns.time,
     columns.user,
     columns.operation,
     columns.outcome,
-    texts.audit.reason,
+    auditTexts.reason,
     columns.target,
-    texts.audit.changes,
+    auditTexts.changes,
     columns.origin,
   ];
   const rows = events.map((event) => {
@@ -261,9 +261,9 @@ function rowsOf(events: readonly Event[]): readonly (readonly string[])[] {
       new Date(event.time).toISOString(),
       event.actorUrn ?? "",
       event.operation,
-      texts.audit.outcomes[event.outcome],
+      auditTexts.outcomes[event.outcome],
       event.reason ?? "",
-      [first?.urn ?? "", event.entityCount > 1 ? texts.audit.more(event.entityCount - 1) : ""]
+      [first?.urn ?? "", event.entityCount > 1 ? auditTexts.more(event.entityCount - 1) : ""]
         .join(" ")
         .trim(),
       first === undefined || event.outcome === "DENIED" ? "" : changesOf(first),
@@ -340,12 +340,12 @@ function Policies({ urns, names }: { readonly urns: readonly string[]; readonly 
 
 function userOf(event: Event): string {
   if (event.actor !== null && event.actor !== undefined) return nameOf(event.actor);
-  return event.actorUrn?.replace(/^urn:li:corpuser:/, "") ?? texts.audit.unknownUser;
+  return event.actorUrn?.replace(/^urn:li:corpuser:/, "") ?? auditTexts.unknownUser;
 }
 
 function changesOf(entity: Event["entities"][number]): string {
   const changes = entity.changes.map((change) =>
-    texts.audit.change(aspectName(change.aspectName), change.before, change.after),
+    auditTexts.change(aspectName(change.aspectName), change.before, change.after),
   );
   return [...new Set(changes)].join(", ");
 }

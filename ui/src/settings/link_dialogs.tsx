@@ -12,7 +12,7 @@ import {
   CreateResetTokenDocument,
   RolesDocument,
 } from "../generated/operations.ts";
-import { texts } from "../texts.ts";
+import { accountTexts } from "../account_texts.ts";
 
 /** Creates an invite link for a role. */
 export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
@@ -25,13 +25,13 @@ export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
     create.mutate({ role: role === "" ? null : role });
   };
   return (
-    <Dialog title={texts.account.invite.open} isOpen onClose={onClose}>
+    <Dialog title={accountTexts.invite.open} isOpen onClose={onClose}>
       {token === undefined ? (
         <form className="form" onSubmit={submit}>
           <label>
-            {texts.account.invite.role}
+            {accountTexts.invite.role}
             <select name="role" ref={focusOnMount}>
-              <option value="">{texts.account.invite.noRole}</option>
+              <option value="">{accountTexts.invite.noRole}</option>
               {roles.data?.listRoles?.roles.map((role) => (
                 <option key={role.urn} value={role.urn}>
                   {role.name}
@@ -42,17 +42,17 @@ export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
           {create.error !== null && <ErrorMessage error={create.error} />}
           <div className="dialog-actions">
             <button type="button" onClick={onClose}>
-              {texts.account.invite.cancel}
+              {accountTexts.invite.cancel}
             </button>
             <button type="submit" className="primary" disabled={create.isPending}>
-              {texts.account.invite.create}
+              {accountTexts.invite.create}
             </button>
           </div>
         </form>
       ) : (
         <Link
-          hint={texts.account.invite.shownOnce}
-          label={texts.account.invite.link}
+          hint={accountTexts.invite.shownOnce}
+          label={accountTexts.invite.link}
           address={`/signup?invite_token=${token}`}
           onClose={onClose}
         />
@@ -73,12 +73,12 @@ export function ResetDialog({ user, onClose }: ResetProperties) {
   useEffect(() => mutate({ user: user.urn }), [mutate, user.urn]);
   const token = create.data?.createNativeUserResetToken?.resetToken;
   return (
-    <Dialog title={texts.account.resetLink.title(user.name)} isOpen onClose={onClose}>
+    <Dialog title={accountTexts.resetLink.title(user.name)} isOpen onClose={onClose}>
       {create.error !== null && <ErrorMessage error={create.error} />}
       {token !== undefined && (
         <Link
-          hint={texts.account.resetLink.shownOnce}
-          label={texts.account.resetLink.link}
+          hint={accountTexts.resetLink.shownOnce}
+          label={accountTexts.resetLink.link}
           address={`/reset?reset_token=${token}`}
           onClose={onClose}
         />
@@ -103,11 +103,11 @@ function Link({ hint, label, address, onClose }: LinkProperties) {
         <code aria-label={label} data-testid="secret">
           {link}
         </code>
-        <CopyButton text={link} label={texts.account.invite.copy} />
+        <CopyButton text={link} label={accountTexts.invite.copy} />
       </p>
       <div className="dialog-actions">
         <button type="button" className="primary" onClick={onClose}>
-          {texts.account.invite.done}
+          {accountTexts.invite.done}
         </button>
       </div>
     </>

@@ -16,13 +16,13 @@ import {
   type AccessTokenType,
   type TokensQuery,
 } from "../generated/operations.ts";
-import { texts } from "../texts.ts";
+import { tokenTexts } from "../settings_texts.ts";
 import { formatDate, formatDateTime } from "../time.ts";
 
 type Token = TokensQuery["listAccessTokens"]["tokens"][number];
 
 const PAGE_SIZE = 50;
-const DEFAULT_DURATION: keyof typeof texts.tokens.durations = "THREE_MONTHS";
+const DEFAULT_DURATION: keyof typeof tokenTexts.durations = "THREE_MONTHS";
 
 /** The access tokens of the current user, including those that others created for them. */
 export function Tokens() {
@@ -41,17 +41,17 @@ export function Tokens() {
   return (
     <>
       <div className="section-header">
-        <p className="hint">{texts.tokens.intro}</p>
+        <p className="hint">{tokenTexts.intro}</p>
         {canCreate && (
           <button type="button" onClick={() => setCreating(true)}>
-            {texts.tokens.create}
+            {tokenTexts.create}
           </button>
         )}
       </div>
-      {!canCreate && me.isSuccess && <p className="notice">{texts.tokens.notAllowed}</p>}
+      {!canCreate && me.isSuccess && <p className="notice">{tokenTexts.notAllowed}</p>}
       {found === undefined && <LoadingOrError read={read} />}
       <StaleNotice read={read} />
-      {found?.total === 0 && <EmptyState title={texts.tokens.none} hint={texts.tokens.noneHint} />}
+      {found?.total === 0 && <EmptyState title={tokenTexts.none} hint={tokenTexts.noneHint} />}
       {found !== undefined && found.tokens.length > 0 && (
         <TokenTable tokens={found.tokens} onRevoke={setRevoking} />
       )}
@@ -82,10 +82,10 @@ function TokenTable({
       <table className="data-table stacked">
         <thead>
           <tr>
-            <th scope="col">{texts.tokens.columns.name}</th>
-            <th scope="col">{texts.tokens.columns.created}</th>
-            <th scope="col">{texts.tokens.columns.expires}</th>
-            <th scope="col">{texts.tokens.columns.lastUsed}</th>
+            <th scope="col">{tokenTexts.columns.name}</th>
+            <th scope="col">{tokenTexts.columns.created}</th>
+            <th scope="col">{tokenTexts.columns.expires}</th>
+            <th scope="col">{tokenTexts.columns.lastUsed}</th>
             <td />
           </tr>
         </thead>
@@ -93,25 +93,25 @@ function TokenTable({
           {tokens.map((token) => (
             <tr key={token.id}>
               <th scope="row">{token.name}</th>
-              <td data-label={texts.tokens.columns.created}>
+              <td data-label={tokenTexts.columns.created}>
                 <RelativeTime time={token.createdAt} />
               </td>
-              <td data-label={texts.tokens.columns.expires}>{expirationOf(token)}</td>
-              <td data-label={texts.tokens.columns.lastUsed}>
+              <td data-label={tokenTexts.columns.expires}>{expirationOf(token)}</td>
+              <td data-label={tokenTexts.columns.lastUsed}>
                 {typeof token.lastUsedAt === "number" ? (
                   <RelativeTime time={token.lastUsedAt} />
                 ) : (
-                  texts.tokens.never
+                  tokenTexts.never
                 )}
               </td>
               <td className="row-actions">
                 <button
                   type="button"
                   className="subtle"
-                  aria-label={texts.tokens.revokeLabel(token.name, formatDateTime(token.createdAt))}
+                  aria-label={tokenTexts.revokeLabel(token.name, formatDateTime(token.createdAt))}
                   onClick={() => onRevoke(token)}
                 >
-                  {texts.tokens.revoke}
+                  {tokenTexts.revoke}
                 </button>
               </td>
             </tr>
@@ -124,8 +124,8 @@ function TokenTable({
 
 /** When a token expires, or that it has. */
 export function expirationOf(token: { readonly expiresAt: number | null }): string {
-  if (token.expiresAt === null || token.expiresAt === undefined) return texts.tokens.never;
-  return token.expiresAt < Date.now() ? texts.tokens.expired : formatDate(token.expiresAt);
+  if (token.expiresAt === null || token.expiresAt === undefined) return tokenTexts.never;
+  return token.expiresAt < Date.now() ? tokenTexts.expired : formatDate(token.expiresAt);
 }
 
 interface NewTokenProperties {
@@ -147,16 +147,16 @@ export function NewTokenDialog({ actor, others, type = "PERSONAL", onClose }: Ne
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const name = String(form.get("name")).trim();
-    setError(name === "" ? texts.tokens.nameMissing : null);
+    setError(name === "" ? tokenTexts.nameMissing : null);
     if (name !== "")
       create.mutate({ type, actor, name, duration: form.get("duration") as AccessTokenDuration });
   };
   return (
-    <Dialog title={texts.tokens.create} isOpen onClose={onClose}>
+    <Dialog title={tokenTexts.create} isOpen onClose={onClose}>
       {secret === undefined ? (
         <form className="form" onSubmit={submit}>
           <label>
-            {texts.tokens.name}
+            {tokenTexts.name}
             <input
               name="name"
               ref={focusOnMount}
@@ -165,19 +165,19 @@ export function NewTokenDialog({ actor, others, type = "PERSONAL", onClose }: Ne
               aria-describedby="token-hint"
             />
             <span className="hint" id="token-hint">
-              {texts.tokens.nameHint}
+              {tokenTexts.nameHint}
             </span>
             <span className="field-error" role="alert">
               {error}
             </span>
             <span className="hint warning" role="status">
-              {isUsed && texts.tokens.nameUsed(typed.trim())}
+              {isUsed && tokenTexts.nameUsed(typed.trim())}
             </span>
           </label>
           <label>
-            {texts.tokens.expiration}
+            {tokenTexts.expiration}
             <select name="duration" defaultValue={DEFAULT_DURATION}>
-              {Object.entries(texts.tokens.durations).map(([value, label]) => (
+              {Object.entries(tokenTexts.durations).map(([value, label]) => (
                 <option key={value} value={value}>
                   {label}
                 </option>
@@ -187,25 +187,25 @@ export function NewTokenDialog({ actor, others, type = "PERSONAL", onClose }: Ne
           {create.error !== null && <ErrorMessage error={create.error} />}
           <div className="dialog-actions">
             <button type="button" onClick={onClose}>
-              {texts.tokens.cancel}
+              {tokenTexts.cancel}
             </button>
             <button type="submit" className="primary" disabled={create.isPending}>
-              {texts.tokens.createButton}
+              {tokenTexts.createButton}
             </button>
           </div>
         </form>
       ) : (
         <>
-          <p role="status">{texts.tokens.shownOnce}</p>
+          <p role="status">{tokenTexts.shownOnce}</p>
           <p className="secret">
-            <code aria-label={texts.tokens.secret} data-testid="secret">
+            <code aria-label={tokenTexts.secret} data-testid="secret">
               {secret}
             </code>
-            <CopyButton text={secret} label={texts.tokens.copy} />
+            <CopyButton text={secret} label={tokenTexts.copy} />
           </p>
           <div className="dialog-actions">
             <button type="button" className="primary" onClick={onClose}>
-              {texts.tokens.done}
+              {tokenTexts.done}
             </button>
           </div>
         </>
@@ -223,12 +223,12 @@ export function RevokeDialog({
 }) {
   const revoke = useApiMutation(RevokeTokenDocument);
   return (
-    <Dialog title={texts.tokens.revokeTitle(token.name)} isOpen onClose={onClose}>
-      <p>{texts.tokens.revokeBody}</p>
+    <Dialog title={tokenTexts.revokeTitle(token.name)} isOpen onClose={onClose}>
+      <p>{tokenTexts.revokeBody}</p>
       {revoke.error !== null && <ErrorMessage error={revoke.error} />}
       <div className="dialog-actions">
         <button type="button" onClick={onClose}>
-          {texts.tokens.cancel}
+          {tokenTexts.cancel}
         </button>
         <button
           type="button"
@@ -236,7 +236,7 @@ export function RevokeDialog({
           disabled={revoke.isPending}
           onClick={() => revoke.mutate({ id: token.id }, { onSuccess: onClose })}
         >
-          {texts.tokens.revoke}
+          {tokenTexts.revoke}
         </button>
       </div>
     </Dialog>

@@ -4,7 +4,7 @@ import { useLocation } from "wouter";
 import * as addresses from "../addresses.ts";
 import { Menu } from "../components/menu.tsx";
 import { UndoNotice, useUndo } from "../components/undo.tsx";
-import { texts } from "../texts.ts";
+import { tagTexts } from "../tag_texts.ts";
 import { DeleteTagDialog, EditTagDialog, saveTag, type EditedTag } from "./dialogs.tsx";
 import { useTagPrivileges } from "./privileges.ts";
 
@@ -16,7 +16,7 @@ export function TagActions({ tag }: { readonly tag: EditedTag }) {
   const { last, report, clear } = useUndo();
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  const words = texts.tags;
+  const words = tagTexts;
   const saved = (before: EditedTag, after: EditedTag) => {
     setError(null);
     report(words.changed, () => {

@@ -20,7 +20,7 @@ import {
   RenameTagDocument,
   SetTagColorDocument,
 } from "../generated/operations.ts";
-import { texts } from "../texts.ts";
+import { tagTexts } from "../tag_texts.ts";
 import { accentColor } from "../theme.ts";
 
 /** The fields of the index that name the tags of an entity and of its columns. */
@@ -44,7 +44,7 @@ export function CreateTagDialog({
   const paint = useApiMutation(SetTagColorDocument);
   const submit = async (form: FormData) => {
     const name = fieldOf(form, "name");
-    const problem = await newNameProblem("TAG", name, texts.tags);
+    const problem = await newNameProblem("TAG", name, tagTexts);
     setInvalid(problem);
     if (problem !== null) return;
     const done = (urn: string) => closeThen(onClose, () => onCreated(urn));
@@ -62,8 +62,8 @@ export function CreateTagDialog({
   };
   return (
     <FormDialog
-      title={texts.tags.create}
-      submit={texts.tags.createButton}
+      title={tagTexts.create}
+      submit={tagTexts.createButton}
       isBusy={create.isPending || paint.isPending}
       error={create.error ?? paint.error}
       onSubmit={(form) => void submit(form)}
@@ -91,7 +91,7 @@ export function EditTagDialog({
   const [error, setError] = useState<Error | null>(null);
   const submit = (form: FormData) => {
     const name = fieldOf(form, "name");
-    setInvalid(name === "" ? texts.tags.nameMissing : null);
+    setInvalid(name === "" ? tagTexts.nameMissing : null);
     if (name === "") return;
     setBusy(true);
     setError(null);
@@ -105,8 +105,8 @@ export function EditTagDialog({
   };
   return (
     <FormDialog
-      title={texts.tags.editTitle(tag.name)}
-      submit={texts.tags.save}
+      title={tagTexts.editTitle(tag.name)}
+      submit={tagTexts.save}
       isBusy={isBusy}
       error={error}
       onSubmit={submit}
@@ -136,13 +136,13 @@ function ColorField({ color }: { readonly color: string | null }) {
     <div className="color-field">
       {isColored ? (
         <label>
-          {texts.tags.color}
+          {tagTexts.color}
           <input type="color" name="color" defaultValue={color || accentColor()} />
         </label>
       ) : (
         <label className="checkbox-label">
           <input type="checkbox" onChange={() => setColored(true)} />
-          {texts.tags.color}
+          {tagTexts.color}
         </label>
       )}
     </div>
@@ -167,7 +167,7 @@ export function DeleteTagDialog({
       onClose={onClose}
       onDeleted={onDeleted}
     >
-      <CarriersPreview read={carriers} words={texts.tags.deletePreview} />
+      <CarriersPreview read={carriers} words={tagTexts.deletePreview} />
     </DeleteDialog>
   );
 }
