@@ -166,7 +166,7 @@ test(
 );
 
 test(
-  "a proposer edits as others do, sees the proposal, and withdraws it",
+  "a proposer proposes in place of editing, sees the proposal, and withdraws it",
   WRITES,
   async ({ browser, docent }) => {
     const urn = await createDataset(docent, "proposal_own");
@@ -176,20 +176,27 @@ test(
     await page.goto(address(urn));
     const notice = page.locator("[aria-live]").filter({ hasText: "waiting for approval" });
 
-    await page.getByRole("button", { name: "Add description for column city" }).click();
+    const city = page.getByRole("row", { name: /^city/ });
+    await page.getByRole("button", { name: "Propose description for column city" }).click();
     await page.keyboard.type("Where they live");
     await page.keyboard.press("Control+Enter");
     await expect(notice).toBeVisible();
-    await expect(page.getByRole("row", { name: /^city/ })).not.toContainText("Where they live");
+    await expect(city).not.toContainText("Where they live");
+    await expect(city.getByRole("link", { name: "Proposed by Emil, pending" })).toBeVisible();
+    await expect(page.getByRole("link", { name: /pending$/ })).toHaveCount(1);
     await notice.getByRole("button", { name: "Close" }).click();
     await expect(notice).toBeHidden();
 
-    await page.getByRole("button", { name: "Edit description", exact: true }).click();
+    const description = page.getByRole("region", { name: "Description", exact: true });
+    await description.getByRole("button", { name: "Propose a description" }).click();
     await expect(page.getByRole("textbox", { name: /^Description/ })).toBeFocused();
     await page.keyboard.press("Control+A");
     await page.keyboard.type("Proposed.");
-    await page.keyboard.press("Control+Enter");
+    await description.getByRole("button", { name: "Propose", exact: true }).click();
     await expect(notice).toBeVisible();
+    await expect(
+      description.getByRole("link", { name: "Proposed by Emil, pending" }),
+    ).toBeVisible();
     await expect(page.getByText("Stored.", { exact: true })).toBeVisible();
     await expect(page.getByText("Proposed.", { exact: true })).toBeHidden();
     await expect(page.getByRole("link", { name: "2 proposed changes" })).toBeVisible();
@@ -205,6 +212,61 @@ test(
     await expect(page.getByRole("link", { name: "Proposals (1)" })).toBeVisible();
     await page.getByRole("link", { name: "Decided" }).click();
     await expect(item).toContainText(/Withdrawn .* by Emil/);
+    await proposer.close();
+  },
+);
+
+test(
+  "everybody sees which values have pending proposals, and gets to them",
+  WRITES,
+  async ({ page, browser, docent }) => {
+    const urn = await createDataset(docent, "proposal_marks");
+    await docent.ingest("urn:li:tag:marked", "tagProperties", { name: "Marked" });
+    const proposer = await newProposer(browser, docent, "Olga");
+    await propose(proposer, ADD_TAG, { resourceUrn: urn, tagUrn: "urn:li:tag:marked" });
+    await page.goto(address(urn));
+    const tags = page.getByRole("region", { name: "Tags" });
+    const mark = tags.getByRole("link", { name: "Proposed by Olga, pending" });
+    await expect(mark).toBeVisible();
+    // Only the tags, and this user need not propose.
+    await expect(page.getByRole("link", { name: /pending$/ })).toHaveCount(1);
+    await expect(tags.getByRole("button", { name: "Add tag" })).toBeVisible();
+    await expectAccessible(page, "marks of proposals");
+    await mark.click();
+    await expect(page.getByRole("listitem").filter({ hasText: "proposal_marks" })).toBeVisible();
+    await proposer.close();
+  },
+);
+
+test(
+  "who may only propose reads so on every button of a dataset",
+  WRITES,
+  async ({ browser, docent }) => {
+    const urn = await createDataset(docent, "proposal_buttons");
+    await docent.ingest("urn:li:tag:buttons", "tagProperties", { name: "Buttons" });
+    await docent.ingest(urn, "globalTags", { tags: [{ tag: "urn:li:tag:buttons" }] });
+    const proposer = await newProposer(browser, docent, "Otto");
+    const page = await proposer.newPage();
+    await page.goto(address(urn));
+    for (const name of [
+      "Propose a description",
+      "Propose owner",
+      "Propose domain",
+      "Propose tag",
+      "Propose to remove tag Buttons",
+      "Propose glossary term",
+      "Propose link",
+    ])
+      await expect(page.getByRole("button", { name, exact: true })).toBeVisible();
+    await expect(page.getByRole("button", { name: /^(Add|Edit|Set) / })).toHaveCount(0);
+    await page.getByRole("button", { name: "More actions" }).click();
+    await expect(page.getByRole("menuitem", { name: "Propose another name…" })).toBeVisible();
+    await page.getByRole("menuitem", { name: "Propose deprecation…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Propose", exact: true }).click();
+    await expect(dialog).toBeHidden();
+    await expect(page.getByText("Deprecation saved.")).toBeHidden();
+    await expect(page.getByRole("link", { name: "1 proposed change" })).toBeVisible();
     await proposer.close();
   },
 );

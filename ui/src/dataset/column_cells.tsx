@@ -9,6 +9,8 @@ import { useUnsaved } from "../components/unsaved.ts";
 import { SavedText } from "../description/saved_text.tsx";
 import { Icon } from "../icons/icon.tsx";
 import { sentence } from "../text_forms.ts";
+import { wordsFor, type Right } from "../privileges.ts";
+import { proposingTexts } from "../proposing_texts.ts";
 import { texts } from "../texts.ts";
 import { ColumnLabels, ColumnShares, type ColumnDetail } from "../trust/column_details.tsx";
 import { columnName } from "./field_path.ts";
@@ -38,15 +40,18 @@ interface ColumnProperties {
   readonly detail: ColumnDetail | undefined;
   readonly isEditing: boolean;
   readonly isCollapsed: boolean;
-  readonly canEdit: boolean;
+  readonly right: Right;
   readonly canLabel: boolean;
+  /** What to say about pending proposals. */
+  readonly pending: string | undefined;
   readonly save: SaveState | undefined;
   readonly actions: ColumnActions;
 }
 
 /** The cells of one column: name, type and description. */
 export const ColumnCells = memo(function ColumnCells(properties: ColumnProperties) {
-  const { row, isCollapsed, isEditing, canEdit, save, actions } = properties;
+  const { row, isCollapsed, isEditing, save, actions } = properties;
+  const canEdit = properties.right !== "none";
   const isEmpty = row.edited === "" && row.imported === "" && !isEditing && save === undefined;
   return (
     <>
@@ -124,9 +129,13 @@ function LongType({ type }: { readonly type: string }) {
   );
 }
 
+const COLUMN_WORDS = { ...texts.columns, edit: texts.description.edit };
+
 function ColumnDescription(properties: ColumnProperties) {
-  const { urn, row, isEditing, canEdit, canLabel, save, actions } = properties;
-  if (isEditing) return <ColumnEditor row={row} save={save} actions={actions} />;
+  const { urn, row, isEditing, right, canLabel, pending, save, actions } = properties;
+  const words = wordsFor(right, COLUMN_WORDS, proposingTexts.columns);
+  if (isEditing) return <ColumnEditor row={row} save={save} actions={actions} hint={words.hint} />;
+  const canEdit = right !== "none";
   const hasNone = row.edited === "" && row.imported === "";
   // A conflict already shows their text with its author.
   const isShownBelow = save?.state === "conflict" && save.theirs.text === row.edited;
@@ -173,10 +182,10 @@ function ColumnDescription(properties: ColumnProperties) {
               type="button"
               className="add-text"
               data-edit-button
-              aria-label={texts.columns.addLabel(row.readable)}
+              aria-label={words.addLabel(row.readable)}
               onClick={() => actions.onEdit(row.path)}
             >
-              {texts.columns.add}
+              {words.add}
             </button>
           )}
           {canEdit && !hasNone && (
@@ -184,13 +193,22 @@ function ColumnDescription(properties: ColumnProperties) {
               type="button"
               className="icon-button row-icon-edit"
               data-edit-button
-              aria-label={texts.columns.editLabel(row.readable)}
-              data-tooltip={texts.description.edit}
+              aria-label={words.editLabel(row.readable)}
+              data-tooltip={words.edit}
               onClick={() => actions.onEdit(row.path)}
             />
           )}
         </span>
       </div>
+      {pending !== undefined && (
+        <a
+          className="pending-mark"
+          href={addresses.proposals({ entity: urn })}
+          onClick={actions.onFollow}
+        >
+          {pending}
+        </a>
+      )}
       <SaveResult row={row} save={save} actions={actions} />
     </>
   );
@@ -256,7 +274,7 @@ function initialDraft(row: ColumnRow, save: SaveState | undefined): Draft {
 }
 
 /** Edits a description in place. Tab saves and opens the next column; a click elsewhere saves too. */
-function ColumnEditor({ row, save, actions }: EditProperties) {
+function ColumnEditor({ row, save, actions, hint }: EditProperties & { readonly hint: string }) {
   // Fixed at the start: data refreshed during the edit is not what the user saw.
   const [initial] = useState(() => initialDraft(row, save));
   const [text, setText] = useState(initial.text);
@@ -319,7 +337,7 @@ function ColumnEditor({ row, save, actions }: EditProperties) {
           }
         }}
       />
-      <span className="hint">{texts.columns.hint}</span>
+      <span className="hint">{hint}</span>
     </div>
   );
 }

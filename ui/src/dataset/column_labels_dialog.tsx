@@ -1,4 +1,5 @@
 import { Dialog } from "../components/dialog.tsx";
+import type { Right } from "../privileges.ts";
 import { Tags, Terms } from "../rail/labels.tsx";
 import { texts } from "../texts.ts";
 import type { ColumnDetail } from "../trust/column_details.tsx";
@@ -6,8 +7,8 @@ import { readablePath } from "./field_path.ts";
 
 /** Which labels of columns the user may change. */
 export interface LabelRights {
-  readonly tags: boolean;
-  readonly terms: boolean;
+  readonly tags: Right;
+  readonly terms: Right;
 }
 
 /** The tags and glossary terms of one column, to change. */
@@ -27,8 +28,8 @@ export function ColumnLabelsDialog({
   return (
     <Dialog title={texts.columns.labelsTitle(readablePath(path))} isOpen onClose={onClose}>
       <div className="rail">
-        <Tags urn={urn} column={path} tags={detail?.tags ?? []} canEdit={rights.tags} />
-        <Terms urn={urn} column={path} terms={detail?.terms ?? []} canEdit={rights.terms} />
+        <Tags urn={urn} column={path} tags={detail?.tags ?? []} right={rights.tags} />
+        <Terms urn={urn} column={path} terms={detail?.terms ?? []} right={rights.terms} />
       </div>
     </Dialog>
   );

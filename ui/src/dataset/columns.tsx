@@ -13,6 +13,8 @@ import { CopyButton } from "../components/common.tsx";
 import { StaleNotice, ErrorMessage, Skeleton } from "../components/states.tsx";
 import { ColumnsDocument } from "../generated/operations.ts";
 import { iconImage } from "../icons/icon.tsx";
+import type { Right } from "../privileges.ts";
+import { usePendingColumns } from "../proposals/pending.tsx";
 import { texts } from "../texts.ts";
 import { hasShares, useColumnDetails, type Details } from "../trust/column_details.tsx";
 import { ColumnCells, type ColumnActions } from "./column_cells.tsx";
@@ -50,17 +52,19 @@ const MIN_ROWS_FOR_FILTER = 8;
 
 interface ColumnsProperties {
   readonly urn: string;
-  readonly canEdit: boolean;
+  readonly right: Right;
   readonly labelRights: LabelRights;
 }
 
-export function Columns({ urn, canEdit, labelRights }: ColumnsProperties) {
+export function Columns({ urn, right, labelRights }: ColumnsProperties) {
+  const canEdit = right !== "none";
   const read = useApiQuery(ColumnsDocument, { urn });
   const { details, isPending: areDetailsPending } = useColumnDetails(urn);
   // Rows grow with their details, so both appear together.
   const isPending = read.isPending || (areDetailsPending && !read.isError);
   const rows = useMemo(() => rowsOf(isPending ? undefined : read.data), [read.data, isPending]);
   const paths = useMemo(() => new Set(rows.map((row) => row.path)), [rows]);
+  const pending = usePendingColumns(urn);
   const [filter, setFilter] = useState<ColumnFilter>({ text: "", isUndocumentedOnly: false });
   const [collapsed, setCollapsed] = useState<ReadonlySet<string>>(new Set());
   const saves = useColumnSaves(urn, canEdit);
@@ -167,8 +171,9 @@ export function Columns({ urn, canEdit, labelRights }: ColumnsProperties) {
           urn={urn}
           rows={shown}
           details={details}
-          canEdit={canEdit}
-          canLabel={labelRights.tags || labelRights.terms}
+          right={right}
+          canLabel={labelRights.tags !== "none" || labelRights.terms !== "none"}
+          pending={pending}
           collapsed={collapsed}
           editing={editing}
           highlighted={highlighted}
@@ -247,8 +252,10 @@ interface TableProperties {
   readonly urn: string;
   readonly rows: readonly ColumnRow[];
   readonly details: Details;
-  readonly canEdit: boolean;
+  readonly right: Right;
   readonly canLabel: boolean;
+  /** What to say about pending proposals, by column. */
+  readonly pending: ReadonlyMap<string, string>;
   readonly collapsed: ReadonlySet<string>;
   /** The column being edited. */
   readonly editing: string | null;
@@ -271,8 +278,9 @@ function ColumnTable({
   urn,
   rows,
   details,
-  canEdit,
+  right,
   canLabel,
+  pending,
   collapsed,
   editing,
   highlighted,
@@ -401,8 +409,9 @@ function ColumnTable({
                 detail={details.get(row.path)}
                 isEditing={editing === row.path}
                 isCollapsed={collapsed.has(row.path)}
-                canEdit={canEdit}
+                right={right}
                 canLabel={canLabel}
+                pending={pending.get(row.path)}
                 save={states.get(row.path)}
                 actions={columnActions}
               />

@@ -1,6 +1,6 @@
 import { Suspense, lazy, useState } from "react";
 
-import { useApiMutation } from "../api/cache.ts";
+import { useProposableMutation } from "../api/cache.ts";
 import { loadChunk } from "../components/chunks.ts";
 import { EntityLink, Environment, RelativeTime } from "../components/common.tsx";
 import { FormattedText } from "../components/formatted_text.tsx";
@@ -16,8 +16,9 @@ import {
 import { Icon, KindIcon } from "../icons/icon.tsx";
 import { PlatformIcon } from "../icons/platform_icon.tsx";
 import { nameOf } from "../names.ts";
-import { canChange } from "../privileges.ts";
+import { rightTo, wordsFor } from "../privileges.ts";
 import { PendingProposals } from "../proposals/pending.tsx";
+import { proposingTexts } from "../proposing_texts.ts";
 import { texts } from "../texts.ts";
 import { formatDate } from "../time.ts";
 import { TrustBadges } from "../trust/summary.tsx";
@@ -35,11 +36,11 @@ export function DatasetHeader({ dataset }: { readonly dataset: Dataset }) {
   const { urn, privileges } = dataset;
   const name = nameOf(dataset);
   const [dialog, setDialog] = useState<"rename" | "deprecation" | null>(null);
-  const rename = useApiMutation(RenameDocument);
-  const deprecate = useApiMutation(SetDeprecationDocument);
-  const remove = useApiMutation(SetSoftDeletedDocument);
+  const rename = useProposableMutation(RenameDocument);
+  const deprecate = useProposableMutation(SetDeprecationDocument);
+  const remove = useProposableMutation(SetSoftDeletedDocument);
   const mutations = [rename, deprecate, remove];
-  const { last, report } = useUndo();
+  const { last, report, clear } = useUndo();
   const open = (which: typeof dialog) => {
     for (const mutation of mutations) mutation.reset();
     setDialog(which);
@@ -48,9 +49,10 @@ export function DatasetHeader({ dataset }: { readonly dataset: Dataset }) {
     rename.mutate(
       { urn, name: changed },
       {
-        onSuccess: () => {
+        onSuccess: (isProposed) => {
           setDialog(null);
-          report(words.rename.done(changed), () => setName(before, changed));
+          if (isProposed) clear();
+          else report(words.rename.done(changed), () => setName(before, changed));
         },
       },
     );
@@ -58,11 +60,11 @@ export function DatasetHeader({ dataset }: { readonly dataset: Dataset }) {
     deprecate.mutate(
       { input },
       {
-        onSuccess: () => {
+        onSuccess: (isProposed) => {
           setDialog(null);
-          report(input.deprecated ? words.deprecation.saved : words.deprecation.removed, () =>
-            setDeprecation(before, input),
-          );
+          const { saved, removed } = words.deprecation;
+          if (isProposed) clear();
+          else report(input.deprecated ? saved : removed, () => setDeprecation(before, input));
         },
       },
     );
@@ -70,40 +72,58 @@ export function DatasetHeader({ dataset }: { readonly dataset: Dataset }) {
     remove.mutate(
       { urn, isDeleted },
       {
-        onSuccess: () =>
-          report(isDeleted ? words.softDeletion.removed : words.softDeletion.restored, () =>
-            setRemoved(!isDeleted),
-          ),
+        onSuccess: (isProposed) => {
+          const { removed, restored } = words.softDeletion;
+          if (isProposed) clear();
+          else report(isDeleted ? removed : restored, () => setRemoved(!isDeleted));
+        },
       },
     );
   const stored = deprecationInput(urn, dataset.deprecation);
   const isRemoved = dataset.status?.removed === true;
+  const manage = rightTo(privileges, "canManageEntity");
+  const mayDeprecate = rightTo(privileges, "canEditDeprecation");
+  const managing = wordsFor(
+    manage,
+    { rename: words.rename.action, ...words.softDeletion, save: words.save },
+    proposingTexts.header,
+  );
+  const deprecating = wordsFor(
+    mayDeprecate,
+    {
+      deprecate: words.deprecation.add,
+      editDeprecation: words.deprecation.edit,
+      undeprecate: words.deprecation.remove,
+      save: words.save,
+    },
+    proposingTexts.header,
+  );
   const items = [
-    ...(canChange(privileges, "canManageEntity")
-      ? [{ label: words.rename.action, icon: "edit" as const, onSelect: () => open("rename") }]
+    ...(manage !== "none"
+      ? [{ label: managing.rename, icon: "edit" as const, onSelect: () => open("rename") }]
       : []),
-    ...(canChange(privileges, "canEditDeprecation")
+    ...(mayDeprecate !== "none"
       ? [
           {
-            label: stored.deprecated ? words.deprecation.edit : words.deprecation.add,
+            label: stored.deprecated ? deprecating.editDeprecation : deprecating.deprecate,
             icon: "warning" as const,
             onSelect: () => open("deprecation"),
           },
         ]
       : []),
-    ...(canChange(privileges, "canEditDeprecation") && stored.deprecated
+    ...(mayDeprecate !== "none" && stored.deprecated
       ? [
           {
-            label: words.deprecation.remove,
+            label: deprecating.undeprecate,
             icon: "close" as const,
             onSelect: () => setDeprecation({ urn, deprecated: false }, stored),
           },
         ]
       : []),
-    ...(canChange(privileges, "canManageEntity")
+    ...(manage !== "none"
       ? [
           {
-            label: isRemoved ? words.softDeletion.restore : words.softDeletion.remove,
+            label: isRemoved ? managing.restore : managing.remove,
             icon: isRemoved ? ("undo" as const) : ("remove" as const),
             isDangerous: !isRemoved,
             onSelect: () => setRemoved(!isRemoved),
@@ -145,6 +165,7 @@ export function DatasetHeader({ dataset }: { readonly dataset: Dataset }) {
         {dialog === "rename" && (
           <RenameDialog
             name={name}
+            saveLabel={managing.save}
             isBusy={rename.isPending}
             error={rename.error}
             onSave={(changed) => setName(changed, name)}
@@ -154,6 +175,7 @@ export function DatasetHeader({ dataset }: { readonly dataset: Dataset }) {
         {dialog === "deprecation" && (
           <DeprecationDialog
             stored={stored}
+            saveLabel={deprecating.save}
             replacement={dataset.deprecation?.replacement ?? undefined}
             isBusy={deprecate.isPending}
             error={deprecate.error}

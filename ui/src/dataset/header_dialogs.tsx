@@ -12,6 +12,7 @@ import { locationOf, type Nameable } from "../names.ts";
 import { texts } from "../texts.ts";
 
 interface FormProperties {
+  readonly saveLabel: string;
   readonly isBusy: boolean;
   readonly error: Error | null;
   readonly onClose: () => void;
@@ -22,7 +23,14 @@ interface RenameProperties extends FormProperties {
   readonly onSave: (name: string) => void;
 }
 
-export function RenameDialog({ name, isBusy, error, onSave, onClose }: RenameProperties) {
+export function RenameDialog({
+  name,
+  saveLabel,
+  isBusy,
+  error,
+  onSave,
+  onClose,
+}: RenameProperties) {
   const words = texts.datasetHeader.rename;
   const [isMissing, setMissing] = useState(false);
   return (
@@ -44,7 +52,7 @@ export function RenameDialog({ name, isBusy, error, onSave, onClose }: RenamePro
           {isMissing && <span className="field-error">{words.missing}</span>}
         </label>
         {error !== null && <ErrorMessage error={error} />}
-        <Actions isBusy={isBusy} onClose={onClose} />
+        <Actions saveLabel={saveLabel} isBusy={isBusy} onClose={onClose} />
       </form>
     </Dialog>
   );
@@ -57,7 +65,7 @@ interface DeprecationProperties extends FormProperties {
 }
 
 export function DeprecationDialog(properties: DeprecationProperties) {
-  const { stored, isBusy, error, onSave, onClose } = properties;
+  const { stored, saveLabel, isBusy, error, onSave, onClose } = properties;
   const words = texts.datasetHeader.deprecation;
   const [replacement, setReplacement] = useState(properties.replacement);
   const [isChoosing, setChoosing] = useState(false);
@@ -124,7 +132,7 @@ export function DeprecationDialog(properties: DeprecationProperties) {
           />
         )}
         {error !== null && <ErrorMessage error={error} />}
-        <Actions isBusy={isBusy} onClose={onClose} />
+        <Actions saveLabel={saveLabel} isBusy={isBusy} onClose={onClose} />
       </form>
     </Dialog>
   );
@@ -137,14 +145,14 @@ function dayOf(time: number | null | undefined): string {
     : new Date(time).toISOString().slice(0, 10);
 }
 
-function Actions({ isBusy, onClose }: Omit<FormProperties, "error">) {
+function Actions({ saveLabel, isBusy, onClose }: Omit<FormProperties, "error">) {
   return (
     <div className="dialog-actions">
       <button type="button" onClick={onClose}>
         {texts.datasetHeader.cancel}
       </button>
       <button type="submit" className="primary" disabled={isBusy}>
-        {texts.datasetHeader.save}
+        {saveLabel}
       </button>
     </div>
   );

@@ -10,6 +10,9 @@ import { SectionHeader } from "../components/sections.tsx";
 import { Byline } from "../components/common.tsx";
 import { EmptyState } from "../components/states.tsx";
 import { Icon } from "../icons/icon.tsx";
+import { wordsFor, type Right } from "../privileges.ts";
+import { PendingMark } from "../proposals/pending.tsx";
+import { proposingTexts } from "../proposing_texts.ts";
 import { texts } from "../texts.ts";
 import { DescriptionEditor } from "./description_editor.tsx";
 import type { Authorship } from "./saved_description.ts";
@@ -22,7 +25,7 @@ interface DescriptionProperties {
   /** The imported description. Absent for entities that store only one description. */
   readonly imported?: string;
   readonly importedBy?: Authorship | undefined;
-  readonly canEdit: boolean;
+  readonly right: Right;
 }
 
 /** The description of an entity: the edited one first, the imported one below it. */
@@ -32,8 +35,10 @@ export function Description({
   editedBy,
   imported,
   importedBy,
-  canEdit,
+  right,
 }: DescriptionProperties) {
+  const words = wordsFor(right, texts.description, proposingTexts.description);
+  const canEdit = right !== "none";
   const me = useMe();
   const draft = draftKey(me.data?.me?.corpUser.urn ?? "", urn);
   // Reopen the editor if there is an unsaved draft.
@@ -70,6 +75,7 @@ export function Description({
           saved={edited}
           suggested={importedText}
           draft={draft}
+          right={right}
           onDone={close}
         />
       </section>
@@ -84,12 +90,12 @@ export function Description({
             type="button"
             className="subtle"
             ref={takeFocus}
-            aria-label={texts.description.editLabel}
+            aria-label={words.editLabel}
             onPointerEnter={() => void loadEditor()}
             onClick={() => setEditing(true)}
           >
             <Icon name="edit" />
-            {texts.description.edit}
+            {words.edit}
           </button>
         )}
       </SectionHeader>
@@ -102,7 +108,7 @@ export function Description({
               onPointerEnter={() => void loadEditor()}
               onClick={() => setEditing(true)}
             >
-              {texts.description.add}
+              {words.add}
             </button>
           )}
         </EmptyState>
@@ -133,6 +139,7 @@ export function Description({
           />
         </div>
       )}
+      <PendingMark urn={urn} part="description" />
     </section>
   );
 }

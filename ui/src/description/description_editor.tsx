@@ -11,6 +11,8 @@ import { ErrorMessage } from "../components/states.tsx";
 import { confirmDiscard } from "../components/discard_question.ts";
 import { useUnsaved } from "../components/unsaved.ts";
 import { UpdateDescriptionDocument } from "../generated/operations.ts";
+import { wordsFor, type Right } from "../privileges.ts";
+import { proposingTexts } from "../proposing_texts.ts";
 import { texts } from "../texts.ts";
 import { SavedText } from "./saved_text.tsx";
 import { fetchSavedDescription, type SavedDescription } from "./saved_description.ts";
@@ -23,12 +25,21 @@ interface EditorProperties {
   readonly suggested: string;
   /** The storage key of the draft. An existing draft is restored. */
   readonly draft: string;
+  readonly right: Right;
   readonly onDone: () => void;
 }
 
 /** Edits a description. Sends the text it is based on, so that the server rejects the save if
  *  someone else changed it. Then both versions are shown, and the user decides. */
-export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: EditorProperties) {
+export function DescriptionEditor({
+  urn,
+  saved,
+  suggested,
+  draft,
+  right,
+  onDone,
+}: EditorProperties) {
+  const words = wordsFor(right, texts.description, proposingTexts.description);
   // Fixed at the start: data refreshed during the edit is not what the user saw.
   const [restored] = useState(() => readDraft(draft));
   const [base, setBase] = useState(restored?.base ?? saved);
@@ -154,12 +165,12 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
           disabled={isBusy || theirs !== null}
           onClick={() => save(base)}
         >
-          {isBusy ? texts.description.saving : texts.description.save}
+          {isBusy ? words.saving : words.save}
         </button>
         <button type="button" onClick={() => void cancel()}>
           {texts.description.cancel}
         </button>
-        <span className="hint wide-only">{texts.description.shortcuts}</span>
+        <span className="hint wide-only">{words.shortcuts}</span>
         {hasNewerEdits && <span role="status">{texts.description.newerEdits}</span>}
       </div>
     </div>

@@ -28,7 +28,7 @@ import {
 } from "../generated/operations.ts";
 import { EntityHistory } from "../history/entity_history.tsx";
 import { nameOf } from "../names.ts";
-import { canChange } from "../privileges.ts";
+import { rightTo } from "../privileges.ts";
 import { RailForms } from "../rail/forms.tsx";
 import { Rail } from "../rail/rail.tsx";
 import { texts } from "../texts.ts";
@@ -110,7 +110,7 @@ function Overview({ dataset }: { readonly dataset: Dataset }) {
         editedBy={lastEditOf(history.data?.description)}
         imported={dataset.properties?.description ?? ""}
         importedBy={lastEditOf(history.data?.imported)}
-        canEdit={canChange(dataset.privileges, "canEditDescription")}
+        right={rightTo(dataset.privileges, "canEditDescription")}
       />
       <Rail entity={dataset} label={texts.rail.label}>
         <TrustSummary urn={dataset.urn} />
@@ -118,10 +118,10 @@ function Overview({ dataset }: { readonly dataset: Dataset }) {
       </Rail>
       <Columns
         urn={dataset.urn}
-        canEdit={canChange(dataset.privileges, "canEditSchemaFieldDescription")}
+        right={rightTo(dataset.privileges, "canEditSchemaFieldDescription")}
         labelRights={{
-          tags: canChange(dataset.privileges, "canEditSchemaFieldTags"),
-          terms: canChange(dataset.privileges, "canEditSchemaFieldGlossaryTerms"),
+          tags: rightTo(dataset.privileges, "canEditSchemaFieldTags"),
+          terms: rightTo(dataset.privileges, "canEditSchemaFieldGlossaryTerms"),
         }}
       />
       {/* Nothing until it is there: most datasets are not views. */}

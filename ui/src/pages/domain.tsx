@@ -31,7 +31,7 @@ import {
 } from "../generated/operations.ts";
 import { EntityHistory } from "../history/entity_history.tsx";
 import { nameOf } from "../names.ts";
-import { canChange } from "../privileges.ts";
+import { canChange, rightTo } from "../privileges.ts";
 import { PendingProposals } from "../proposals/pending.tsx";
 import { Rail } from "../rail/rail.tsx";
 import { DOMAIN_SUBTREE, TYPES_WITH } from "../search/state.ts";
@@ -137,7 +137,7 @@ function Overview({ domain }: { readonly domain: Domain }) {
         urn={domain.urn}
         edited={domain.properties?.description ?? ""}
         editedBy={lastEditOf(history.data?.description)}
-        canEdit={canChange(domain.privileges, "canEditDescription")}
+        right={rightTo(domain.privileges, "canEditDescription")}
       />
       <Rail
         entity={{ ...domain, properties: null }}

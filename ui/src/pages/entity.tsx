@@ -40,10 +40,11 @@ import { GroupsOfUser, OwnedKinds } from "../people/owned.tsx";
 import { Profile, ProfileActions } from "../people/profile.tsx";
 import { ProductActions } from "../products/actions.tsx";
 import { ProductMembers } from "../products/members.tsx";
-import { canChange } from "../privileges.ts";
+import { canChange, rightTo, type Right } from "../privileges.ts";
 import { Rail, type Governed, type RailProperties } from "../rail/rail.tsx";
 import { TagActions } from "../tags/actions.tsx";
 import { useTagPrivileges } from "../tags/privileges.ts";
+import { PendingProposals } from "../proposals/pending.tsx";
 import { texts } from "../texts.ts";
 
 type Entity = NonNullable<EntityPageQuery["entity"]>;
@@ -179,6 +180,7 @@ function Header({ entity }: { readonly entity: Entity }) {
           </>
         )}
       </p>
+      <PendingProposals urn={entity.urn} />
     </header>
   );
 }
@@ -257,7 +259,7 @@ function About({ entity }: { readonly entity: Entity }) {
   const privileges = "privileges" in entity ? entity.privileges : undefined;
   return (
     <>
-      <EntityDescription entity={entity} canEdit={canChange(privileges, "canEditDescription")} />
+      <EntityDescription entity={entity} right={rightTo(privileges, "canEditDescription")} />
       {entity.type === "CORP_GROUP" && <GroupMembers group={entity} />}
     </>
   );
@@ -266,20 +268,14 @@ function About({ entity }: { readonly entity: Entity }) {
 /** Tags have no `privileges` of their own. */
 function TagDescription({ entity }: { readonly entity: Entity }) {
   const { canEditDescription } = useTagPrivileges(entity.urn);
-  return <EntityDescription entity={entity} canEdit={canEditDescription} />;
+  return <EntityDescription entity={entity} right={canEditDescription ? "edit" : "none"} />;
 }
 
 /** The types whose imported description has a history. */
 const WITH_IMPORTED = ["CONTAINER", ...WITH_LINEAGE];
 
 /** The description, with its authors. */
-function EntityDescription({
-  entity,
-  canEdit,
-}: {
-  readonly entity: Entity;
-  readonly canEdit: boolean;
-}) {
+function EntityDescription({ entity, right }: { readonly entity: Entity; readonly right: Right }) {
   const descriptions = descriptionsOf(entity);
   const hasImported = WITH_IMPORTED.includes(entity.type);
   const history = useApiQuery(
@@ -293,7 +289,7 @@ function EntityDescription({
       {...descriptions}
       editedBy={lastEditOf(history.data?.description)}
       importedBy={lastEditOf(history.data?.imported ?? undefined)}
-      canEdit={canEdit}
+      right={right}
     />
   );
 }

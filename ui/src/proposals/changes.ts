@@ -132,6 +132,15 @@ function columnDifferences(before: Json, after: Json): readonly Difference[] {
   });
 }
 
+/** The paths of the columns that a change of `editableSchemaMetadata` describes or labels. */
+export function changedColumns(change: Omit<AspectChange, "urn">): readonly string[] {
+  const [old, next] = [columnsOf(parse(change.before)), columnsOf(parse(change.after))];
+  const paths = [...new Set([...old.keys(), ...next.keys()])];
+  return paths.filter(
+    (path) => JSON.stringify(old.get(path) ?? null) !== JSON.stringify(next.get(path) ?? null),
+  );
+}
+
 function columnsOf(aspect: Json): ReadonlyMap<string, Json> {
   const columns = elements(member(aspect, "editableSchemaFieldInfo"));
   return new Map(columns.map((column) => [textOf(member(column, "fieldPath")), column]));

@@ -9,6 +9,9 @@ import {
   UnsetDomainDocument,
   type DomainPartFragment,
 } from "../generated/operations.ts";
+import { wordsFor, type Right } from "../privileges.ts";
+import { PendingMark } from "../proposals/pending.tsx";
+import { proposingTexts } from "../proposing_texts.ts";
 import { texts } from "../texts.ts";
 import { RailSection } from "./section.tsx";
 
@@ -16,12 +19,13 @@ import { RailSection } from "./section.tsx";
 export function DomainSection({
   urn,
   domain,
-  canEdit,
+  right,
 }: {
   readonly urn: string;
   readonly domain: DomainPartFragment["domain"] | undefined;
-  readonly canEdit: boolean;
+  readonly right: Right;
 }) {
+  const words = wordsFor(right, texts.domainPicker, proposingTexts.domainPicker);
   const [isPicking, setPicking] = useState(false);
   const set = useApiMutation(SetDomainDocument);
   const unset = useApiMutation(UnsetDomainDocument);
@@ -46,9 +50,9 @@ export function DomainSection({
       id="domain"
       heading={texts.dataset.domain}
       add={
-        canEdit
+        right !== "none"
           ? {
-              label: domain === undefined ? texts.domainPicker.set : texts.domainPicker.edit,
+              label: domain === undefined ? words.set : words.edit,
               icon: domain === undefined ? "add" : "edit",
               onClick: () => setPicking(true),
             }
@@ -66,16 +70,15 @@ export function DomainSection({
           ))}
         </ol>
       )}
+      <PendingMark urn={urn} part="domain" />
       {error !== null && <ErrorMessage error={error} />}
       <DomainPicker
-        title={texts.domainPicker.title}
+        title={words.title}
         isOpen={isPicking}
         onClose={() => setPicking(false)}
         current={domain?.urn}
         onPick={pick}
-        none={
-          domain === undefined ? undefined : { label: texts.domainPicker.remove, onPick: remove }
-        }
+        none={domain === undefined ? undefined : { label: words.remove, onPick: remove }}
       />
     </RailSection>
   );

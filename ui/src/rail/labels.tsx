@@ -20,6 +20,9 @@ import {
 } from "../generated/operations.ts";
 import { Icon } from "../icons/icon.tsx";
 import { nameOf, type Nameable } from "../names.ts";
+import { wordsFor, type Right } from "../privileges.ts";
+import { PendingMark } from "../proposals/pending.tsx";
+import { proposingTexts } from "../proposing_texts.ts";
 import { texts } from "../texts.ts";
 import { RailSection } from "./section.tsx";
 
@@ -50,7 +53,7 @@ interface LabelsProperties {
   /** The path of the labeled column of it. */
   readonly column?: string | undefined;
   readonly labels: readonly Label[];
-  readonly canEdit: boolean;
+  readonly right: Right;
   readonly addition: Labeling;
   readonly removal: Labeling;
   /** Whether labels can be created while one is added. */
@@ -61,12 +64,12 @@ export function Tags({
   urn,
   column,
   tags,
-  canEdit,
+  right,
 }: {
   readonly urn: string;
   readonly column?: string;
   readonly tags: readonly (TagLabelFragment & Source)[];
-  readonly canEdit: boolean;
+  readonly right: Right;
 }) {
   const granted = useMe().data?.me?.platformPrivileges;
   const labels = tags.map((tag) => ({
@@ -77,12 +80,12 @@ export function Tags({
   return (
     <Labels
       id={column === undefined ? "tags" : "column-tags"}
-      words={texts.rail.tags}
+      words={wordsFor(right, texts.rail.tags, proposingTexts.tags)}
       type="TAG"
       urn={urn}
       column={column}
       labels={labels}
-      canEdit={canEdit}
+      right={right}
       addition={AddTagDocument}
       removal={RemoveTagDocument}
       canCreate={granted?.createTags === true || granted?.manageTags === true}
@@ -94,12 +97,12 @@ export function Terms({
   urn,
   column,
   terms,
-  canEdit,
+  right,
 }: {
   readonly urn: string;
   readonly column?: string;
   readonly terms: readonly (TermLabelFragment & Source)[];
-  readonly canEdit: boolean;
+  readonly right: Right;
 }) {
   const labels = terms.map((term) => ({
     ...term,
@@ -108,12 +111,12 @@ export function Terms({
   return (
     <Labels
       id={column === undefined ? "terms" : "column-terms"}
-      words={texts.rail.terms}
+      words={wordsFor(right, texts.rail.terms, proposingTexts.terms)}
       type="GLOSSARY_TERM"
       urn={urn}
       column={column}
       labels={labels}
-      canEdit={canEdit}
+      right={right}
       addition={AddTermDocument}
       removal={RemoveTermDocument}
     />
@@ -121,7 +124,8 @@ export function Terms({
 }
 
 function Labels(properties: LabelsProperties) {
-  const { id, words, type, urn, column, labels, canEdit } = properties;
+  const { id, words, type, urn, column, labels, right } = properties;
+  const canEdit = right !== "none";
   const [isAdding, setAdding] = useState(false);
   const add = useProposableMutation(properties.addition);
   const remove = useProposableMutation(properties.removal);
@@ -188,6 +192,7 @@ function Labels(properties: LabelsProperties) {
           </li>
         ))}
       </ul>
+      {column === undefined && <PendingMark urn={urn} part={type === "TAG" ? "tags" : "terms"} />}
       <UndoNotice
         last={last}
         isBusy={isBusy}

@@ -17,6 +17,7 @@ interface LinkFormProperties {
   readonly notice: string | null;
   readonly error: Error | null;
   readonly isBusy: boolean;
+  readonly saveLabel: string;
   readonly onSave: (link: LinkInput) => void;
   readonly onCancel: () => void;
 }
@@ -33,6 +34,7 @@ export function LinkForm({
   notice,
   error,
   isBusy,
+  saveLabel,
   onSave,
   onCancel,
 }: LinkFormProperties) {
@@ -87,7 +89,7 @@ export function LinkForm({
         </span>
       </label>
       <button type="submit" className="primary" disabled={isBusy}>
-        {texts.links.save}
+        {saveLabel}
       </button>
       <button type="button" onClick={onCancel}>
         {texts.links.cancel}

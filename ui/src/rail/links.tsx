@@ -16,6 +16,9 @@ import {
   type LinksPartFragment,
 } from "../generated/operations.ts";
 import { IconButton } from "../icons/icon_button.tsx";
+import { wordsFor, type Right } from "../privileges.ts";
+import { PendingMark } from "../proposals/pending.tsx";
+import { proposingTexts } from "../proposing_texts.ts";
 import { texts } from "../texts.ts";
 import type { LinkInput } from "./link_form.tsx";
 
@@ -28,7 +31,7 @@ type LinkElement = LinksPartFragment["elements"][number];
 interface LinksProperties {
   readonly urn: string;
   readonly links: readonly LinkElement[];
-  readonly canEdit: boolean;
+  readonly right: Right;
 }
 
 /** Links are compared by value, because every refresh creates new objects. */
@@ -37,7 +40,9 @@ const isSame = (left: LinkInput, right: LinkInput) =>
 const keyOf = (link: LinkInput) => `${link.url} ${link.label}`;
 
 /** The links of an entity to external pages. */
-export function Links({ urn, links, canEdit }: LinksProperties) {
+export function Links({ urn, links, right }: LinksProperties) {
+  const words = wordsFor(right, texts.links, proposingTexts.links);
+  const canEdit = right !== "none";
   /** The link being edited, as it was at the start; "new" for a link to add. */
   const [editing, setEditing] = useState<LinkInput | "new" | null>(null);
   /** The new value while it is being saved: the list may contain it before the response arrives. */
@@ -111,6 +116,7 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
       <Suspense>
         <LinkForm
           {...(editing === "new" ? {} : { link: editing })}
+          saveLabel={words.save}
           notice={isConflict ? texts.links.conflict : null}
           others={links.filter((_, other) => other !== index)}
           error={describeConflict(add.error ?? update.error)}
@@ -128,7 +134,7 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
       <LinkItem
         key={keyOf(link)}
         link={link}
-        canEdit={canEdit}
+        right={right}
         onEdit={(edited) => void edit(edited)}
         onRemove={(removedLink) => void removeLink(removedLink)}
       />
@@ -143,7 +149,7 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
         {canEdit && editing === null && (
           <IconButton
             icon="add"
-            label={texts.links.add}
+            label={words.add}
             data-add-link=""
             onClick={() => void edit("new")}
           />
@@ -151,6 +157,7 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
       </div>
       {links.length === 0 && editing === null && <p className="hint">{texts.links.none}</p>}
       <ul className="links">{index === -1 ? [...items, form] : items}</ul>
+      <PendingMark urn={urn} part="links" />
       {/* A proposed removal leaves the link in the list. */}
       {removed !== null && !links.some((link) => isSame(link, removed)) && (
         <p className="hint" role="status">
@@ -167,12 +174,13 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
 
 interface LinkItemProperties {
   readonly link: LinkElement;
-  readonly canEdit: boolean;
+  readonly right: Right;
   readonly onEdit: (link: LinkInput) => void;
   readonly onRemove: (link: LinkInput) => void;
 }
 
-function LinkItem({ link, canEdit, onEdit, onRemove }: LinkItemProperties) {
+function LinkItem({ link, right, onEdit, onRemove }: LinkItemProperties) {
+  const words = wordsFor(right, texts.links, proposingTexts.links);
   return (
     <li>
       <LinkTarget link={link} />
@@ -182,21 +190,21 @@ function LinkItem({ link, canEdit, onEdit, onRemove }: LinkItemProperties) {
         by={texts.links.addedBy}
         at={texts.links.addedAt}
       />
-      {canEdit && (
+      {right !== "none" && (
         <span className="link-actions">
           <IconButton
             icon="edit"
             className="quiet"
             data-edit-link={keyOf(link)}
-            label={texts.links.edit(link.label)}
-            hint={texts.links.editShort}
+            label={words.edit(link.label)}
+            hint={words.editShort}
             onClick={() => onEdit(link)}
           />
           <IconButton
             icon="remove"
             className="quiet"
-            label={texts.links.remove(link.label)}
-            hint={texts.links.removeShort}
+            label={words.remove(link.label)}
+            hint={words.removeShort}
             onClick={() => onRemove(link)}
           />
         </span>

@@ -14,6 +14,9 @@ import {
 } from "../generated/operations.ts";
 import { Icon } from "../icons/icon.tsx";
 import { nameOf, type Nameable } from "../names.ts";
+import { wordsFor, type Right } from "../privileges.ts";
+import { PendingMark } from "../proposals/pending.tsx";
+import { proposingTexts } from "../proposing_texts.ts";
 import { texts } from "../texts.ts";
 import { RailSection } from "./section.tsx";
 
@@ -25,13 +28,14 @@ const isGroup = (urn: string) => urn.startsWith("urn:li:corpGroup:");
 export function Owners({
   urn,
   owners,
-  canEdit,
+  right,
 }: {
   readonly urn: string;
   readonly owners: readonly OwnerEntryFragment[];
-  readonly canEdit: boolean;
+  readonly right: Right;
 }) {
-  const words = texts.rail.owners;
+  const words = wordsFor(right, texts.rail.owners, proposingTexts.owners);
+  const canEdit = right !== "none";
   const [isAdding, setAdding] = useState(false);
   const [kind, setKind] = useState(DEFAULT_KIND);
   const add = useProposableMutation(AddOwnerDocument);
@@ -99,6 +103,7 @@ export function Owners({
           </li>
         ))}
       </ul>
+      <PendingMark urn={urn} part="owners" />
       <UndoNotice
         last={last}
         isBusy={isBusy}

@@ -12,7 +12,7 @@ import type {
   TagsPartFragment,
   TermsPartFragment,
 } from "../generated/operations.ts";
-import { canChange } from "../privileges.ts";
+import { rightTo } from "../privileges.ts";
 import { texts } from "../texts.ts";
 import { DomainSection } from "./domain.tsx";
 import { Tags, Terms } from "./labels.tsx";
@@ -53,35 +53,35 @@ export function Rail({ entity, label, children }: RailProperties) {
         <Owners
           urn={urn}
           owners={entity.ownership?.owners ?? []}
-          canEdit={canChange(privileges, "canEditOwners")}
+          right={rightTo(privileges, "canEditOwners")}
         />
       )}
       {entity.domain !== undefined && (
         <DomainSection
           urn={urn}
           domain={entity.domain?.domain}
-          canEdit={canChange(privileges, "canEditDomains")}
+          right={rightTo(privileges, "canEditDomains")}
         />
       )}
       {entity.tags !== undefined && (
         <Tags
           urn={urn}
           tags={(entity.tags?.tags ?? []).map(({ tag }) => tag)}
-          canEdit={canChange(privileges, "canEditTags")}
+          right={rightTo(privileges, "canEditTags")}
         />
       )}
       {entity.glossaryTerms !== undefined && (
         <Terms
           urn={urn}
           terms={(entity.glossaryTerms?.terms ?? []).map(({ term }) => term)}
-          canEdit={canChange(privileges, "canEditGlossaryTerms")}
+          right={rightTo(privileges, "canEditGlossaryTerms")}
         />
       )}
       {entity.institutionalMemory !== undefined && (
         <Links
           urn={urn}
           links={entity.institutionalMemory?.elements ?? []}
-          canEdit={canChange(privileges, "canEditLinks")}
+          right={rightTo(privileges, "canEditLinks")}
         />
       )}
       <Properties entity={entity} />
