@@ -25,6 +25,11 @@ export const savedTexts = {
   name: "Name",
   filtersOnly: (query: string) =>
     `The filters are saved. The text “${query}” is not part of a saved search.`,
+  noFilters: (query: string) =>
+    `Only filters can be saved, not the text “${query}”. Choose a filter first.`,
+  labelFilter:
+    "A filter by tags or glossary terms including those of columns can't be saved. Remove it first.",
+  ofSaved: "A saved search can't be part of another one. Choose its filters again to save them.",
   confirm: "Save",
   saved: (name: string) => `Search “${name}” saved.`,
   actions: (name: string) => `Actions for saved search ${name}`,

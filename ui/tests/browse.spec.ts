@@ -232,7 +232,7 @@ test(
     const page = await proposer.newPage();
     await page.goto(`/dataset/${urn}`);
     const tags = page.getByRole("region", { name: "Tags" });
-    await tags.getByRole("button", { name: "Add tag" }).click();
+    await tags.getByRole("button", { name: "Propose tag" }).click();
     // Without a text, the list has only some of the tags.
     await page.getByRole("dialog").getByRole("combobox").fill("Legacy");
     await page.getByRole("option", { name: "Legacy" }).click();

@@ -116,7 +116,9 @@ test(
     await expect(naming).toContainText("is not part of a saved search");
     await naming.getByRole("textbox", { name: "Name" }).fill("Only Hive");
     await naming.getByRole("button", { name: "Save" }).click();
-    await expect(page.getByText("Search “Only Hive” saved.")).toBeVisible();
+    await expect(page.getByRole("status").filter({ hasText: "Only Hive" })).toHaveText(
+      "Search “Only Hive” saved. The filters are saved. The text “story_mine” is not part of a saved search.",
+    );
     await page.goto("/");
     const saved = page.getByRole("region", { name: "Saved searches" });
     await saved.getByRole("button", { name: "Actions for saved search Only Hive" }).click();
@@ -136,6 +138,19 @@ test(
     await expect(saved.getByRole("link", { name: "Hive alone" })).toBeVisible();
   },
 );
+
+test("a search that can't be saved says why", async ({ page }) => {
+  const save = page.getByRole("button", { name: "Save search" });
+  await page.goto("/search?query=orders");
+  await save.click();
+  await expect(page.getByText("Only filters can be saved, not the text “orders”.")).toBeVisible();
+  await page.goto("/search?filter_anyTag=urn:li:tag:pii");
+  await save.click();
+  await expect(page.getByText("including those of columns can't be saved")).toBeVisible();
+  await page.goto("/search");
+  await expect(page.locator("a[data-result]").first()).toBeVisible();
+  await expect(save).toHaveCount(0);
+});
 
 test("an announcement appears on the home page and can be deleted", WRITES, async ({ page }) => {
   await page.goto("/");

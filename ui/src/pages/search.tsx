@@ -61,7 +61,8 @@ export function SearchPage() {
               {texts.search.clear}
             </Link>
           )}
-          <SaveSearch state={state} />
+          {/* Keyed, because what it says is about this search. */}
+          <SaveSearch key={addresses.search(state.query, state.filters)} state={state} />
         </div>
         {total === 0 ? (
           <NoResults state={state} />
