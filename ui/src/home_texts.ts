@@ -51,7 +51,7 @@ export const announcementTexts = {
   add: "Add announcement",
   addTitle: "Add an announcement",
   title: "Title",
-  text: "Text",
+  text: "Text (Markdown)",
   link: "Link (optional)",
   linkHint: "Must begin with https:// or http://",
   publish: "Publish",

@@ -157,11 +157,18 @@ test("an announcement appears on the home page and can be deleted", WRITES, asyn
   await page.getByRole("button", { name: "Add announcement" }).click();
   const dialog = page.getByRole("dialog", { name: "Add an announcement" });
   await dialog.getByRole("textbox", { name: "Title" }).fill("Maintenance on Sunday");
-  await dialog.getByRole("textbox", { name: "Text" }).fill("Expect stale tables until noon.");
+  await dialog
+    .getByRole("textbox", { name: "Text" })
+    .fill("Expect **stale** tables until [noon](https://example.org/noon).");
   await dialog.getByRole("textbox", { name: /Link/ }).fill("https://example.org/status");
   await dialog.getByRole("button", { name: "Publish" }).click();
   const announcements = page.getByRole("region", { name: "Announcements" });
   await expect(announcements).toContainText("Expect stale tables until noon.");
+  await expect(announcements.locator("strong")).toHaveText("stale");
+  await expect(announcements.getByRole("link", { name: "noon" })).toHaveAttribute(
+    "href",
+    "https://example.org/noon",
+  );
   await expect(announcements.getByRole("link", { name: "Maintenance on Sunday" })).toHaveAttribute(
     "href",
     "https://example.org/status",

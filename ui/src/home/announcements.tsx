@@ -1,9 +1,11 @@
-import { useState } from "react";
+import { Suspense, lazy, useState } from "react";
 
 import { useApiMutation, useApiQuery } from "../api/cache.ts";
+import { loadChunk } from "../components/chunks.ts";
 import { RelativeTime } from "../components/common.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { focusOnMount } from "../components/focus.ts";
+import { plainText } from "../components/plain_text.ts";
 import { ErrorMessage } from "../components/states.tsx";
 import { UndoNotice, useUndo } from "../components/undo.tsx";
 import {
@@ -13,6 +15,11 @@ import {
   type AnnouncementsQuery,
 } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
+
+// Most home pages have no announcements.
+const Markdown = lazy(async () => ({
+  default: (await loadChunk(import("../components/markdown.tsx"))).Markdown,
+}));
 
 type Post = NonNullable<AnnouncementsQuery["listPosts"]>["posts"][number];
 
@@ -49,9 +56,9 @@ export function Announcements() {
               <PostTitle post={post} />
             </h2>
             {(post.content.description ?? "") !== "" && (
-              <p className="announcement-text" dir="auto">
-                {post.content.description}
-              </p>
+              <div className="announcement-text">
+                <PostText text={post.content.description ?? ""} />
+              </div>
             )}
           </div>
           <span className="hint">
@@ -78,6 +85,15 @@ export function Announcements() {
       )}
       {isAdding && <AddDialog onClose={() => setAdding(false)} />}
     </section>
+  );
+}
+
+/** The text of a post; until the parser is loaded, without its markup. */
+function PostText({ text }: { readonly text: string }) {
+  return (
+    <Suspense fallback={<p dir="auto">{plainText(text)}</p>}>
+      <Markdown text={text} />
+    </Suspense>
   );
 }
 
