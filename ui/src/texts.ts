@@ -559,6 +559,8 @@ const english = {
     copied: "Copied",
     close: "Close",
     undo: "Undo",
+    /** A table that is wider than the window. */
+    wideTable: "Table, scrolls sideways",
     showAll: "Show all",
     showLess: "Show less",
     system: "System",

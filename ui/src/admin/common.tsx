@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 
 import { Dialog } from "../components/dialog.tsx";
 import { ErrorMessage } from "../components/states.tsx";
+import { TableScroll } from "../components/table_scroll.tsx";
 import { adminTexts } from "../admin_texts.ts";
 
 interface ConfirmProperties {
@@ -108,7 +109,7 @@ export function AdminTable({
   readonly children: ReactNode;
 }) {
   return (
-    <div className="table-scroll">
+    <TableScroll>
       <table className="data-table stacked">
         <thead>
           <tr>
@@ -122,6 +123,6 @@ export function AdminTable({
         </thead>
         <tbody>{children}</tbody>
       </table>
-    </div>
+    </TableScroll>
   );
 }

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useApiMutation, useApiQuery } from "../api/cache.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { EmptyState, LoadingOrError, StaleNotice } from "../components/states.tsx";
+import { TableScroll } from "../components/table_scroll.tsx";
 import { UndoNotice, useUndo } from "../components/undo.tsx";
 import {
   CreateOwnershipTypeDocument,
@@ -82,7 +83,7 @@ export default function OwnershipTypes() {
       </p>
       {types?.length === 0 && <EmptyState title={words.none} />}
       {types !== undefined && types.length > 0 && (
-        <div className="table-scroll">
+        <TableScroll>
           <table className="data-table stacked">
             <thead>
               <tr>
@@ -125,7 +126,7 @@ export default function OwnershipTypes() {
               ))}
             </tbody>
           </table>
-        </div>
+        </TableScroll>
       )}
       {open !== null && open.action !== "remove" && (
         <Dialog

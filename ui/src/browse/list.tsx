@@ -8,6 +8,7 @@ import { useApiQuery } from "../api/cache.ts";
 import { EntityLink } from "../components/common.tsx";
 import { Pagination, pageFromAddress } from "../components/pagination.tsx";
 import { EmptyState, LoadingOrError, StaleNotice, useTitle } from "../components/states.tsx";
+import { TableScroll } from "../components/table_scroll.tsx";
 import {
   EntityListDocument,
   type EntityListQuery,
@@ -103,7 +104,7 @@ export function EntityList(properties: ListProperties) {
           <EmptyState title={words.noMatch(text)} />
         ))}
       {total > 0 && (
-        <div className="table-scroll">
+        <TableScroll>
           <table className="data-table stacked list">
             <thead>
               <tr>
@@ -139,7 +140,7 @@ export function EntityList(properties: ListProperties) {
               ))}
             </tbody>
           </table>
-        </div>
+        </TableScroll>
       )}
       {read.data !== undefined && (
         <Pagination

@@ -6,6 +6,7 @@ import { bulkTexts } from "../bulk_texts.ts";
 import { texts } from "../texts.ts";
 import type { GridRow } from "./column_search.ts";
 import type { GridDrafts } from "./grid_drafts.ts";
+import { TableScroll } from "../components/table_scroll.tsx";
 
 interface TableProperties {
   readonly rows: readonly GridRow[];
@@ -29,7 +30,7 @@ export function GridTable({ rows, drafts, chosen, onChoose, onFill }: TablePrope
     onChoose(next);
   };
   return (
-    <div className="table-scroll">
+    <TableScroll>
       <table className="data-table stacked bulk-table">
         <thead>
           <tr>
@@ -93,7 +94,7 @@ export function GridTable({ rows, drafts, chosen, onChoose, onFill }: TablePrope
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   );
 }
 

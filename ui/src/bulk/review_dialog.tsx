@@ -1,6 +1,7 @@
 import { useState } from "react";
 
 import { Dialog } from "../components/dialog.tsx";
+import { TableScroll } from "../components/table_scroll.tsx";
 import { readablePath } from "../dataset/field_path.ts";
 import { bulkTexts } from "../bulk_texts.ts";
 import type { Result } from "./apply.ts";
@@ -27,7 +28,7 @@ export function ReviewDialog({ changes, onSaved, onClose }: ReviewProperties) {
   }
   return (
     <Dialog title={words.reviewTitle} isOpen onClose={onClose} isWide>
-      <div className="table-scroll">
+      <TableScroll label={words.reviewTitle}>
         <table className="data-table stacked bulk-table">
           <thead>
             <tr>
@@ -52,7 +53,7 @@ export function ReviewDialog({ changes, onSaved, onClose }: ReviewProperties) {
             ))}
           </tbody>
         </table>
-      </div>
+      </TableScroll>
       <div className="dialog-actions">
         <button type="button" onClick={onClose}>
           {words.back}

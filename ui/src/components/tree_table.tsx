@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import * as addresses from "../addresses.ts";
 import { ancestorsOf, type Hierarchy, type TreeNode } from "../tree.ts";
 import { useFocusFallback } from "./focus.ts";
+import { TableScroll } from "./table_scroll.tsx";
 
 /** The data type of a dragged row. */
 const DRAG_TYPE = "application/x-docent-entity";
@@ -80,7 +81,7 @@ export function TreeTable<Node extends TreeNode<Node>>(properties: TreePropertie
   });
   const drag = useDrag(properties.canReceive, properties.onMove);
   return (
-    <div className="table-scroll">
+    <TableScroll label={words.tree}>
       <table className="data-table tree" aria-label={words.tree} ref={table}>
         <thead {...drag.dropTarget(null)}>
           <tr>
@@ -143,7 +144,7 @@ export function TreeTable<Node extends TreeNode<Node>>(properties: TreePropertie
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   );
 }
 

@@ -8,6 +8,7 @@ import { Pagination, pageFromAddress } from "../components/pagination.tsx";
 import { firstParagraph, plainText } from "../components/plain_text.ts";
 import { SectionHeader } from "../components/sections.tsx";
 import { LoadingOrError, StaleNotice } from "../components/states.tsx";
+import { TableScroll } from "../components/table_scroll.tsx";
 import { DomainDatasetsDocument, type DatasetSummaryFragment } from "../generated/operations.ts";
 import { contextOf, descriptionOf, nameOf } from "../names.ts";
 import { DOMAIN_SUBTREE } from "../search/state.ts";
@@ -82,7 +83,7 @@ export function DomainDatasets({
           matching={{ query: "*", types: ["DATASET"], filters }}
           total={total}
         >
-          <div className="table-scroll">
+          <TableScroll label={texts.domain.datasets}>
             <table className="data-table stacked">
               <thead>
                 <tr>
@@ -110,7 +111,7 @@ export function DomainDatasets({
                 ))}
               </tbody>
             </table>
-          </div>
+          </TableScroll>
         </SelectableList>
       )}
       {isLoaded && (

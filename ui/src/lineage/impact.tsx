@@ -6,6 +6,7 @@ import { useApiQuery } from "../api/cache.ts";
 import { run } from "../api/client.ts";
 import { EntityLink } from "../components/common.tsx";
 import { EmptyState, ErrorMessage, LoadingOrError, StaleNotice } from "../components/states.tsx";
+import { TableScroll } from "../components/table_scroll.tsx";
 import {
   LineageImpactDocument,
   type EntityType,
@@ -208,7 +209,7 @@ function Counts({
 function ImpactTable({ results }: { readonly results: Results }) {
   const words = lineageTexts.impact;
   return (
-    <div className="lineage-table">
+    <TableScroll className="lineage-table">
       <table>
         <caption className="visually-hidden">{words.caption}</caption>
         <thead>
@@ -252,7 +253,7 @@ function ImpactTable({ results }: { readonly results: Results }) {
           })}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   );
 }
 

@@ -5,6 +5,7 @@ import { MAX_ROWS } from "../bulk/csv_cells.ts";
 import type { Edit } from "../bulk/edits.ts";
 import { RunView } from "../bulk/run_view.tsx";
 import { ErrorMessage, useTitle } from "../components/states.tsx";
+import { TableScroll } from "../components/table_scroll.tsx";
 import { csvTexts } from "../csv_texts.ts";
 import { texts } from "../texts.ts";
 
@@ -230,7 +231,7 @@ function Paged<Row>({
   const [shown, setShown] = useState(SHOWN_ROWS);
   return (
     <>
-      <div className="table-scroll">{children(rows.slice(0, shown))}</div>
+      <TableScroll>{children(rows.slice(0, shown))}</TableScroll>
       {rows.length > shown && (
         <button type="button" className="subtle" onClick={() => setShown(shown + SHOWN_ROWS)}>
           {csvTexts.more(Math.min(SHOWN_ROWS, rows.length - shown))}

@@ -6,6 +6,7 @@ import * as addresses from "../addresses.ts";
 import { useApiQuery } from "../api/cache.ts";
 import { Pagination, pageFromAddress } from "../components/pagination.tsx";
 import { EmptyState, LoadingOrError, StaleNotice } from "../components/states.tsx";
+import { TableScroll } from "../components/table_scroll.tsx";
 import {
   PropertyDefinitionsDocument,
   type ManagedPropertyFragment,
@@ -80,7 +81,7 @@ export default function PropertyDefinitions() {
           <p className="hint">{words.noMatch(typed)}</p>
         ))}
       {properties.length > 0 && (
-        <div className="table-scroll">
+        <TableScroll>
           <table className="data-table stacked definition-table">
             <thead>
               <tr>
@@ -103,7 +104,7 @@ export default function PropertyDefinitions() {
               ))}
             </tbody>
           </table>
-        </div>
+        </TableScroll>
       )}
       {found != null && typed === "" && (
         <Pagination

@@ -7,6 +7,7 @@ import { RelativeTime } from "../components/common.tsx";
 import { formatFile, saveFile } from "../components/csv.ts";
 import { FormattedText } from "../components/formatted_text.tsx";
 import { EmptyState, LoadingOrError, StaleNotice } from "../components/states.tsx";
+import { TableScroll } from "../components/table_scroll.tsx";
 import {
   AuditLogDocument,
   NamesDocument,
@@ -118,7 +119,7 @@ export default function AuditLog() {
         </EmptyState>
       )}
       {log !== undefined && log.events.length > 0 && (
-        <div className="table-scroll">
+        <TableScroll>
           <table className="data-table stacked">
             <thead>
               <tr>
@@ -135,7 +136,7 @@ export default function AuditLog() {
               ))}
             </tbody>
           </table>
-        </div>
+        </TableScroll>
       )}
       {log !== undefined && (scroll !== null || log.nextScroll !== null) && (
         <nav className="pagination" aria-label={auditTexts.pagination}>

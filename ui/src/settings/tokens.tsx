@@ -8,6 +8,7 @@ import { focusOnMount } from "../components/focus.ts";
 import { Pagination, pageFromAddress } from "../components/pagination.tsx";
 import { CopyButton, RelativeTime } from "../components/common.tsx";
 import { LoadingOrError, EmptyState, StaleNotice, ErrorMessage } from "../components/states.tsx";
+import { TableScroll } from "../components/table_scroll.tsx";
 import {
   CreateTokenDocument,
   RevokeTokenDocument,
@@ -78,7 +79,7 @@ function TokenTable({
   readonly onRevoke: (token: Token) => void;
 }) {
   return (
-    <div className="table-scroll">
+    <TableScroll>
       <table className="data-table stacked">
         <thead>
           <tr>
@@ -118,7 +119,7 @@ function TokenTable({
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   );
 }
 

@@ -2,6 +2,7 @@ import { RelativeTime } from "../components/common.tsx";
 import { isSafeUrl } from "../components/markdown.tsx";
 import { EmptyState } from "../components/states.tsx";
 import { SectionHeader } from "../components/sections.tsx";
+import { TableScroll } from "../components/table_scroll.tsx";
 import type { AssertionEntryFragment, QualityQuery } from "../generated/operations.ts";
 import { nameOf } from "../names.ts";
 import { trustTexts } from "../trust_texts.ts";
@@ -51,7 +52,7 @@ export function Checks({
       {checks.length === 0 ? (
         <EmptyState title={words.none} hint={words.noneHint} />
       ) : (
-        <div className="table-scroll">
+        <TableScroll label={words.heading}>
           <table className="data-table stacked checks">
             <thead>
               <tr>
@@ -67,7 +68,7 @@ export function Checks({
               ))}
             </tbody>
           </table>
-        </div>
+        </TableScroll>
       )}
     </section>
   );

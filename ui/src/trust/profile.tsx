@@ -8,6 +8,7 @@ import { Byline, RelativeTime } from "../components/common.tsx";
 import { FormattedText } from "../components/formatted_text.tsx";
 import { EmptyState, LoadingOrError, StaleNotice } from "../components/states.tsx";
 import { SectionHeader } from "../components/sections.tsx";
+import { TableScroll } from "../components/table_scroll.tsx";
 import { readablePath } from "../dataset/field_path.ts";
 import { ProfileDocument, type ProfileQuery } from "../generated/operations.ts";
 import { trustTexts } from "../trust_texts.ts";
@@ -128,7 +129,7 @@ function ColumnStatistics({
   readonly columns: readonly ColumnProfile[];
 }) {
   return (
-    <div className="table-scroll">
+    <TableScroll label={words.byColumn}>
       <table className="data-table stacked column-statistics">
         <caption className="visually-hidden">{words.byColumn}</caption>
         <thead>
@@ -148,7 +149,7 @@ function ColumnStatistics({
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   );
 }
 
