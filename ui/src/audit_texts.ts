@@ -52,6 +52,7 @@ export const auditTexts = {
   /** What entities are called that have no page. */
   types: {
     inviteToken: "Invite link",
+    dataHubView: "Saved search",
     dataHubExecutionRequest: "Ingestion run",
     dataHubAccessToken: "Access token",
     corpuser: "User",

@@ -58,6 +58,8 @@ export const changeTexts = {
   },
   list,
   created: "{who} added {what}",
+  /** A user who is their own author. */
+  signedUp: "{who} signed up",
   deleted: "{who} deleted {what}",
   changed: "{who} changed the {parts} of {what}",
   someone: "Someone",

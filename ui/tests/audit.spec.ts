@@ -63,8 +63,22 @@ test(
     await page.getByRole("searchbox", { name: "Operation" }).fill("no such operation");
     await page.getByRole("searchbox", { name: "Operation" }).press("Enter");
     await expect(page.getByRole("alert")).toContainText("no such operation");
+    // It would fail again.
+    await expect(page.getByRole("button", { name: "Try again" })).toHaveCount(0);
   },
 );
+
+test("the audit log names saved searches and leads to them", WRITES, async ({ page, docent }) => {
+  const filters = `[{ field: "platform", values: ["urn:li:dataPlatform:hive"] }]`;
+  await docent.graphql(
+    `mutation { createView(input: { viewType: GLOBAL, name: "Audited search", definition: { entityTypes: [], filter: { operator: AND, filters: ${filters} } } }) { urn } }`,
+  );
+  await page.goto("/settings/audit");
+  const created = page.locator(rows, { hasText: "Saved search Audited search" }).first();
+  await expect(created).toBeVisible();
+  await created.getByRole("link", { name: "Audited search" }).click();
+  await expect(page.getByRole("button", { name: /Audited search/ })).toBeVisible();
+});
 
 test("the audit log is paginated", WRITES, async ({ page, docent }) => {
   for (let index = 0; index < 60; index += 1) {

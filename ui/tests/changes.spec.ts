@@ -1,3 +1,4 @@
+import { newUser } from "./accounts.ts";
 import { address, createDataset, describe } from "./datasets.ts";
 import { WRITES, expect, test } from "./fixtures.ts";
 
@@ -136,6 +137,19 @@ test(
     await expect(saved.getByRole("link", { name: "Hive alone" })).toHaveCount(0);
     await saved.getByRole("button", { name: "Undo" }).click();
     await expect(saved.getByRole("link", { name: "Hive alone" })).toBeVisible();
+  },
+);
+
+test(
+  "who accepts an invitation signed up, and did not add themselves",
+  WRITES,
+  async ({ page, browser, docent }) => {
+    const paula = await newUser(browser, docent, "Paula", "Reader");
+    await page.goto("/changes");
+    const line = page.getByRole("listitem").filter({ hasText: "Paula" }).first();
+    await expect(line).toContainText("Paula signed up");
+    await expect(line).not.toContainText("added");
+    await paula.close();
   },
 );
 

@@ -20,6 +20,16 @@ export function isNotFound(error: Error): boolean {
   return error instanceof ApiError && (error.code === 404 || error.code === 400);
 }
 
+const TIMED_OUT = 408;
+const TOO_MANY = 429;
+
+/** Whether the same request may succeed later. One that is not valid, or not allowed, fails again. */
+export function mayPass(error: Error): boolean {
+  if (!(error instanceof ApiError)) return true;
+  const isRejected = error.code >= 400 && error.code < 500;
+  return !isRejected || [UNAUTHORIZED, TIMED_OUT, TOO_MANY].includes(error.code);
+}
+
 const UNAUTHORIZED = 401;
 const FORBIDDEN = 403;
 

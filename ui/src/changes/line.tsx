@@ -67,6 +67,8 @@ function Sentence({
     return <FormattedText text={text} values={{ who, what }} />;
   }
   const kinds = kindsOf(change);
+  if (kinds.has("CREATION") && single !== undefined && single.urn === change.actor?.urn)
+    return <FormattedText text={texts.changes.signedUp} values={{ who }} />;
   if (kinds.has("CREATION"))
     return <FormattedText text={texts.changes.created} values={{ who, what }} />;
   const isGone = single !== undefined && isDeleted(single);

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState, type ReactNode } from "react";
 
-import { isUnauthenticated } from "../api/client.ts";
+import { isUnauthenticated, mayPass } from "../api/client.ts";
 import { useSessionExpired } from "../api/session.ts";
 import { sentence } from "../text_forms.ts";
 import { texts } from "../texts.ts";
@@ -73,7 +73,7 @@ export function GettingStarted() {
   );
 }
 
-/** An error with an optional retry button. That the session expired is no longer shown once the user
+/** An error with an optional retry button, unless a retry can't help. That the session expired is no longer shown once the user
  *  has signed in again. */
 export function ErrorMessage({
   error,
@@ -87,7 +87,7 @@ export function ErrorMessage({
   return (
     <div className="error-message" role="alert">
       <p>{sentence(error.message)}</p>
-      {retry !== undefined && (
+      {retry !== undefined && mayPass(error) && (
         <button type="button" onClick={retry}>
           {texts.errors.retry}
         </button>
@@ -132,10 +132,15 @@ export function StaleNotice({ read }: { readonly read: ReadState }) {
   if (!read.isRefetchError || read.error === null) return null;
   return (
     <p className="notice" role="status">
-      {texts.errors.stale(read.error.message)}{" "}
-      <button type="button" className="subtle" onClick={() => void read.refetch()}>
-        {texts.errors.retry}
-      </button>
+      {texts.errors.stale(read.error.message)}
+      {mayPass(read.error) && (
+        <>
+          {" "}
+          <button type="button" className="subtle" onClick={() => void read.refetch()}>
+            {texts.errors.retry}
+          </button>
+        </>
+      )}
     </p>
   );
 }

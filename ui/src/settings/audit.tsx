@@ -16,12 +16,14 @@ import {
 } from "../generated/operations.ts";
 import { isSystemUser, nameOf, type Nameable } from "../names.ts";
 import { useRights } from "../rights.ts";
+import { SAVED_SEARCH } from "../search/state.ts";
 import { auditTexts } from "../audit_texts.ts";
 import { aspectName, entityName, kindOf, operationName } from "./audit_words.ts";
 
 const PAGE_SIZE = 50;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const POLICY = "urn:li:dataHubPolicy:";
+const VIEW = "urn:li:dataHubView:";
 
 type Event = AuditLogQuery["auditLog"]["events"][number];
 
@@ -222,13 +224,16 @@ function EventRow({
   );
 }
 
-/** An entity of the log with its kind: what has no page of its own leads to its section. */
+/** Where an entity is shown: what has no page of its own leads to its section, or to its search. */
+function addressOf(urn: string): string | null {
+  if (urn.startsWith(POLICY)) return addresses.settingsWith("policies", { policy: urn });
+  if (urn.startsWith(VIEW)) return addresses.search("", { [SAVED_SEARCH]: [urn] });
+  return addresses.hasPage(urn) ? addresses.entity(urn) : null;
+}
+
+/** An entity of the log with its kind. */
 function EntityAddress({ urn, name }: { readonly urn: string; readonly name: string }) {
-  const href = urn.startsWith(POLICY)
-    ? addresses.settingsWith("policies", { policy: urn })
-    : addresses.hasPage(urn)
-      ? addresses.entity(urn)
-      : null;
+  const href = addressOf(urn);
   return (
     <span title={urn}>
       <span className="hint">{kindOf(urn)}</span>{" "}
@@ -311,7 +316,7 @@ function useNames(events: readonly Event[]): Names {
   const rights = useRights();
   const urns = events
     .flatMap(({ entities }) => entities.map(({ urn }) => urn))
-    .filter(addresses.hasPage);
+    .filter((urn) => addresses.hasPage(urn) || urn.startsWith(VIEW));
   const entities = useApiQuery(
     NamesDocument,
     { urns: [...new Set(urns)].sort() },
