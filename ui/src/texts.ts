@@ -526,6 +526,7 @@ const english = {
 
   errors: {
     retry: "Try again",
+    required: "This field is required.",
     offline: "Can't reach the server. Check that it is running and that you are online.",
     notFound: "Page not found",
     notFoundHint: "Check the address or start from the home page.",

@@ -30,7 +30,13 @@ test(
     await expect(sentence).toHaveText("This policy grants nothing yet.");
     await page.getByRole("button", link("Create")).click();
     await expect(page.getByRole("alert")).toHaveText("Enter a name.");
+    await expect(page.getByLabel("Name", { exact: true })).toBeFocused();
     await page.getByLabel("Name", { exact: true }).fill("Polly edits");
+    await page.getByRole("button", link("Create")).click();
+    await expect(page.getByRole("alert")).toBeInViewport();
+    await expect(
+      page.getByRole("group", { name: "What they may do" }).getByRole("searchbox"),
+    ).toBeFocused();
     await page.getByRole("button", link("Add user or group")).click();
     await page.getByRole("dialog").getByRole("combobox").fill("polly");
     await page.getByRole("dialog").getByRole("option", { name: "Polly" }).click();
@@ -39,6 +45,7 @@ test(
     await page.getByLabel("Only on assets that meet all conditions").check();
     await page.getByRole("button", link("Create")).click();
     await expect(page.getByRole("alert")).toContainText("Every condition needs a value.");
+    await expect(page.getByRole("button", link("Add value"))).toBeFocused();
     await page.getByRole("button", link("Add value")).click();
     await page.getByRole("dialog").getByRole("combobox").fill("Policed");
     await page.getByRole("dialog").getByRole("option", { name: "Policed" }).click();

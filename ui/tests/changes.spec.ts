@@ -170,6 +170,9 @@ test("an announcement appears on the home page and can be deleted", WRITES, asyn
   await page.goto("/");
   await page.getByRole("button", { name: "Add announcement" }).click();
   const dialog = page.getByRole("dialog", { name: "Add an announcement" });
+  await dialog.getByRole("button", { name: "Publish" }).click();
+  await expect(dialog.getByRole("alert")).toHaveText("This field is required.");
+  await expect(dialog.getByRole("textbox", { name: "Title" })).toBeFocused();
   await dialog.getByRole("textbox", { name: "Title" }).fill("Maintenance on Sunday");
   await dialog
     .getByRole("textbox", { name: "Text" })

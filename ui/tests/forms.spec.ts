@@ -198,13 +198,16 @@ test(
     await dialog.getByLabel("Name", { exact: true }).fill("Story form");
     await create.click();
     await expect(dialog.getByText("Enter the text of prompt 1.")).toBeVisible();
+    await expect(dialog.getByLabel("Prompt 1", { exact: true }).last()).toBeFocused();
     await dialog.getByLabel("Prompt 1", { exact: true }).last().fill("How fresh?");
     await create.click();
     await expect(dialog.getByText("Choose the property of prompt 1.")).toBeVisible();
+    await expect(dialog.getByLabel("Property of prompt 1")).toBeFocused();
     await dialog.getByLabel("Property of prompt 1").selectOption("Refresh");
     await dialog.getByLabel("Owners of the dataset").uncheck();
     await create.click();
-    await expect(dialog.getByText("Choose who answers")).toBeVisible();
+    await expect(dialog.getByText("Choose who answers")).toBeInViewport();
+    await expect(dialog.getByLabel("Owners of the dataset")).toBeFocused();
     await dialog.getByLabel("Owners of the dataset").check();
     await dialog.getByLabel(/^Verification/).check();
     await expectAccessible(page, "new form");

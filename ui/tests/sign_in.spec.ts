@@ -27,6 +27,16 @@ test(
   },
 );
 
+test("an empty field is named beside it, and gets the focus", async ({ page, context }) => {
+  await context.clearCookies();
+  await page.goto("/");
+  await page.getByLabel("Username").fill(USER);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("alert")).toHaveText("This field is required.");
+  await expect(page.getByLabel("Password")).toBeFocused();
+  await expect(page.getByLabel("Password")).toHaveAccessibleDescription("This field is required.");
+});
+
 test("an expired session opens the sign-in dialog", async ({ page, context }) => {
   await page.goto("/");
   const finance = page.locator("main a", { hasText: "Finance" }).first();

@@ -2,6 +2,7 @@ import { useState } from "react";
 
 import type { EntityType, PolicyMatchCondition } from "../generated/operations.ts";
 import { policyTexts } from "../policy_texts.ts";
+import { FieldProblem } from "../components/validation.tsx";
 import { Select } from "./common.tsx";
 import { NamedChips, NamedPicker } from "./named_picker.tsx";
 import { shortOf, type Condition } from "./policy.ts";
@@ -23,13 +24,15 @@ const ENTITY_TYPES: Readonly<Record<Exclude<Field, "TYPE">, readonly EntityType[
 interface ConditionsProperties {
   /** `null` for all assets. */
   readonly conditions: readonly Condition[] | null;
+  /** What is wrong with them, if they are not complete. */
+  readonly problem: string | undefined;
   readonly onChange: (conditions: readonly Condition[] | null) => void;
 }
 
 const NEW_CONDITION: Condition = { field: "DOMAIN", condition: "EQUALS", values: [] };
 
 /** What an asset must meet to be covered by a policy. */
-export function ConditionsEditor({ conditions, onChange }: ConditionsProperties) {
+export function ConditionsEditor({ conditions, problem, onChange }: ConditionsProperties) {
   const words = policyTexts.form;
   const list = conditions ?? [];
   const replace = (index: number, changed: Condition) =>
@@ -60,14 +63,18 @@ export function ConditionsEditor({ conditions, onChange }: ConditionsProperties)
           key={index}
           number={index + 1}
           condition={condition}
+          problem={condition.values.length === 0 ? problem : undefined}
           onChange={(changed) => replace(index, changed)}
           onRemove={() => onChange(list.filter((_, at) => at !== index))}
         />
       ))}
       {conditions !== null && (
-        <button type="button" onClick={() => onChange([...list, NEW_CONDITION])}>
-          {words.addCondition}
-        </button>
+        <div data-invalid={problem !== undefined && list.length === 0 ? "" : undefined}>
+          <button type="button" onClick={() => onChange([...list, NEW_CONDITION])}>
+            {words.addCondition}
+          </button>
+          {list.length === 0 && <FieldProblem name="conditions" text={problem} />}
+        </div>
       )}
     </>
   );
@@ -76,11 +83,13 @@ export function ConditionsEditor({ conditions, onChange }: ConditionsProperties)
 function ConditionEditor({
   number,
   condition,
+  problem,
   onChange,
   onRemove,
 }: {
   readonly number: number;
   readonly condition: Condition;
+  readonly problem: string | undefined;
   readonly onChange: (condition: Condition) => void;
   readonly onRemove: () => void;
 }) {
@@ -113,7 +122,10 @@ function ConditionEditor({
           ✕
         </button>
       </div>
-      <Values condition={condition} onChange={onChange} />
+      <div data-invalid={problem === undefined ? undefined : ""}>
+        <Values condition={condition} onChange={onChange} />
+        <FieldProblem name={`condition-${number}`} text={problem} />
+      </div>
     </div>
   );
 }

@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import { useApiQuery } from "../api/cache.ts";
 import { ErrorMessage, LoadingOrError } from "../components/states.tsx";
 import { useUnsaved } from "../components/unsaved.ts";
+import { FieldProblem, invalidIf, showInvalid } from "../components/validation.tsx";
 import {
   GrantablePrivilegesDocument,
   OwnershipTypesDocument,
@@ -35,7 +36,7 @@ export function PolicyForm({ before, isBusy, error, backAddress, onSave, onDone 
   const [start] = useState<Policy>(before ?? EMPTY_POLICY);
   const [policy, setPolicy] = useState<Policy>(start);
   const [isSaved, setSaved] = useState(false);
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<PolicyProblem | null>(null);
   useUnsaved(() => !isSaved && JSON.stringify(policy) !== JSON.stringify(start));
   // Leaving would ask about the fields as long as they are there.
   useEffect(() => {
@@ -46,10 +47,10 @@ export function PolicyForm({ before, isBusy, error, backAddress, onSave, onDone 
     setProblem(null);
     setPolicy((current) => ({ ...current, ...changed }));
   };
-  const submit = (event: FormEvent) => {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const found = problemOf(policy);
-    setProblem(found);
+    showInvalid(event.currentTarget, () => setProblem(found));
     if (found === null) onSave({ ...policy, name: policy.name.trim() }, () => setSaved(true));
   };
   return (
@@ -71,19 +72,17 @@ export function PolicyForm({ before, isBusy, error, backAddress, onSave, onDone 
             {policyTexts.cancel}
           </Link>
         </div>
-        <span className="field-error" role="alert">
-          {problem}
-        </span>
         {error !== null && <ErrorMessage error={error} />}
       </aside>
       <div className="policy-fields">
-        <BasicFields policy={policy} isNew={before === null} onChange={change} />
+        <BasicFields policy={policy} isNew={before === null} problem={problem} onChange={change} />
         <ActorFields policy={policy} onChange={change} />
-        <PrivilegeFields policy={policy} onChange={change} />
+        <PrivilegeFields policy={policy} problem={problem} onChange={change} />
         {policy.type === "METADATA" && (
           <Fields legend={words.where}>
             <ConditionsEditor
               conditions={policy.conditions}
+              problem={problem?.field === "conditions" ? problem.text : undefined}
               onChange={(conditions) => change({ conditions })}
             />
             {policy.constraints !== null && <p className="hint">{words.constraints}</p>}
@@ -94,20 +93,33 @@ export function PolicyForm({ before, isBusy, error, backAddress, onSave, onDone 
   );
 }
 
-/** What keeps a policy from being stored. */
-function problemOf(policy: Policy): string | null {
-  const words = policyTexts.form;
-  if (policy.name.trim() === "") return words.nameMissing;
-  if (policy.privileges.length === 0) return words.privilegesMissing;
-  if (policy.type === "PLATFORM" || policy.conditions === null) return null;
-  if (policy.conditions.length === 0) return words.noConditions;
-  const isEmpty = policy.conditions.some(({ values }) => values.length === 0);
-  return isEmpty ? words.conditionEmpty : null;
+/** What keeps a policy from being stored, and where. */
+interface PolicyProblem {
+  readonly field: "name" | "privileges" | "conditions";
+  readonly text: string;
 }
 
-function Fields({ legend, children }: { readonly legend: string; readonly children: ReactNode }) {
+function problemOf(policy: Policy): PolicyProblem | null {
+  const words = policyTexts.form;
+  if (policy.name.trim() === "") return { field: "name", text: words.nameMissing };
+  if (policy.privileges.length === 0) return { field: "privileges", text: words.privilegesMissing };
+  if (policy.type === "PLATFORM" || policy.conditions === null) return null;
+  if (policy.conditions.length === 0) return { field: "conditions", text: words.noConditions };
+  const isEmpty = policy.conditions.some(({ values }) => values.length === 0);
+  return isEmpty ? { field: "conditions", text: words.conditionEmpty } : null;
+}
+
+function Fields({
+  legend,
+  isInvalid = false,
+  children,
+}: {
+  readonly legend: string;
+  readonly isInvalid?: boolean;
+  readonly children: ReactNode;
+}) {
   return (
-    <fieldset className="admin-fieldset">
+    <fieldset className="admin-fieldset" data-invalid={isInvalid ? "" : undefined}>
       <legend>{legend}</legend>
       {children}
     </fieldset>
@@ -119,10 +131,20 @@ interface PartProperties {
   readonly onChange: (changed: Partial<Policy>) => void;
 }
 
+interface CheckedProperties extends PartProperties {
+  readonly problem: PolicyProblem | null;
+}
+
 const KINDS: readonly PolicyType[] = ["METADATA", "PLATFORM"];
 
-function BasicFields({ policy, isNew, onChange }: PartProperties & { readonly isNew: boolean }) {
+function BasicFields({
+  policy,
+  isNew,
+  problem,
+  onChange,
+}: CheckedProperties & { readonly isNew: boolean }) {
   const words = policyTexts.form;
+  const nameProblem = problem?.field === "name" ? problem.text : undefined;
   return (
     <>
       <label>
@@ -131,9 +153,11 @@ function BasicFields({ policy, isNew, onChange }: PartProperties & { readonly is
           dir="auto"
           maxLength={200}
           defaultValue={policy.name}
+          {...invalidIf("policy-name", nameProblem)}
           onChange={(event) => onChange({ name: event.target.value })}
         />
       </label>
+      <FieldProblem name="policy-name" text={nameProblem} />
       <label>
         {words.description}
         <textarea
@@ -249,12 +273,14 @@ function ActorFields({ policy, onChange }: PartProperties) {
   );
 }
 
-function PrivilegeFields({ policy, onChange }: PartProperties) {
+function PrivilegeFields({ policy, problem, onChange }: CheckedProperties) {
+  const isInvalid = problem?.field === "privileges";
   const read = useApiQuery(GrantablePrivilegesDocument, {});
   const config = read.data?.appConfig?.policiesConfig;
   const all = config?.resourcePrivileges.find(({ resourceType }) => resourceType === "all");
   return (
-    <Fields legend={policyTexts.form.what}>
+    <Fields legend={policyTexts.form.what} isInvalid={isInvalid}>
+      <FieldProblem name="privileges" text={isInvalid ? problem.text : undefined} />
       {config === undefined ? (
         <LoadingOrError read={read} />
       ) : (

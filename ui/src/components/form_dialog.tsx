@@ -7,6 +7,7 @@ import { texts } from "../texts.ts";
 import { Dialog } from "./dialog.tsx";
 import { focusOnMount } from "./focus.ts";
 import { ErrorMessage } from "./states.tsx";
+import { showInvalid } from "./validation.tsx";
 
 interface FormDialogProperties {
   readonly title: string;
@@ -30,7 +31,8 @@ export function FormDialog(properties: FormDialogProperties) {
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          onSubmit(new FormData(event.currentTarget));
+          const form = event.currentTarget;
+          showInvalid(form, () => onSubmit(new FormData(form)));
         }}
       >
         {children}

@@ -1,9 +1,10 @@
-import { useState, type FormEvent } from "react";
+import { Fragment, useState, type FormEvent } from "react";
 
 import { sentence } from "../text_forms.ts";
 import { accountTexts } from "../account_texts.ts";
 import { texts } from "../texts.ts";
 import { focusOnMount } from "./focus.ts";
+import { FieldProblem, useValidation } from "./validation.tsx";
 
 export interface Field {
   readonly name: string;
@@ -28,9 +29,11 @@ interface Properties {
 export function PasswordForm({ fields, submit, onSubmit }: Properties) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
+  const { check, problemOf, attributesOf } = useValidation();
   const save = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = event.currentTarget;
+    if (!check(form)) return;
     const values = Object.fromEntries(
       [...new FormData(form)].map(([name, value]) => [name, String(value)]),
     );
@@ -49,19 +52,23 @@ export function PasswordForm({ fields, submit, onSubmit }: Properties) {
     setBusy(false);
   };
   return (
-    <form className="form" onSubmit={(event) => void save(event)}>
+    <form className="form" noValidate onSubmit={(event) => void save(event)}>
       {fields.map((field, index) => (
-        <label key={field.name}>
-          {field.label}
-          <input
-            name={field.name}
-            type={field.type ?? "text"}
-            autoComplete={field.autoComplete}
-            autoCapitalize="none"
-            required
-            ref={index === 0 ? focusOnMount : null}
-          />
-        </label>
+        <Fragment key={field.name}>
+          <label>
+            {field.label}
+            <input
+              name={field.name}
+              type={field.type ?? "text"}
+              autoComplete={field.autoComplete}
+              autoCapitalize="none"
+              required
+              {...attributesOf(field.name)}
+              ref={index === 0 ? focusOnMount : null}
+            />
+          </label>
+          <FieldProblem name={field.name} text={problemOf(field.name)} />
+        </Fragment>
       ))}
       <p className="hint">{accountTexts.rule}</p>
       {error !== null && (

@@ -73,6 +73,7 @@ export function DeprecationDialog(properties: DeprecationProperties) {
     <Dialog title={words.title} isOpen onClose={onClose}>
       <form
         className="form"
+        noValidate
         onSubmit={(event) => {
           event.preventDefault();
           if (isBusy) return;

@@ -8,6 +8,7 @@ import { run } from "../api/client.ts";
 import { FormDialog, closeThen, fieldOf } from "../components/form_dialog.tsx";
 import { focusOnMount } from "../components/focus.ts";
 import { useUnsaved } from "../components/unsaved.ts";
+import { FieldProblem, invalidIf } from "../components/validation.tsx";
 import { formTexts } from "../form_texts.ts";
 import {
   CreateFormDocument,
@@ -30,7 +31,7 @@ import {
   type ActorDraft,
   type PromptDraft,
 } from "./draft.ts";
-import { PromptFields } from "./prompt_fields.tsx";
+import { PromptFields, type FormProblem } from "./prompt_fields.tsx";
 
 const words = formTexts.editor;
 const TYPES: readonly FormType[] = ["COMPLETION", "VERIFICATION"];
@@ -50,7 +51,7 @@ export function FormEditor({
   const [before] = useState(() => draftOf(form));
   const [prompts, setPrompts] = useState(before.prompts);
   const [actors, setActors] = useState(before.actors);
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<FormProblem | null>(null);
   const create = useApiMutation(CreateFormDocument);
   const update = useMutation({
     mutationFn: async (input: Omit<UpdateFormInput, "promptsToAdd" | "promptsToRemove">) => {
@@ -100,6 +101,7 @@ export function FormEditor({
     setProblem(null);
     setPrompts(next);
   };
+  const nameProblem = problem?.field === "name" ? problem.text : undefined;
   return (
     <FormDialog
       title={form === null ? words.createTitle : words.editTitle(form.info.name)}
@@ -112,8 +114,15 @@ export function FormEditor({
     >
       <label>
         {words.name}
-        <input name="name" dir="auto" defaultValue={form?.info.name ?? ""} ref={focusOnMount} />
+        <input
+          name="name"
+          dir="auto"
+          defaultValue={form?.info.name ?? ""}
+          {...invalidIf("form-name", nameProblem)}
+          ref={focusOnMount}
+        />
       </label>
+      <FieldProblem name="form-name" text={nameProblem} />
       <label>
         {words.description}
         <textarea
@@ -139,20 +148,18 @@ export function FormEditor({
           </label>
         ))}
       </fieldset>
-      <PromptFields prompts={prompts} onChange={change} />
+      <PromptFields prompts={prompts} problem={problem} onChange={change} />
       <button type="button" onClick={() => change([...prompts, EMPTY_PROMPT])}>
         {words.addPrompt}
       </button>
       <ActorFields
         actors={actors}
+        problem={problem?.field === "who" ? problem.text : undefined}
         onChange={(changed) => {
           setProblem(null);
           setActors({ ...actors, ...changed });
         }}
       />
-      <span className="field-error" role="alert">
-        {problem}
-      </span>
     </FormDialog>
   );
 }
@@ -162,20 +169,25 @@ function problemOf(
   name: string,
   prompts: readonly PromptDraft[],
   actors: ActorDraft,
-): string | null {
-  if (name === "") return words.nameMissing;
-  for (const [index, { title, property }] of prompts.entries()) {
-    if (title.trim() === "") return words.titleMissing(index + 1);
-    if (property === null) return words.propertyMissing(index + 1);
+): FormProblem | null {
+  if (name === "") return { field: "name", text: words.nameMissing };
+  for (const [prompt, { title, property }] of prompts.entries()) {
+    if (title.trim() === "")
+      return { field: "title", prompt, text: words.titleMissing(prompt + 1) };
+    if (property === null)
+      return { field: "property", prompt, text: words.propertyMissing(prompt + 1) };
   }
-  return !actors.owners && actors.people.length === 0 ? words.nobody : null;
+  const isForNobody = !actors.owners && actors.people.length === 0;
+  return isForNobody ? { field: "who", text: words.nobody } : null;
 }
 
 function ActorFields({
   actors,
+  problem,
   onChange,
 }: {
   readonly actors: ActorDraft;
+  readonly problem: string | undefined;
   readonly onChange: (changed: Partial<ActorDraft>) => void;
 }) {
   const types = useApiQuery(OwnershipTypesDocument, {}).data?.listOwnershipTypes?.ownershipTypes;
@@ -183,10 +195,12 @@ function ActorFields({
   return (
     <fieldset className="admin-fieldset">
       <legend>{words.who}</legend>
+      <FieldProblem name="who" text={problem} />
       <label className="choice">
         <input
           type="checkbox"
           checked={actors.owners}
+          {...invalidIf("who", problem)}
           onChange={(event) => onChange({ owners: event.target.checked })}
         />
         {words.owners}

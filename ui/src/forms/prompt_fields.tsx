@@ -2,6 +2,7 @@ import { useState } from "react";
 
 import { useApiQuery } from "../api/cache.ts";
 import { LoadingOrError } from "../components/states.tsx";
+import { FieldProblem, invalidIf } from "../components/validation.tsx";
 import { formTexts } from "../form_texts.ts";
 import {
   PropertyDefinitionsDocument,
@@ -28,12 +29,19 @@ const isFor = ({ definition }: ManagedPropertyFragment, entityType: string) =>
 const subjectsOf = (property: ManagedPropertyFragment) =>
   SUBJECTS.filter(([, entityType]) => isFor(property, entityType)).map(([type]) => type);
 
+/** What keeps a form from being stored, and which field that is. */
+export type FormProblem =
+  | { readonly field: "name" | "who"; readonly text: string }
+  | { readonly field: "title" | "property"; readonly prompt: number; readonly text: string };
+
 /** The prompts of a form, each with its fields. */
 export function PromptFields({
   prompts,
+  problem,
   onChange,
 }: {
   readonly prompts: readonly PromptDraft[];
+  readonly problem: FormProblem | null;
   readonly onChange: (prompts: readonly PromptDraft[]) => void;
 }) {
   const read = useApiQuery(PropertyDefinitionsDocument, {
@@ -61,6 +69,9 @@ export function PromptFields({
           position={index + 1}
           prompt={prompt}
           properties={properties}
+          problemOf={(field) =>
+            problem?.field === field && problem.prompt === index ? problem.text : undefined
+          }
           onChange={(changed) =>
             onChange(prompts.map((it, at) => (at === index ? { ...it, ...changed } : it)))
           }
@@ -84,12 +95,14 @@ function PromptEntry({
   position,
   prompt,
   properties,
+  problemOf,
   onChange,
   onRemove,
 }: {
   readonly position: number;
   readonly prompt: PromptDraft;
   readonly properties: readonly ManagedPropertyFragment[];
+  readonly problemOf: (field: "title" | "property") => string | undefined;
   readonly onChange: (changed: Partial<PromptDraft>) => void;
   readonly onRemove: () => void;
 }) {
@@ -116,13 +129,16 @@ function PromptEntry({
           dir="auto"
           placeholder={words.titlePlaceholder}
           defaultValue={prompt.title}
+          {...invalidIf(`title-${position}`, problemOf("title"))}
           onChange={(event) => onChange({ title: event.target.value })}
         />
       </label>
+      <FieldProblem name={`title-${position}`} text={problemOf("title")} />
       {prompt.id === null ? (
         <div className="prompt-choices">
           <select
             aria-label={words.property(position)}
+            {...invalidIf(`property-${position}`, problemOf("property"))}
             value={prompt.property?.urn ?? ""}
             onChange={(event) => choose(event.target.value)}
           >
@@ -152,6 +168,7 @@ function PromptEntry({
           {words.fixed(prompt.property?.name ?? "", formTexts.about[prompt.type])}
         </p>
       )}
+      <FieldProblem name={`property-${position}`} text={problemOf("property")} />
       <label>
         <span className="visually-hidden">{words.promptDescription(position)}</span>
         <input

@@ -8,6 +8,7 @@ import { focusOnMount } from "../components/focus.ts";
 import { plainText } from "../components/plain_text.ts";
 import { ErrorMessage } from "../components/states.tsx";
 import { UndoNotice, useUndo } from "../components/undo.tsx";
+import { FieldProblem, useValidation } from "../components/validation.tsx";
 import {
   AnnouncementsDocument,
   CreateAnnouncementDocument,
@@ -113,12 +114,15 @@ function AddDialog({ onClose }: { readonly onClose: () => void }) {
   const [title, setTitle] = useState("");
   const [text, setText] = useState("");
   const [link, setLink] = useState("");
+  const { check, problemOf, attributesOf } = useValidation();
   return (
     <Dialog title={texts.announcements.addTitle} isOpen onClose={onClose}>
       <form
         className="form"
+        noValidate
         onSubmit={(event) => {
           event.preventDefault();
+          if (!check(event.currentTarget)) return;
           const content = {
             contentType: link === "" ? ("TEXT" as const) : ("LINK" as const),
             title: title.trim(),
@@ -131,14 +135,16 @@ function AddDialog({ onClose }: { readonly onClose: () => void }) {
         <label>
           {texts.announcements.title}
           <input
+            name="title"
             required
-            pattern=".*\S.*"
+            {...attributesOf("title")}
             dir="auto"
             value={title}
             ref={focusOnMount}
             onChange={(event) => setTitle(event.target.value)}
           />
         </label>
+        <FieldProblem name="title" text={problemOf("title")} />
         <label>
           {texts.announcements.text}
           <textarea
@@ -151,13 +157,16 @@ function AddDialog({ onClose }: { readonly onClose: () => void }) {
         <label>
           {texts.announcements.link}
           <input
+            name="link"
             type="url"
+            {...attributesOf("link")}
             pattern="https?://.+"
             title={texts.announcements.linkHint}
             value={link}
             onChange={(event) => setLink(event.target.value)}
           />
         </label>
+        <FieldProblem name="link" text={problemOf("link")} />
         {create.error !== null && <ErrorMessage error={create.error} />}
         <div className="dialog-actions">
           <button type="button" onClick={onClose}>

@@ -7,6 +7,7 @@ import { isNotFound } from "../api/client.ts";
 import { EntityLink } from "../components/common.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { ErrorMessage, LoadingOrError } from "../components/states.tsx";
+import { FieldProblem, useValidation } from "../components/validation.tsx";
 import {
   MineDocument,
   MyGroupsDocument,
@@ -129,12 +130,15 @@ interface DescribeProperties {
 function DescribeDialog({ entity, onClose, onSaved }: DescribeProperties) {
   const update = useApiMutation(UpdateDescriptionDocument);
   const [text, setText] = useState("");
+  const { check, problemOf, attributesOf } = useValidation();
   return (
     <Dialog title={texts.mine.dialogTitle(nameOf(entity))} isOpen onClose={onClose}>
       <form
         className="form"
+        noValidate
         onSubmit={(event) => {
           event.preventDefault();
+          if (!check(event.currentTarget)) return;
           const input = { resourceUrn: entity.urn, description: text, previousDescription: "" };
           update.mutate({ input }, { onSuccess: onSaved });
         }}
@@ -144,11 +148,14 @@ function DescribeDialog({ entity, onClose, onSaved }: DescribeProperties) {
           <textarea
             rows={6}
             dir="auto"
+            name="text"
             required
+            {...attributesOf("text")}
             value={text}
             onChange={(event) => setText(event.target.value)}
           />
         </label>
+        <FieldProblem name="text" text={problemOf("text")} />
         {update.error !== null && <ErrorMessage error={update.error} />}
         <div className="dialog-actions">
           <button type="button" onClick={onClose}>

@@ -7,6 +7,7 @@ import { Dialog } from "../components/dialog.tsx";
 import { focusOnMount } from "../components/focus.ts";
 import { useTitle } from "../components/states.tsx";
 import { leave } from "../components/unsaved.ts";
+import { FieldProblem, useValidation } from "../components/validation.tsx";
 import { Mark } from "../icons/mark.tsx";
 import { texts } from "../texts.ts";
 
@@ -80,9 +81,11 @@ interface FormProperties {
 function SignInForm({ user, onSignedIn }: FormProperties) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
+  const { check, problemOf, attributesOf } = useValidation();
 
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
+    if (!check(event.currentTarget)) return;
     const form = new FormData(event.currentTarget);
     setBusy(true);
     setError(null);
@@ -96,7 +99,7 @@ function SignInForm({ user, onSignedIn }: FormProperties) {
   };
 
   return (
-    <form onSubmit={(event) => void submit(event)} className="form">
+    <form onSubmit={(event) => void submit(event)} className="form" noValidate>
       <label>
         {texts.signIn.user}
         <input
@@ -104,11 +107,13 @@ function SignInForm({ user, onSignedIn }: FormProperties) {
           autoComplete="username"
           autoCapitalize="none"
           required
+          {...attributesOf("username")}
           readOnly={user !== undefined}
           defaultValue={user}
           ref={user === undefined ? focusOnMount : null}
         />
       </label>
+      <FieldProblem name="username" text={problemOf("username")} />
       <label>
         {texts.signIn.password}
         <input
@@ -116,9 +121,11 @@ function SignInForm({ user, onSignedIn }: FormProperties) {
           type="password"
           autoComplete="current-password"
           required
+          {...attributesOf("password")}
           ref={user === undefined ? null : focusOnMount}
         />
       </label>
+      <FieldProblem name="password" text={problemOf("password")} />
       {error !== null && (
         <p className="error-message" role="alert">
           {error}

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { Dialog } from "../components/dialog.tsx";
 import { focusOnMount } from "../components/focus.ts";
 import { ErrorMessage } from "../components/states.tsx";
+import { FieldProblem, useValidation } from "../components/validation.tsx";
 import { texts } from "../texts.ts";
 
 interface NameDialogProperties {
@@ -19,26 +20,30 @@ interface NameDialogProperties {
 export function NameDialog(properties: NameDialogProperties) {
   const { title, hint, initial, error, isBusy, onClose, onName } = properties;
   const [name, setName] = useState(initial);
+  const { check, problemOf, attributesOf } = useValidation();
   return (
     <Dialog title={title} isOpen onClose={onClose}>
       <form
         className="form"
+        noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          onName(name.trim());
+          if (check(event.currentTarget)) onName(name.trim());
         }}
       >
         <label>
           {texts.saved.name}
           <input
+            name="name"
             required
-            pattern=".*\S.*"
+            {...attributesOf("name")}
             dir="auto"
             value={name}
             ref={focusOnMount}
             onChange={(event) => setName(event.target.value)}
           />
         </label>
+        <FieldProblem name="name" text={problemOf("name")} />
         {hint !== undefined && <p className="hint">{hint}</p>}
         {error !== null && <ErrorMessage error={error} />}
         <div className="dialog-actions">
