@@ -525,6 +525,8 @@ const english = {
   },
 
   errors: {
+    deletedMeanwhile:
+      "This has been deleted since you opened it, so your change can't be saved. What you typed is still here: copy it, or save again once the entity is back.",
     retry: "Try again",
     required: "This field is required.",
     offline: "Can't reach the server. Check that it is running and that you are online.",

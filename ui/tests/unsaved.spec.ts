@@ -208,6 +208,29 @@ test("a dataset deleted during an edit stays open with its text", async ({ page,
   await expect.poll(() => typedText(page)).toBe("about a deleted dataset");
 });
 
+test(
+  "saving a change of a deleted dataset says so, and keeps the text",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await createDataset(docent, "story_deleted_meanwhile");
+    await page.goto(address(urn));
+    await editDescription(page, "Typed before it was deleted.");
+    await docent.remove(urn);
+    await page.getByRole("button", { name: "Save" }).click();
+    const editor = page.locator(".description-editor");
+    await expect(editor.getByRole("alert")).toContainText("has been deleted since you opened it");
+    await expect(editor.getByRole("alert")).not.toContainText("urn:li:");
+    expect(await typedText(page)).toBe("Typed before it was deleted.");
+    await editColumn(page, "city", "The city.");
+    await page.keyboard.press("Control+Enter");
+    await expect(row(page, "city").getByRole("alert")).toContainText("has been deleted");
+    await expect(row(page, "city").getByRole("alert")).toContainText("The city.");
+    await page.getByRole("button", { name: "Add tag" }).click();
+    await page.getByRole("dialog").getByRole("option").first().click();
+    await expect(page.getByRole("dialog").getByRole("alert")).toContainText("has been deleted");
+  },
+);
+
 test("a conflict shows who changed the description and when", async ({ page, docent }) => {
   const urn = await createDataset(docent, "story_who");
   await page.goto(address(urn));

@@ -30,6 +30,10 @@ export function mayPass(error: Error): boolean {
   return !isRejected || [UNAUTHORIZED, TIMED_OUT, TOO_MANY].includes(error.code);
 }
 
+/** A change of an entity that was deleted since it was shown. */
+const GONE = 410;
+const MISSING_TARGET = /^Failed to update (\S+)\. \1 does not exist\.$/;
+
 const UNAUTHORIZED = 401;
 const FORBIDDEN = 403;
 
@@ -112,10 +116,10 @@ async function send<Result, Variables>(
     setSessionExpired(true);
     throw new ApiError(texts.errors.sessionExpired, code);
   }
-  throw new ApiError(
-    reply.message ?? error?.message ?? texts.errors.unexpected(response.status),
-    code,
-  );
+  const message = reply.message ?? error?.message ?? texts.errors.unexpected(response.status);
+  // The server's message has the URN twice, and does not say what to do.
+  if (MISSING_TARGET.test(message)) throw new ApiError(texts.errors.deletedMeanwhile, GONE);
+  throw new ApiError(message, code);
 }
 
 export const signIn = (username: string, password: string) =>
