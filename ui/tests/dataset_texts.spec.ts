@@ -1,6 +1,7 @@
 // Long texts on a dataset page stay readable, and missing ones ask to be written.
 
 import { address, createDataset, storedColumnDescription } from "./datasets.ts";
+import { editButton, editorOf } from "./editing.ts";
 import { expect, test, WRITES } from "./fixtures.ts";
 
 const LONG_TYPE = `struct<${Array.from({ length: 20 }, (_, index) => `field_${index}:string`).join(",")}>`;
@@ -33,6 +34,23 @@ test("long descriptions fold, and long types are clipped", WRITES, async ({ page
   await expect(folded).toHaveCount(0);
   await page.getByRole("button", { name: "Show less" }).click();
   await expect(folded).toHaveCount(1);
+
+  // By keyboard, and an edit leaves it as it is.
+  const toggle = page.getByRole("button", { name: /^Show (all|less)$/ });
+  await expect(toggle).toHaveAttribute("aria-expanded", "false");
+  await page.getByRole("button", { name: "Edit description" }).focus();
+  await page.keyboard.press("Tab");
+  await expect(toggle).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(toggle).toHaveAttribute("aria-expanded", "true");
+  await editButton(page).click();
+  await expect(editorOf(page)).toBeFocused();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.type("One more sentence. ");
+  await page.keyboard.press("Control+Enter");
+  await expect(page.getByText("One more sentence.")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Show less" })).toBeVisible();
+  await expect(page.locator(".folded")).toHaveCount(1);
 
   const type = page.getByRole("button", { name: LONG_TYPE });
   const isClipped = () => type.evaluate((element) => element.scrollWidth > element.clientWidth + 1);

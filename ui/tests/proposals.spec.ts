@@ -47,6 +47,7 @@ test(
     await expect(item).toBeHidden();
     expect(await storedDescription(docent, urn)).toBe("All customers we have billed.");
     await page.getByRole("link", { name: "Decided" }).click();
+    await expect(item).toContainText(/Proposed .* by Ada/);
     await expect(item).toContainText(/Accepted .* by/);
     await proposer.close();
   },

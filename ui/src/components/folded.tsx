@@ -2,12 +2,20 @@ import { useLayoutEffect, useRef, useState, type ReactNode } from "react";
 
 import { texts } from "../texts.ts";
 
+interface FoldedProperties {
+  /** Whether the user has asked for all of it. Kept outside, where it survives an edit. */
+  readonly isUnfolded: boolean;
+  readonly onChange: (isUnfolded: boolean) => void;
+  readonly children: ReactNode;
+}
+
 /** Long content, folded until the user asks for all of it. The number of lines is in
  *  components.css. */
-export function Folded({ children }: { readonly children: ReactNode }) {
+export function Folded({ isUnfolded, onChange, children }: FoldedProperties) {
   const content = useRef<HTMLDivElement>(null);
   const [isLong, setLong] = useState(false);
-  const [isOpen, setOpen] = useState(false);
+  // Only folded content can be measured.
+  const isOpen = isUnfolded && isLong;
   useLayoutEffect(() => {
     const element = content.current;
     if (element === null || isOpen) return;
@@ -23,7 +31,7 @@ export function Folded({ children }: { readonly children: ReactNode }) {
         ref={content}
         className={isOpen ? undefined : isLong ? "folded folded-long" : "folded"}
         // A focused link in the hidden part would scroll it into view, but stay cut off.
-        onFocus={() => isLong && setOpen(true)}
+        onFocus={() => isLong && onChange(true)}
       >
         {children}
       </div>
@@ -32,7 +40,7 @@ export function Folded({ children }: { readonly children: ReactNode }) {
           type="button"
           className="subtle fold-button"
           aria-expanded={isOpen}
-          onClick={() => setOpen(!isOpen)}
+          onClick={() => onChange(!isOpen)}
         >
           {isOpen ? texts.common.showLess : texts.common.showAll}
         </button>

@@ -45,6 +45,9 @@ export function Description({
   const [isEditing, setEditing] = useState(
     () => canEdit && (readDraft(draft)?.text ?? edited) !== edited,
   );
+  // Of the first text and of the one below it. An edit makes an imported text the second.
+  const [isUnfolded, setUnfolded] = useState(false);
+  const [isOtherUnfolded, setOtherUnfolded] = useState(false);
   // A draft equal to the stored text was saved after all, here or in another window.
   useEffect(() => {
     if (readDraft(draft)?.text === edited) deleteDraft(draft);
@@ -115,7 +118,7 @@ export function Description({
       )}
       {edited !== "" && (
         <div className="description-text">
-          <Folded>
+          <Folded isUnfolded={isUnfolded} onChange={setUnfolded}>
             <Markdown text={edited} />
           </Folded>
           <Source
@@ -128,7 +131,10 @@ export function Description({
       )}
       {importedText !== "" && (edited === "" || hasBoth) && (
         <div className={hasBoth ? "description-text description-secondary" : "description-text"}>
-          <Folded>
+          <Folded
+            isUnfolded={hasBoth ? isOtherUnfolded : isUnfolded}
+            onChange={hasBoth ? setOtherUnfolded : setUnfolded}
+          >
             <Markdown text={importedText} />
           </Folded>
           <Source
