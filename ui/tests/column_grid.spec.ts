@@ -17,6 +17,10 @@ test(
     const cell = (name: string) =>
       page.getByRole("textbox", { name: new RegExp(`^Description of grid_key in ${name}`, "i") });
     await expect(cell("grid_second")).toHaveValue("known already");
+    const heightOf = async (name: string) => (await cell(name).boundingBox())?.height ?? 0;
+    expect(await heightOf("grid_first")).toBeGreaterThanOrEqual(40);
+    const find = await page.getByRole("searchbox", { name: "Column name" }).boundingBox();
+    expect(find?.width).toBeGreaterThanOrEqual(320);
 
     await page.getByRole("checkbox", { name: "Select all" }).check();
     await page
