@@ -43,6 +43,7 @@ test(
     await page.getByLabel("Edit everything").check();
     await expect(sentence).toHaveText("Polly may edit everything.");
     await page.getByLabel("Only on assets that meet all conditions").check();
+    await expect(sentence).toHaveText("Polly may edit nothing.");
     await page.getByRole("button", link("Create")).click();
     await expect(page.getByRole("alert")).toContainText("Every condition needs a value.");
     await expect(page.getByRole("button", link("Add value"))).toBeFocused();

@@ -126,6 +126,20 @@ test(
 );
 
 test(
+  "what is in no folder of a platform has a bucket of its own",
+  WRITES,
+  async ({ page, docent }) => {
+    await createDataset(docent, "story_no_folder");
+    await page.goto("/platform/urn:li:dataPlatform:hive");
+    const folders = page.getByRole("region", { name: "Databases, schemas and folders" });
+    await folders.getByRole("link", { name: "Not in a folder" }).click();
+    await expect(page).toHaveURL(/Default/);
+    await page.goto(`${page.url()}&query=story_no_folder`);
+    await expect(page.locator("a[data-result]")).toHaveText("story_no_folder");
+  },
+);
+
+test(
   "platforms lead to their containers, and dashboards, charts and tasks to their data",
   WRITES,
   async ({ page, docent }) => {

@@ -360,6 +360,23 @@ test(
   },
 );
 
+test("a reader is not offered to add assets", WRITES, async ({ browser, docent }) => {
+  const reader = await newUser(browser, docent, "Rebecca", "Reader");
+  const page = await reader.newPage();
+  for (const address of [
+    "/tag/urn:li:tag:pii",
+    "/glossaryTerm/urn:li:glossaryTerm:net-revenue",
+    "/domain/urn:li:domain:finance",
+  ]) {
+    await page.goto(address);
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+    await page.waitForLoadState("networkidle");
+    await expect(page.locator(".skeleton")).toHaveCount(0);
+    await expect(page.getByRole("button", { name: "Add assets" })).toHaveCount(0);
+  }
+  await reader.close();
+});
+
 test(
   "assets are added from the pages of a tag, a term and a domain",
   WRITES,

@@ -106,6 +106,42 @@ test("an owner is added with the kind of ownership", WRITES, async ({ page, doce
   expect((await labelsOf(docent, urn)).owners).toEqual(stored);
 });
 
+test(
+  "groups of the same name are told apart by their ids where an owner is picked",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await createDataset(docent, "story_rail_same_groups");
+    for (const id of ["twins-east", "twins-west"])
+      await docent.ingest(`urn:li:corpGroup:${id}`, "corpGroupInfo", {
+        displayName: "The Twins",
+        admins: [],
+        members: [],
+        groups: [],
+      });
+    await page.goto(address(urn));
+    await page.getByRole("button", { name: "Add owner" }).click();
+    const dialog = page.getByRole("dialog", { name: "Add an owner" });
+    await dialog.getByRole("combobox").fill("The Twins");
+    await expect(dialog.getByRole("option", { name: "The Twins" })).toHaveCount(2);
+    await dialog.getByRole("option", { name: /twins-west/ }).click();
+    await expect
+      .poll(async () => (await labelsOf(docent, urn)).owners)
+      .toEqual([expect.stringContaining("urn:li:corpGroup:twins-west ")]);
+  },
+);
+
+test("“Copy link” copies the address of the page", async ({ page, context, docent }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto(`/dataset/${datasetUrn("postgres", "shop.public.orders")}?show=history`);
+  await page.getByRole("link", { name: "Columns" }).first().click();
+  await page.getByRole("button", { name: "Copy link" }).click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(new URL(copied).origin).toBe(docent.address);
+  await page.goto(copied);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("orders");
+  await expect(page).not.toHaveURL(/show=/);
+});
+
 test("a reader sees no buttons that only fail", WRITES, async ({ browser, docent }) => {
   const urn = await createDataset(docent, "story_rail_reader");
   const context = await newUser(browser, docent, "Rita", "Reader");

@@ -84,6 +84,24 @@ test("usage and statistics come from the reported time series", async ({ page })
   await expect(changes.getByRole("listitem").first()).toHaveText(/^\w+ [\d,]+ rows/);
 });
 
+test(
+  "shares that are almost none or all are not rounded to it",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await createDataset(docent, "story_tiny_shares");
+    await docent.ingest(urn, "datasetProfile", {
+      timestampMillis: Date.now(),
+      rowCount: 1_000_000,
+      columnCount: 3,
+      fieldProfiles: [{ fieldPath: "city", nullProportion: 0.0004, uniqueProportion: 0.9996 }],
+    });
+    await page.goto(address(urn));
+    const city = page.getByRole("row", { name: /^city/ });
+    await expect(city.getByTitle("<0.1% empty")).toBeVisible();
+    await expect(city.getByTitle(">99.9% distinct")).toBeVisible();
+  },
+);
+
 test("columns show their keys, labels and shares, and views their query", async ({ page }) => {
   await page.goto(address(ORDERS));
   const row = page.getByRole("row").filter({ has: page.getByText("customer_id", { exact: true }) });

@@ -9,7 +9,7 @@ import {
   type SearchSortInput,
 } from "../generated/operations.ts";
 import { Icon } from "../icons/icon.tsx";
-import { contextOf, nameOf } from "../names.ts";
+import { contextOf, nameOf, urnId } from "../names.ts";
 import { OptionPicker } from "./option_picker.tsx";
 import { ErrorMessage, LoadingOrError, StaleNotice } from "./states.tsx";
 
@@ -41,6 +41,14 @@ const BY_NAME: SearchSortInput = {
   sortCriteria: [{ field: "_entityName", sortOrder: "ASCENDING" }],
 };
 
+/** Tells whether an entity has the name of another one that nothing else distinguishes. */
+function sharedNames(entities: readonly Candidate[]): (entity: Candidate) => boolean {
+  const nameWithContext = (entity: Candidate) => `${nameOf(entity)}\n${contextOf(entity)}`;
+  const names = entities.map(nameWithContext);
+  const shared = new Set(names.filter((name, index) => names.indexOf(name) !== index));
+  return (entity) => shared.has(nameWithContext(entity));
+}
+
 /** Finds an entity by typing, such as a tag or a person. */
 export function EntityPicker({
   types,
@@ -67,10 +75,15 @@ export function EntityPicker({
     read.data !== undefined &&
     !read.isPlaceholderData &&
     !found.some((entity) => sameName(nameOf(entity), query));
+  const isAmbiguous = sharedNames(found);
   const options = found.map((entity) => ({
     id: entity.urn,
     label: nameOf(entity),
-    hint: chosen.has(entity.urn) ? words.chosen : (hintOf ?? contextOf)(entity),
+    hint: chosen.has(entity.urn)
+      ? words.chosen
+      : [(hintOf ?? contextOf)(entity), isAmbiguous(entity) && urnId(entity.urn)]
+          .filter(Boolean)
+          .join(" · "),
     // Enter must not pick from the results of an earlier text.
     isDisabled: chosen.has(entity.urn) || read.isPlaceholderData,
   }));
