@@ -4,7 +4,6 @@ import { Link, useSearch } from "wouter";
 import * as addresses from "../addresses.ts";
 import { useApiQuery } from "../api/cache.ts";
 import { isNotFound } from "../api/client.ts";
-import { PlatformContents } from "../browse/tree.tsx";
 import { loadChunk } from "../components/chunks.ts";
 import { Avatar } from "../components/avatar.tsx";
 import { EntityLink } from "../components/common.tsx";
@@ -21,7 +20,6 @@ import { Description } from "../description/description.tsx";
 import { lastEditOf } from "../description/saved_description.ts";
 import { ancestorsOf, descriptionsOf, externalUrlOf, memberFilter } from "../entity/about.ts";
 import { AddAssets } from "../entity/add_assets.tsx";
-import { Connections } from "../entity/connections.tsx";
 import { Members } from "../entity/members.tsx";
 import {
   DescriptionHistoryDocument,
@@ -50,6 +48,13 @@ import { texts } from "../texts.ts";
 type Entity = NonNullable<EntityPageQuery["entity"]>;
 
 const Lineage = lazy(() => loadChunk(import("../lineage/lineage.tsx")));
+// Each is for a few types, and below the fold.
+const PlatformContents = lazy(async () => ({
+  default: (await loadChunk(import("../browse/tree.tsx"))).PlatformContents,
+}));
+const Connections = lazy(async () => ({
+  default: (await loadChunk(import("../entity/connections.tsx"))).Connections,
+}));
 /** The tab with the lineage, as in DataHub. */
 const LINEAGE = "Lineage";
 const WITH_LINEAGE = ["DASHBOARD", "CHART", "DATA_FLOW", "DATA_JOB"];
@@ -112,7 +117,9 @@ export default function EntityPage({ urn, tab }: EntityPageProperties) {
             )}
             {entity.type === "CORP_USER" && <GroupsOfUser urn={entity.urn} />}
           </EntityRail>
-          <Related entity={entity} />
+          <Suspense fallback={<Skeleton />}>
+            <Related entity={entity} />
+          </Suspense>
           {field !== undefined && (
             <Members
               heading={texts.entity.members[entity.type] ?? texts.entity.contents}
