@@ -47,7 +47,9 @@ export function PendingProposals({ urn }: { readonly urn: string }) {
   if (pending === 0) return null;
   return (
     <p>
-      <Link href={addresses.proposals({ entity: urn })}>{texts.proposedChanges(pending)}</Link>
+      <Link className="pending-link" href={addresses.proposals({ entity: urn })}>
+        {texts.proposedChanges(pending)}
+      </Link>
     </p>
   );
 }
