@@ -114,6 +114,7 @@ impl Catalog {
         reason: &str,
         items: Vec<AuditItem>,
     ) {
+        self.inner.counters.denials.increment();
         let now_ms = self.now_ms();
         let source = Source {
             actor: actor.cloned(),

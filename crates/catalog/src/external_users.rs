@@ -65,7 +65,7 @@ impl Catalog {
             let reason = "the user is unknown, suspended or removed";
             self.record_denial(user.as_ref(), &origin, reason, Vec::new())
                 .await;
-            Ok(SignIn::Rejected)
+            Ok(self.inner.counters.count_sign_in(SignIn::Rejected))
         };
         let Some(user) = provisioned else {
             tracing::info!(
@@ -90,11 +90,12 @@ impl Catalog {
             address = address.map(tracing::field::display),
             "{user} signed in"
         );
-        Ok(SignIn::Welcome {
+        let welcome = SignIn::Welcome {
             user,
             secret,
             device: None,
-        })
+        };
+        Ok(self.inner.counters.count_sign_in(welcome))
     }
 
     /// Records that a sign-in at a provider failed before the user was known. `operation` is for
@@ -105,6 +106,7 @@ impl Catalog {
         address: Option<IpAddr>,
         operation: &'static str,
     ) {
+        self.inner.counters.rejected_sign_ins.increment();
         let origin = Origin::new(address, operation.into());
         self.record_denial(None, &origin, reason, Vec::new()).await;
     }

@@ -70,6 +70,7 @@ mod loaded_memory;
 pub mod logical_models;
 pub mod logical_parents;
 pub mod long_work;
+pub mod measurements;
 pub mod metadata_tests;
 pub mod metrics;
 pub mod names;
@@ -133,7 +134,7 @@ pub use docent_model::aspects::SYSTEM_ACTOR;
 pub use docent_store::{
     AspectKey, AspectRow, AuditEvent, AuditItem, AuditKey, AuditOutcome, AuditRecord,
     EntityAspects, ListPage, LogKey, LogPosition, LogicalVersion, PointRange, ReadReply,
-    ReadRequest, RelatedEntity, RowVersion, StoredAspect,
+    ReadRequest, RelatedEntity, RowVersion, StoredAspect, spent,
 };
 pub use error::{ConflictReason, Error, ErrorKind, ErrorSubject, Warning};
 pub use ids::{Ids, RandomIds};
@@ -183,6 +184,7 @@ struct Inner {
     /// Permits for histories in memory.
     histories: Semaphore,
     loaded_memory: loaded_memory::LoadedMemory,
+    counters: measurements::Counters,
 }
 
 impl Catalog {
@@ -204,6 +206,7 @@ impl Catalog {
                 audit: audit::AuditLog::default(),
                 histories: Semaphore::new(history::MAX_HISTORIES),
                 loaded_memory: loaded_memory::LoadedMemory::default(),
+                counters: measurements::Counters::default(),
             }),
             options: Arc::new(Options {
                 search: None,

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use docent_store::{ReadReply, ReadRequest, SHORT_READ_BYTES};
+use docent_store::{ReadReply, ReadRequest, SHORT_READ_BYTES, spent};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::read::without_secrets;
@@ -25,6 +25,7 @@ const MAX_WAIT: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub(crate) struct LoadedMemory {
     free_blocks: Arc<Semaphore>,
+    all_blocks: usize,
     max_wait: Duration,
 }
 
@@ -58,10 +59,20 @@ impl Default for LoadedMemory {
 impl LoadedMemory {
     fn new(bytes: u64, max_wait: Duration) -> Self {
         let blocks = usize::try_from(bytes / BLOCK_BYTES).unwrap_or(usize::MAX);
+        let blocks = blocks.min(Semaphore::MAX_PERMITS);
         Self {
-            free_blocks: Arc::new(Semaphore::new(blocks.min(Semaphore::MAX_PERMITS))),
+            free_blocks: Arc::new(Semaphore::new(blocks)),
+            all_blocks: blocks,
             max_wait,
         }
+    }
+
+    /// How many bytes are reserved, of how many.
+    pub(crate) fn used_and_limit(&self) -> (u64, u64) {
+        let bytes = |blocks: usize| blocks as u64 * BLOCK_BYTES;
+        let free = self.free_blocks.available_permits();
+        let used = self.all_blocks.saturating_sub(free);
+        (bytes(used), bytes(self.all_blocks))
     }
 
     /// Sets how much a request has loaded. Fails if others do not release enough in time.
@@ -71,7 +82,8 @@ impl LoadedMemory {
         }
         let more = loaded.missing_blocks(bytes);
         let acquired = Arc::clone(&self.free_blocks).acquire_many_owned(more);
-        match tokio::time::timeout(self.max_wait, acquired).await {
+        let acquired = tokio::time::timeout(self.max_wait, acquired);
+        match spent::timed(|spent| &spent.waits, acquired).await {
             Ok(Ok(permit)) => {
                 loaded.add(permit, bytes);
                 Ok(())

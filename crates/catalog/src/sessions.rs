@@ -164,11 +164,11 @@ impl Catalog {
             return Err(password::too_long());
         }
         let attempt = self.password_attempt(username, client).await?;
-        let throttle = &self.inner.throttle;
+        let (throttle, counters) = (&self.inner.throttle, &self.inner.counters);
         if let Err(milliseconds) = throttle.admit(&attempt.throttled(), self.now_ms()) {
             let reason = "too many attempts to sign in";
             self.record_denied_sign_in(&attempt, reason).await;
-            return Ok(SignIn::Wait { milliseconds });
+            return Ok(counters.count_sign_in(SignIn::Wait { milliseconds }));
         }
         let queue = match attempt.device {
             Some(_) => Queue::Known,
@@ -190,10 +190,10 @@ impl Catalog {
             );
             let reason = "the password is wrong, or the account is unknown or not active";
             self.record_denied_sign_in(&attempt, reason).await;
-            return Ok(SignIn::Rejected);
+            return Ok(counters.count_sign_in(SignIn::Rejected));
         };
         throttle.succeeded(&attempt.throttled());
-        Ok(welcome)
+        Ok(counters.count_sign_in(welcome))
     }
 
     /// What is stored about the account that an attempt names.

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use crate::Error;
 
 /// The time in ISO 8601.
-pub(crate) fn iso(time_ms: EpochMillis) -> String {
+pub fn iso(time_ms: EpochMillis) -> String {
     Timestamp::from_millisecond(time_ms)
         .map_or_else(|_| format!("{time_ms} ms"), |time| time.to_string())
 }

@@ -13,7 +13,7 @@ use apollo_compiler::ast::OperationType;
 use apollo_compiler::executable::{self, DirectiveList, FragmentMap, Selection, SelectionSet};
 use apollo_compiler::parser::Parser;
 use apollo_compiler::validation::Valid;
-use apollo_compiler::{ExecutableDocument, Node};
+use apollo_compiler::{ExecutableDocument, Name, Node};
 
 use crate::error::{Classification, Position, RequestError};
 use crate::input::{Variable, VariableValues};
@@ -55,6 +55,17 @@ pub(crate) struct Operation {
     variable_indexes: HashMap<Box<str>, usize>,
     /// Indexes of the variables that `@skip` and `@include` use.
     conditions: Vec<usize>,
+}
+
+/// What logs call an operation. Cloning shares the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperationName(Name);
+
+impl OperationName {
+    /// Letters, digits and underscores, as many as the client has sent.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 /// An operation with its `@skip` and `@include` conditions decided.
@@ -214,6 +225,16 @@ impl Operation {
             variables,
             conditions,
         })
+    }
+
+    /// Its name, or the first field of one without a name; `None` if that is in a fragment.
+    pub(crate) fn name(&self) -> Option<OperationName> {
+        let name = self.node.name.as_ref();
+        let first = || match self.node.selection_set.selections.first()? {
+            Selection::Field(field) => Some(&field.name),
+            Selection::FragmentSpread(_) | Selection::InlineFragment(_) => None,
+        };
+        name.or_else(first).cloned().map(OperationName)
     }
 
     pub(crate) fn kind(&self) -> OperationType {

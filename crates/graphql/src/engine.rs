@@ -6,12 +6,13 @@ use apollo_compiler::ast::OperationType;
 use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
 use serde_json::{Map, Value};
 
-use crate::document::{Document, Operation, OperationVariant};
-use crate::error::{Classification, Rejection, RequestError};
+use crate::document::{Document, Operation, OperationName, OperationVariant};
+use crate::error::{self, Classification, Rejection, RequestError};
 use crate::execute::{self, Budget, Scope};
 use crate::input;
 use crate::introspect::IntrospectionCache;
 use crate::limits::{LimitExceeded, Limits};
+use crate::measurements::{EngineMeasurements, OperationCounters, Outcome};
 use crate::memory::json_bytes;
 use crate::plan::Compiler;
 use crate::plan_cache::{CachedDocument, PlanCache};
@@ -42,6 +43,7 @@ pub struct Engine {
     limits: Limits,
     plans: PlanCache,
     introspection: IntrospectionCache,
+    operations: OperationCounters,
 }
 
 impl Engine {
@@ -61,6 +63,15 @@ impl Engine {
             limits,
             plans: PlanCache::new(),
             introspection: IntrospectionCache::default(),
+            operations: OperationCounters::default(),
+        }
+    }
+
+    /// What was counted since the start.
+    pub fn measurements(&self) -> EngineMeasurements {
+        EngineMeasurements {
+            operations: self.operations.read(),
+            plan_cache: self.plans.measurements(),
         }
     }
 
@@ -126,9 +137,21 @@ impl Engine {
         request: PreparedRequest<'_>,
         variables: Map<String, Value>,
     ) -> Result<Vec<u8>, Rejection> {
-        let cached = request.cached.map_err(Rejection)?;
-        let executed = self.try_execute(context, &cached, request.operation_name, variables);
-        executed.await.map_err(Rejection)
+        let kind = request.operation().map(Operation::kind);
+        let executed = match request.cached {
+            Ok(cached) => {
+                self.try_execute(context, &cached, request.operation_name, variables)
+                    .await
+            }
+            Err(errors) => Err(errors),
+        };
+        let outcome = match &executed {
+            Ok(reply) if error::has_errors(reply) => Outcome::Failed,
+            Ok(_) => Outcome::Succeeded,
+            Err(_) => Outcome::Rejected,
+        };
+        self.operations.count(kind, outcome);
+        executed.map_err(Rejection)
     }
 
     async fn try_execute(
@@ -210,6 +233,11 @@ impl PreparedRequest<'_> {
     pub fn variable_names(&self) -> impl Iterator<Item = &str> {
         let variables = self.operation().map_or(&[][..], |found| &found.variables);
         variables.iter().map(|variable| &*variable.name)
+    }
+
+    /// What logs call the operation; `None` if the request is invalid.
+    pub fn name(&self) -> Option<OperationName> {
+        self.operation()?.name()
     }
 
     /// Whether the request is a valid mutation.

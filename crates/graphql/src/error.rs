@@ -241,10 +241,18 @@ pub(crate) fn reply_with(
     reply(Some(data), bodies, *omitted)
 }
 
+/// How replies with errors begin.
+const ERRORS: &[u8] = b"{\"errors\":[";
+
+/// Whether a reply of an execution has errors.
+pub(crate) fn has_errors(reply: &[u8]) -> bool {
+    reply.starts_with(ERRORS)
+}
+
 /// Writes a reply. Its `extensions` say how many errors are left out.
 fn reply<'a>(data: Option<&[u8]>, errors: impl Iterator<Item = Body<'a>>, omitted: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(data.map_or(0, <[u8]>::len) + 256);
-    out.extend_from_slice(b"{\"errors\":[");
+    out.extend_from_slice(ERRORS);
     for (index, error) in errors.enumerate() {
         if index > 0 {
             out.push(b',');

@@ -10,9 +10,9 @@
 //!   fields.
 //!
 //! Modules depend on each other in one direction, from the bottom up: `path`, `memory`, `error`,
-//! `input`, `resolve`; `json`, `limits`, `schema`; `document`; `cost`, `introspect`; `plan`;
-//! `plan_cache`, `execute`; `engine`. The functions behind fields (`mutations`, `resolvers`) use
-//! `resolve` and the catalog.
+//! `input`, `resolve`, `measurements`; `json`, `limits`, `schema`; `document`; `cost`,
+//! `introspect`; `plan`; `plan_cache`, `execute`; `engine`. The functions behind fields
+//! (`mutations`, `resolvers`) use `resolve` and the catalog.
 //!
 //! This crate must not know SQL or HTTP.
 //!
@@ -30,6 +30,7 @@ mod input;
 mod introspect;
 mod json;
 mod limits;
+mod measurements;
 mod memory;
 mod mutations;
 mod operations;
@@ -43,9 +44,11 @@ mod sdl;
 mod validation_errors;
 
 pub use condition_headers::{CONDITION_HEADERS, set_condition};
+pub use document::OperationName;
 pub use engine::{Engine, PreparedRequest, Request};
 pub use error::Rejection;
 pub use limits::Limits;
+pub use measurements::{EngineMeasurements, OperationCount, PlanCacheMeasurements};
 pub use operations::check_operation;
 pub use resolve::{Args, BatchFunction, BatchResult, Context, EntityView, Resolvers, RootFunction};
 pub use schema::{Schema, SchemaError};

@@ -6,12 +6,14 @@
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use docent_model::measure::Counter;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
 use crate::document::{Document, Operation};
 use crate::error::RequestError;
 use crate::limits::Limits;
+use crate::measurements::PlanCacheMeasurements;
 use crate::plan::{Compiler, GrowthFlag, Plan};
 use crate::schema::Schema;
 
@@ -31,6 +33,8 @@ const MAX_VARIANT_BYTES: usize = 4 * 1024 * 1024;
 #[derive(Debug)]
 pub(crate) struct PlanCache {
     documents: Cache<Box<str>, CacheEntry, EntryWeighter>,
+    hits: Counter,
+    misses: Counter,
 }
 
 /// A document with the plans of its operations.
@@ -118,11 +122,27 @@ impl PlanCache {
             // Only missing options are errors.
             Err(_) => Cache::with_weighter(CACHE_DOCUMENTS, CACHE_BYTES, EntryWeighter),
         };
-        Self { documents }
+        Self {
+            documents,
+            hits: Counter::default(),
+            misses: Counter::default(),
+        }
+    }
+
+    pub(crate) fn measurements(&self) -> PlanCacheMeasurements {
+        PlanCacheMeasurements {
+            hits: self.hits.get(),
+            misses: self.misses.get(),
+            documents: self.documents.len() as u64,
+            bytes: self.documents.weight(),
+            max_bytes: CACHE_BYTES,
+        }
     }
 
     pub(crate) fn cached(&self, text: &str) -> Option<Arc<CachedDocument>> {
-        Some(self.documents.get(text)?.document)
+        let document = self.documents.get(text)?.document;
+        self.hits.increment();
+        Some(document)
     }
 
     /// Returns the cached document of a text, or parses and caches it.
@@ -134,6 +154,7 @@ impl PlanCache {
         if let Some(cached) = self.cached(text) {
             return Ok(cached);
         }
+        self.misses.increment();
         let document = Document::parse(schema, text)?;
         let plans = document.operations().iter();
         let cached = Arc::new(CachedDocument {

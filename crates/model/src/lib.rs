@@ -9,6 +9,7 @@
 //! - [`patch`]: partial updates of an aspect.
 //! - [`typed`]: values in the form of DataHub's first OpenAPI.
 //! - [`Clock`]: time as a parameter.
+//! - [`measure`]: counters and histograms.
 //!
 //! This crate must not know about stores, HTTP or GraphQL, and has no `async`.
 //!
@@ -21,6 +22,7 @@ pub mod defaults;
 mod derive;
 mod hex;
 mod logical_version;
+pub mod measure;
 mod names;
 pub mod patch;
 mod points;

@@ -11,6 +11,7 @@ use tantivy::IndexWriter;
 use crate::document::{Entity, EntityDocument};
 use crate::error::SearchError;
 use crate::index::{IndexLocation, IndexedPosition, OpenIndex, commit};
+use crate::measurements::Counters;
 use crate::read_size::fitting;
 use crate::schema::Fields;
 use crate::shared_position::SharedPosition;
@@ -102,6 +103,7 @@ pub(crate) async fn catch_up(
     fields: &Fields,
     amount: FeedAmount,
     indexed_up_to: &SharedPosition,
+    counters: &Counters,
 ) -> Result<(), SearchError> {
     let mut last: Option<LogEntry> = None;
     // Bounds the loop when writers are faster than the feed.
@@ -131,7 +133,10 @@ pub(crate) async fn catch_up(
             && let Some(last) = &last
         {
             let urns: Vec<Urn> = urns_to_read.drain().collect();
+            let entities = urns.len() as u64;
             index_entities(store, open, urns, indexed_position(last), fields).await?;
+            counters.commits.increment();
+            counters.entities.add(entities);
             indexed_up_to.set(open.indexed.position);
         }
         if complete || (enough && amount != FeedAmount::All) {

@@ -36,6 +36,7 @@ pub mod language;
 mod list;
 mod live;
 mod matching;
+mod measurements;
 mod pattern;
 mod pending_text;
 mod phrase;
@@ -63,6 +64,7 @@ pub use field::{
     REMOVED, owner_of_type,
 };
 pub use live::{IndexMaintainer, IndexStatus};
+pub use measurements::SearchMeasurements;
 pub use request::{
     Criterion, Facets, Filter, MAX_COUNT, MAX_FACET_VALUES, MAX_QUERY_BYTES, MAX_RESULT_WINDOW,
     MAX_SCROLL_COUNT, Operator, PAIR_SEPARATOR, SearchPage, SearchRequest, Sort,

@@ -19,6 +19,7 @@ use crate::duplicates::duplicates;
 use crate::error::SearchError;
 use crate::feed::{self, FeedAmount, blocking};
 use crate::index::{self, IndexLocation, OpenIndex};
+use crate::measurements::Counters;
 use crate::schema::Fields;
 use crate::segment_cache::SegmentCache;
 use crate::shared_position::SharedPosition;
@@ -68,6 +69,7 @@ struct Inner {
     /// The serial number of the index that was last checked after a failed search, and when.
     last_recheck: std::sync::Mutex<Option<(u64, Instant)>>,
     cache: std::sync::Mutex<SegmentCache>,
+    counters: Counters,
 }
 
 #[derive(Clone)]
@@ -120,11 +122,16 @@ impl LiveIndex {
             built: AtomicU64::new(0),
             last_recheck: std::sync::Mutex::default(),
             cache: std::sync::Mutex::default(),
+            counters: Counters::default(),
         }))
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
         &self.0.store
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.0.counters
     }
 
     pub(crate) fn fields(&self) -> &Fields {
@@ -295,6 +302,7 @@ impl LiveIndex {
             &inner.fields,
             amount,
             &inner.indexed_up_to,
+            &inner.counters,
         )
         .await
     }

@@ -7,10 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use docent_model::{Registry, Urn};
-use docent_store::{EntityAspects, ReadRequest, Store};
+use docent_store::{EntityAspects, ReadRequest, Store, spent};
 use tantivy::{Searcher, TantivyError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -29,6 +29,7 @@ use crate::index::IndexLocation;
 use crate::language;
 use crate::live::{IndexMaintainer, IndexSnapshot, IndexStatus, LiveIndex};
 use crate::matching::{DocumentSet, QueryNode};
+use crate::measurements::SearchMeasurements;
 use crate::query::{QueryTranslator, parse_known_fields};
 use crate::read_size::fitting;
 use crate::request::{Facets, Filter, PAIR_SEPARATOR, SearchPage, SearchRequest};
@@ -108,6 +109,11 @@ impl Search {
     /// How many changes are not indexed yet. The next search indexes them.
     pub async fn pending_changes(&self) -> Result<u64, SearchError> {
         self.live.pending_changes().await
+    }
+
+    /// What was counted since the start.
+    pub fn measurements(&self) -> SearchMeasurements {
+        self.live.counters().read()
     }
 
     /// How far the index is, and its size.
@@ -235,6 +241,21 @@ impl Search {
 
     /// Runs a task on a snapshot of the index, on a blocking thread. A damaged index is given up.
     async fn run<T: Send + 'static>(
+        &self,
+        task: impl FnOnce(&Searcher, &Fields, &SearchBudget) -> Result<T, SearchError> + Send + 'static,
+    ) -> Result<T, SearchError> {
+        let started = Instant::now();
+        let running = self.run_uncounted(task);
+        let result = spent::timed(|spent| &spent.searches, running).await;
+        let counters = self.live.counters();
+        counters.searches.observe_duration(started.elapsed());
+        if result.is_err() {
+            counters.failed_searches.increment();
+        }
+        result
+    }
+
+    async fn run_uncounted<T: Send + 'static>(
         &self,
         task: impl FnOnce(&Searcher, &Fields, &SearchBudget) -> Result<T, SearchError> + Send + 'static,
     ) -> Result<T, SearchError> {

@@ -51,8 +51,9 @@ use docent_store::{
     AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, AuditRecord, BrowsedEntry, CommitStamp,
     EntityTexts, ListPage, LogEntry, LogKey, LogPosition, PointKey, PointRange, PointSize,
     RawAspect, RawPoint, RawRetiredVersion, ReadReply, ReadRequest, RebuildReport, RelatedEntity,
-    RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES, StoreError, StoreMaintenance, StoreReader,
-    StoreWriter, StoredAspect, TimeseriesRow, TransactionBody, VersionKey,
+    RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES, StoreError, StoreMaintenance,
+    StoreMeasurements, StoreReader, StoreWriter, StoredAspect, TimeseriesRow, TransactionBody,
+    VersionKey, spent,
 };
 
 use crate::connect::Connector;
@@ -444,7 +445,8 @@ impl StoreWriter for PostgresStore {
             stamp.committed(&committed);
             Ok(())
         });
-        running.await.map_err(StoreError::other)?
+        let ran = spent::timed(|spent| &spent.transactions, running).await;
+        ran.map_err(StoreError::other)?
     }
 }
 
@@ -456,6 +458,13 @@ impl StoreMaintenance for PostgresStore {
 
     async fn size_bytes(&self) -> Result<u64, StoreError> {
         Ok(transfer::size_bytes(&self.connections).await?)
+    }
+
+    fn measurements(&self) -> StoreMeasurements {
+        StoreMeasurements {
+            writer: None,
+            pool: Some(self.connections.measurements()),
+        }
     }
 
     async fn export_count(&self) -> Result<u64, StoreError> {

@@ -12,7 +12,8 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
-use docent_store::StoreError;
+use docent_model::measure::{Counter, Histogram};
+use docent_store::{PoolMeasurements, StoreError, spent};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_postgres::Row;
@@ -53,6 +54,10 @@ pub(crate) struct Connections {
     response_timeout: Duration,
     /// Why the pool is closed to callers, if it is.
     suspension: Mutex<Option<String>>,
+    /// How long callers waited for a connection.
+    waits: Histogram,
+    pub(crate) transactions: Counter,
+    pub(crate) retries: Counter,
 }
 
 impl Connections {
@@ -76,6 +81,9 @@ impl Connections {
             pool,
             connector,
             suspension: Mutex::default(),
+            waits: Histogram::of_durations(),
+            transactions: Counter::default(),
+            retries: Counter::default(),
             size: settings.pool_size,
             response_timeout: settings.statement_timeout + GRACE,
         })
@@ -93,8 +101,12 @@ impl Connections {
         if self.pool.status().waiting >= MAX_WAITING {
             return Err(StoreError::Busy.into());
         }
+        let arrived = Instant::now();
+        let client = spent::timed(|spent| &spent.waits, self.pool.get()).await;
+        // Of those, too, that got none in time.
+        self.waits.observe_duration(arrived.elapsed());
         Ok(Lease {
-            client: Some(self.pool.get().await?),
+            client: Some(client?),
             tls: self.connector.tls(),
             response_timeout: self.response_timeout,
             in_transaction: AtomicBool::new(false),
@@ -102,6 +114,19 @@ impl Connections {
             lost: AtomicBool::new(false),
             outdated: AtomicBool::new(false),
         })
+    }
+
+    pub(crate) fn measurements(&self) -> PoolMeasurements {
+        let status = self.pool.status();
+        PoolMeasurements {
+            max_connections: status.max_size as u64,
+            used_connections: status.size.saturating_sub(status.available) as u64,
+            idle_connections: status.available as u64,
+            waiting: status.waiting as u64,
+            wait_micros: self.waits.read(),
+            transactions: self.transactions.get(),
+            retries: self.retries.get(),
+        }
     }
 
     /// How long a result of the database is awaited.
@@ -279,7 +304,8 @@ impl Lease {
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, EngineError> {
         self.awaiting_result.store(true, Ordering::Relaxed);
-        let result = timeout(self.response_timeout, work).await;
+        let work = timeout(self.response_timeout, work);
+        let result = spent::timed(|spent| &spent.reads, work).await;
         self.awaiting_result.store(false, Ordering::Relaxed);
         let error = match result {
             Ok(Ok(result)) => return Ok(result),

@@ -28,6 +28,7 @@ pub(crate) async fn run(
     first: Lease,
     mut work: Box<dyn TransactionBody>,
 ) -> Result<Committed, StoreError> {
+    connections.transactions.increment();
     let (mut first, mut locks) = (Some(first), LockRequest::default());
     // A hanging database is noticed after this time; a retry would wait as long again.
     let (begun, timeout) = (Instant::now(), connections.response_timeout());
@@ -50,7 +51,10 @@ pub(crate) async fn run(
             Outcome::Retry(_) if lease.is_lost() && begun.elapsed() >= timeout => {
                 return Err(unavailable(NO_RESPONSE.to_owned()));
             }
-            Outcome::Retry(needed) => locks = needed,
+            Outcome::Retry(needed) => {
+                connections.retries.increment();
+                locks = needed;
+            }
         }
     }
     tracing::warn!("a write failed after {MAX_ATTEMPTS} conflicts with other transactions");

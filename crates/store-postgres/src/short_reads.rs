@@ -25,7 +25,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use docent_store::{AspectKey, StoreError};
+use docent_store::{AspectKey, StoreError, spent};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -93,7 +93,9 @@ impl ShortReads {
         match read.rows.len() + read.exists.len() {
             0 => return Ok(PointReply::default()),
             1..=MAX_KEYS => {
-                if let Ok(reply) = self.enqueue(read)?.await {
+                // A task that serves many requests reads.
+                let replied = self.enqueue(read)?;
+                if let Ok(reply) = spent::timed(|spent| &spent.reads, replied).await {
                     return Ok(reply?);
                 }
             }

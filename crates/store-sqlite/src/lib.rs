@@ -40,7 +40,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use docent_store::{StoreError, StoreWriter, TransactionBody};
+use docent_store::{StoreError, StoreWriter, TransactionBody, spent};
 
 use crate::error::EngineError;
 use crate::lock::ServerLock;
@@ -155,7 +155,7 @@ impl StoreWriter for SqliteStore {
     }
 
     async fn run_transaction(&self, body: Box<dyn TransactionBody>) -> Result<(), StoreError> {
-        self.writer.run(body).await
+        spent::timed(|spent| &spent.transactions, self.writer.run(body)).await
     }
 }
 

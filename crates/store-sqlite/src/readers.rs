@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use docent_store::{CommitStamp, StoreError};
+use docent_store::{CommitStamp, StoreError, spent};
 use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -125,25 +125,33 @@ impl Readers {
         is_scan: bool,
         read: impl FnOnce(&Connection) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let scan_permit = if is_scan {
-            Some(permit(&self.scan_permits).await?)
-        } else {
-            None
-        };
-        let long_permit = permit(&self.long_permits).await?;
+        let permits = spent::timed(|spent| &spent.waits, self.permits(is_scan)).await?;
         let caller = CallerGuard::default();
         let has_gone = Arc::clone(&caller.0);
         let readers = Arc::clone(self);
-        blocking(move || {
+        let reading = blocking(move || {
             // Held until the read has ended, which may be after its caller.
-            let _permits = (scan_permit, long_permit);
+            let _permits = permits;
             let stamp = readers.stamp.if_cheap()?;
             snapshot_of(&mut take(&readers.long), stamp, |connection| {
                 let handler = ProgressHandler::set(connection, has_gone)?;
                 read(handler.0)
             })
-        })
-        .await
+        });
+        spent::timed(|spent| &spent.reads, reading).await
+    }
+
+    /// Waits for the turn of a long read.
+    async fn permits(
+        &self,
+        is_scan: bool,
+    ) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit), StoreError> {
+        let scan_permit = if is_scan {
+            Some(permit(&self.scan_permits).await?)
+        } else {
+            None
+        };
+        Ok((scan_permit, permit(&self.long_permits).await?))
     }
 
     /// Ends the snapshots of idle readers.

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use docent_model::EpochMillis;
 use docent_store::{
     AuditKey, AuditRecord, RawAspect, RawPoint, RawRetiredVersion, RebuildReport, StoreError,
-    StoreMaintenance,
+    StoreMaintenance, StoreMeasurements,
 };
 
 use crate::connection::SMALL_CACHE_KIB;
@@ -28,6 +28,13 @@ impl StoreMaintenance for SqliteStore {
             Ok(bytes.cast_unsigned())
         })
         .await
+    }
+
+    fn measurements(&self) -> StoreMeasurements {
+        StoreMeasurements {
+            writer: Some(self.writer.measurements()),
+            pool: None,
+        }
     }
 
     async fn export_count(&self) -> Result<u64, StoreError> {

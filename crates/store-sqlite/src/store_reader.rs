@@ -6,7 +6,7 @@ use docent_store::{
     AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, BrowsedEntry, CommitStamp, EntityTexts,
     ListPage, LogEntry, LogKey, LogPosition, PointKey, PointRange, PointSize, ReadReply,
     ReadRequest, RelatedEntity, RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES, StoreError,
-    StoreReader, StoredAspect, TimeseriesRow, VersionKey,
+    StoreReader, StoredAspect, TimeseriesRow, VersionKey, spent,
 };
 use rusqlite::Connection;
 
@@ -99,6 +99,7 @@ impl SqliteStore {
         read: impl FnOnce(&Connection) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, StoreError> {
         if length == ReadLength::Short {
+            spent::count(|spent| &spent.reads);
             return Ok(self.readers.snapshot(read)?);
         }
         let is_scan = length == ReadLength::Scan;
@@ -112,6 +113,7 @@ impl StoreReader for SqliteStore {
         if has_few_rows(request)
             && let Some(reply) = self.read_in_place(request)?
         {
+            spent::count(|spent| &spent.reads);
             return Ok(reply);
         }
         let stamp = self.stamp.if_cheap()?;

@@ -13,13 +13,13 @@
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use docent_store::{AbortReason, StoreError, TransactionBody};
+use docent_model::measure::{Counter, Gauge, Histogram};
+use docent_store::{AbortReason, StoreError, TransactionBody, WriterMeasurements};
 use futures_util::FutureExt as _;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -48,6 +48,23 @@ type Reply = oneshot::Sender<Result<(), StoreError>>;
 struct Job {
     body: QueuedBody,
     reply: Reply,
+    _slot: QueueSlot,
+}
+
+/// Counts a transaction as queued until this is dropped.
+struct QueueSlot(Arc<Counters>);
+
+impl QueueSlot {
+    fn take(counters: &Arc<Counters>) -> Self {
+        counters.queued.increment();
+        Self(Arc::clone(counters))
+    }
+}
+
+impl Drop for QueueSlot {
+    fn drop(&mut self) {
+        self.0.queued.decrement();
+    }
 }
 
 /// The outcome of a transaction, and who waits for it.
@@ -91,10 +108,28 @@ pub struct WriterStatistics {
     pub commits: u64,
 }
 
-#[derive(Debug, Default)]
+/// The upper bounds of [`Counters::group`].
+const GROUPS: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+#[derive(Debug)]
 struct Counters {
-    jobs: AtomicU64,
-    commits: AtomicU64,
+    queued: Gauge,
+    jobs: Counter,
+    /// The transactions of each commit that wrote something.
+    group: Histogram,
+    /// The time of each such commit.
+    commit: Histogram,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self {
+            queued: Gauge::default(),
+            jobs: Counter::default(),
+            group: Histogram::new(GROUPS),
+            commit: Histogram::of_durations(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -128,7 +163,11 @@ impl Writer {
         let (reply, outcome) = oneshot::channel();
         let body = QueuedBody(Arc::new(Mutex::new(Some(body))));
         let _cancel_guard = CancelGuard(body.clone());
-        self.send(Request::Job(Job { body, reply }))?;
+        self.send(Request::Job(Job {
+            body,
+            reply,
+            _slot: QueueSlot::take(&self.counters),
+        }))?;
         outcome.await.unwrap_or_else(|_| Err(stopped()))
     }
 
@@ -147,8 +186,18 @@ impl Writer {
 
     pub(crate) fn statistics(&self) -> WriterStatistics {
         WriterStatistics {
-            jobs: self.counters.jobs.load(Ordering::Relaxed),
-            commits: self.counters.commits.load(Ordering::Relaxed),
+            jobs: self.counters.jobs.get(),
+            commits: self.counters.group.read().counts.iter().sum(),
+        }
+    }
+
+    pub(crate) fn measurements(&self) -> WriterMeasurements {
+        WriterMeasurements {
+            queued: self.counters.queued.get(),
+            max_queued: QUEUE_LENGTH as u64,
+            transactions: self.counters.jobs.get(),
+            commit_transactions: self.counters.group.read(),
+            commit_micros: self.counters.commit.read(),
         }
     }
 
@@ -308,13 +357,18 @@ fn run_group(connection: &mut Connection, queued: &mut VecDeque<Job>, counters: 
     let changes_before = connection.total_changes();
     // Until a job has ended, its outcome does not matter: the group fails.
     let mut group = vec![(reply, Ok(()))];
-    if let Err(error) = run_jobs(connection, body, queued, &mut group, counters) {
-        roll_back_open(connection);
-        for (_, outcome) in &mut group {
-            *outcome = Err(store_error(&error));
+    match run_jobs(connection, body, queued, &mut group, counters) {
+        Err(error) => {
+            roll_back_open(connection);
+            for (_, outcome) in &mut group {
+                *outcome = Err(store_error(&error));
+            }
         }
-    } else if connection.total_changes() != changes_before {
-        counters.commits.fetch_add(1, Ordering::Relaxed);
+        Ok(commit_time) if connection.total_changes() != changes_before => {
+            counters.group.observe(group.len() as u64);
+            counters.commit.observe_duration(commit_time);
+        }
+        Ok(_) => {}
     }
     for (reply, outcome) in group {
         // The caller may have been cancelled meanwhile.
@@ -322,15 +376,15 @@ fn run_group(connection: &mut Connection, queued: &mut VecDeque<Job>, counters: 
     }
 }
 
-/// Runs a job and those after it, and adds them to the group. An error means that nothing was
-/// committed.
+/// Runs a job and those after it, and adds them to the group. Returns how long the commit took. An
+/// error means that nothing was committed.
 fn run_jobs(
     connection: &mut Connection,
     mut body: Box<dyn TransactionBody>,
     queued: &mut VecDeque<Job>,
     group: &mut Vec<RunJob>,
     counters: &Counters,
-) -> Result<(), rusqlite::Error> {
+) -> Result<Duration, rusqlite::Error> {
     let started = Instant::now();
     if queued.is_empty() {
         // A single job needs no savepoint.
@@ -338,11 +392,11 @@ fn run_jobs(
         let is_commit = matches!(decision, Decision::Commit);
         set_outcome(group, decision);
         if !connection.is_autocommit() {
-            execute(connection, if is_commit { "COMMIT" } else { "ROLLBACK" })?;
+            return timed(connection, if is_commit { "COMMIT" } else { "ROLLBACK" });
         } else if is_commit {
             return Err(lost_transaction());
         }
-        return Ok(());
+        return Ok(Duration::ZERO);
     }
     loop {
         execute(connection, "SAVEPOINT job")?;
@@ -367,7 +421,14 @@ fn run_jobs(
             None => break,
         }
     }
-    execute(connection, "COMMIT")
+    timed(connection, "COMMIT")
+}
+
+/// Executes a statement and returns how long it took.
+fn timed(connection: &Connection, sql: &str) -> Result<Duration, rusqlite::Error> {
+    let started = Instant::now();
+    execute(connection, sql)?;
+    Ok(started.elapsed())
 }
 
 /// Takes the next job whose caller has not gone.
@@ -377,7 +438,7 @@ fn next_job(
 ) -> Option<(Box<dyn TransactionBody>, Reply)> {
     while let Some(job) = queued.pop_front() {
         if let Some(body) = job.body.take() {
-            counters.jobs.fetch_add(1, Ordering::Relaxed);
+            counters.jobs.increment();
             return Some((body, job.reply));
         }
     }

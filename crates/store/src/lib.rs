@@ -24,9 +24,11 @@ pub mod change_log;
 mod error;
 pub mod fields;
 mod maintenance;
+mod measurements;
 mod numbers;
 mod reader;
 mod rows;
+pub mod spent;
 #[cfg(feature = "suite")]
 pub mod suite;
 mod transaction;
@@ -44,6 +46,7 @@ pub use error::StoreError;
 pub use maintenance::{
     EXPORT_PAGE_BYTES, EXPORT_PAGE_ITEMS, PRUNED_ITEMS, RebuildReport, StoreMaintenance,
 };
+pub use measurements::{PoolMeasurements, StoreMeasurements, WriterMeasurements};
 pub use numbers::{CommitStamp, LogPosition, RowVersion};
 pub use reader::{EntityAspects, ReadReply, ReadRequest, SHORT_READ_BYTES, StoreReader};
 pub use rows::{

@@ -5,7 +5,9 @@ use std::path::Path;
 use async_trait::async_trait;
 use docent_model::EpochMillis;
 
-use crate::{AuditKey, AuditRecord, RawAspect, RawPoint, RawRetiredVersion, StoreError};
+use crate::{
+    AuditKey, AuditRecord, RawAspect, RawPoint, RawRetiredVersion, StoreError, StoreMeasurements,
+};
 
 /// A page of an export ends with the row that brings its values to this size: single aspects may
 /// have megabytes.
@@ -22,6 +24,9 @@ pub trait StoreMaintenance: Send + Sync {
 
     /// How many bytes the database takes on the disk, including free pages.
     async fn size_bytes(&self) -> Result<u64, StoreError>;
+
+    /// What the engine has counted since the store was opened. Reads no data.
+    fn measurements(&self) -> StoreMeasurements;
 
     /// Counts the rows of the exports. Takes time linear in the number of rows.
     async fn export_count(&self) -> Result<u64, StoreError>;

@@ -14,7 +14,8 @@ use docent_store::{
     EntityTexts, ListPage, LogEntry, LogKey, LogPosition, PointKey, PointRange, PointSize,
     RawAspect, RawPoint, RawRetiredVersion, ReadReply, ReadRequest, RebuildReport, RelatedEntity,
     RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES, Store, StoreError, StoreMaintenance,
-    StoreReader, StoreWriter, StoredAspect, TimeseriesRow, TransactionBody, VersionKey,
+    StoreMeasurements, StoreReader, StoreWriter, StoredAspect, TimeseriesRow, TransactionBody,
+    VersionKey,
 };
 
 /// The calls that a test may intercept; the default is to forward them.
@@ -366,6 +367,10 @@ impl<I: Intercept> StoreWriter for InterceptedStore<I> {
 impl<I: Intercept> StoreMaintenance for InterceptedStore<I> {
     fn engine(&self) -> &'static str {
         self.0.inner().engine()
+    }
+
+    fn measurements(&self) -> StoreMeasurements {
+        self.0.inner().measurements()
     }
 
     async fn size_bytes(&self) -> Result<u64, StoreError> {

@@ -1,0 +1,117 @@
+//! What one request spends in the store and in searches, for the log of slow requests.
+//!
+//! The request's task carries a [`Spent`]; what runs in it adds to it. Without one, nothing is
+//! measured. Reads of some microseconds are counted, but not timed.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use docent_model::measure::Counter;
+
+tokio::task_local! {
+    static CURRENT: Option<Arc<Spent>>;
+}
+
+/// Counts and times of one request.
+#[derive(Debug, Default)]
+pub struct Spent {
+    pub reads: Activity,
+    pub transactions: Activity,
+    pub searches: Activity,
+    /// For memory, or for a connection to the database.
+    pub waits: Activity,
+}
+
+/// How often something was done, and how long it took in total.
+#[derive(Debug, Default)]
+pub struct Activity {
+    count: Counter,
+    micros: Counter,
+}
+
+impl Activity {
+    pub fn add(&self, took: Duration) {
+        self.count.increment();
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        self.micros.add(micros);
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count.get()
+    }
+
+    pub fn time(&self) -> Duration {
+        Duration::from_micros(self.micros.get())
+    }
+}
+
+/// Runs a request, and measures it if there is a place for the numbers.
+pub async fn measure<F: Future>(spent: Option<Arc<Spent>>, request: F) -> F::Output {
+    CURRENT.scope(spent, request).await
+}
+
+/// Counts something that takes next to no time.
+pub fn count(activity: impl FnOnce(&Spent) -> &Activity) {
+    // Fails only without a request.
+    let _ = CURRENT.try_with(|current| {
+        if let Some(spent) = current {
+            activity(spent).count.increment();
+        }
+    });
+}
+
+/// Runs a part of a request and adds its time, if the request is measured.
+pub async fn timed<F: Future>(activity: impl FnOnce(&Spent) -> &Activity, part: F) -> F::Output {
+    let Ok(Some(spent)) = CURRENT.try_with(Option::clone) else {
+        return part.await;
+    };
+    let timer = Timer {
+        activity: activity(&spent),
+        started: Instant::now(),
+    };
+    let output = part.await;
+    drop(timer);
+    output
+}
+
+/// Adds the time when it is dropped, also if the part was cancelled.
+struct Timer<'s> {
+    activity: &'s Activity,
+    started: Instant,
+}
+
+impl Drop for Timer<'_> {
+    fn drop(&mut self) {
+        self.activity.add(self.started.elapsed());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_request_are_counted_and_timed_and_others_are_not() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let spent = Arc::new(Spent::default());
+        let pause = Duration::from_millis(5);
+        let work = async || {
+            timed(|spent| &spent.searches, tokio::time::sleep(pause)).await;
+            count(|spent| &spent.reads);
+            let cancelled = timed(|spent| &spent.waits, std::future::pending::<()>());
+            let _ = tokio::time::timeout(pause, cancelled).await;
+        };
+        runtime.block_on(work());
+        runtime.block_on(measure(Some(Arc::clone(&spent)), work()));
+        assert_eq!((spent.searches.count(), spent.waits.count()), (1, 1));
+        assert!(spent.searches.time() >= pause && spent.waits.time() >= pause);
+        assert_eq!(
+            (spent.reads.count(), spent.reads.time()),
+            (1, Duration::ZERO)
+        );
+        assert_eq!(spent.transactions.count(), 0);
+    }
+}
