@@ -4,6 +4,7 @@ mod adopt;
 mod audit;
 mod maintenance;
 mod serve;
+mod status;
 mod token;
 mod transfer;
 mod user;
@@ -45,6 +46,8 @@ enum Command {
     User(user::UserCommand),
     /// Show who did what, and what was denied
     Audit(audit::AuditFlags),
+    /// Show how a running server is, or a store
+    Status(status::StatusFlags),
     /// Recompute the data that is derived from the stored aspects
     Rebuild,
     /// Check the store for damage, without changing it
@@ -108,6 +111,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Token(command) => token::run(&cli.store, command),
         Command::User(command) => user::run(&cli.store, command),
         Command::Audit(flags) => audit::run(&cli.store, flags),
+        Command::Status(flags) => status::run(&cli.store, &flags),
         Command::Rebuild => maintenance::rebuild(&cli.store),
         Command::Check => maintenance::check(&cli.store),
         Command::Backup { file } => maintenance::backup(&cli.store, &file),

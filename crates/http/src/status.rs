@@ -3,8 +3,11 @@
 use axum::Json;
 use axum::extract::{FromRequestParts, State};
 use axum::http::StatusCode;
+use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use docent_catalog::Caller;
+use docent_catalog::server_status::STATUS_PRIVILEGES;
+use docent_catalog::times::iso;
 use serde_json::{Value, json};
 
 use crate::AppState;
@@ -30,13 +33,52 @@ pub(crate) async fn live() -> StatusCode {
     StatusCode::OK
 }
 
-pub(crate) async fn detailed(State(state): State<AppState>) -> Json<Value> {
+/// Everyone sees whether the server is ready; administrators with a token see more.
+pub(crate) async fn detailed(
+    State(state): State<AppState>,
+    mut parts: Parts,
+) -> Result<Json<Value>, ErrorResponse> {
     let ready = is_ready(&state).await;
-    Json(json!({
+    let mut health = json!({
         "bootstrapped": ready,
         "ready": ready,
         "version": env!("CARGO_PKG_VERSION"),
-    }))
+    });
+    if parts.headers.contains_key(AUTHORIZATION) {
+        let caller = Authenticated::from_request_parts(&mut parts, &state).await;
+        match caller {
+            Ok(caller) => add_details(&mut health, &caller).await,
+            Err(error) if error.status() == StatusCode::UNAUTHORIZED => return Err(error),
+            // The store cannot be read: `ready` says so.
+            Err(_) => {}
+        }
+    }
+    Ok(Json(health))
+}
+
+async fn add_details(health: &mut Value, Authenticated { caller, state }: &Authenticated) {
+    let catalog = state.catalog();
+    let is_allowed = catalog.is_allowed(caller, STATUS_PRIVILEGES, None).await;
+    if !is_allowed.unwrap_or(false) {
+        return;
+    }
+    let Ok(status) = catalog.server_status(caller).await else {
+        return;
+    };
+    health["startedAt"] = iso(status.started_at_ms).into();
+    health["engine"] = status.engine.into();
+    health["store"] = json!({
+        "sizeBytes": status.store_bytes,
+        "isWritable": status.is_writable,
+    });
+    health["searchIndex"] = match status.index {
+        Some(index) => json!({
+            "pendingChanges": index.pending_changes,
+            "built": index.built,
+            "sizeBytes": index.size_bytes,
+        }),
+        None => Value::Null,
+    };
 }
 
 async fn is_ready(state: &AppState) -> bool {

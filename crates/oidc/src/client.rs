@@ -1,6 +1,7 @@
 //! HTTP requests to identity providers: few, small and slow, so each has its own connection. Every
 //! request is limited in time and size, and redirects are errors, because a redirected secret would
-//! reach another host. Plain HTTP is for providers on this machine only.
+//! reach another host. Plain HTTP is for providers on this machine only. `docent status` asks a
+//! server in the same way.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +26,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_BYTES: usize = 1024 * 1024;
 
 #[derive(Clone)]
-pub(crate) struct HttpClient {
+pub struct HttpClient {
     tls: TlsConnector,
 }
 
@@ -37,7 +38,7 @@ impl std::fmt::Debug for HttpClient {
 
 impl HttpClient {
     /// Trusts the certificate authorities of the system, or those in `SSL_CERT_FILE`.
-    pub(crate) fn new() -> Result<Self, SettingsError> {
+    pub fn new() -> Result<Self, SettingsError> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -49,6 +50,18 @@ impl HttpClient {
         Ok(Self {
             tls: TlsConnector::from(Arc::new(config)),
         })
+    }
+
+    /// Gets JSON, whatever the status.
+    pub async fn get_any(
+        &self,
+        url: &Url,
+        bearer: Option<&str>,
+    ) -> Result<(u16, Value), OidcError> {
+        let authorization = bearer.map(|token| format!("Bearer {token}"));
+        let sent = self.send(Method::GET, url, authorization, String::new());
+        let (status, body) = sent.await?;
+        Ok((status.as_u16(), body))
     }
 
     pub(crate) async fn get(&self, url: &Url, bearer: Option<&str>) -> Result<Value, OidcError> {

@@ -24,6 +24,7 @@ mod keys;
 mod metadata;
 mod seal;
 
+pub use client::HttpClient;
 pub use flow::{
     Callback, Finish, IdToken, Provider, ProviderSettings, SIGN_IN_MS, Start, local_path,
 };
