@@ -34,7 +34,7 @@ mod temporary;
 pub use command::{CommandOutput, docent_command};
 pub use files::files_below;
 pub use preload::{FaultyClock, preload_library};
-pub use programs::{docent_binary, python, repository_root};
+pub use programs::{docent_binary, promtool, python, repository_root};
 pub use rustix::process::Signal;
 pub use server::{Options, Reply, Server, on_postgres, store_in};
 pub use shell::{Outcome, Shell};

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
@@ -37,6 +38,31 @@ pub fn docent_binary() -> anyhow::Result<PathBuf> {
         );
     }
     Ok(binary)
+}
+
+/// Prepares Prometheus' tool that checks metrics and rules.
+pub fn promtool() -> anyhow::Result<Command> {
+    let installed = profile_directory()?
+        .with_file_name("tools")
+        .join("bin/promtool");
+    let program = if installed.is_file() {
+        installed
+    } else {
+        PathBuf::from("promtool")
+    };
+    let mut command = Command::new(program);
+    let found = Command::new(command.get_program())
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if found.is_err() {
+        bail!(
+            "promtool is missing: run the tests through `make test`, or run `scripts/set-up-promtool` first"
+        );
+    }
+    command.stdin(Stdio::null());
+    Ok(command)
 }
 
 /// Returns the Python interpreter that has the packages of `tests/requirements.txt`.

@@ -35,6 +35,7 @@ pub(crate) use store_url::StoreUrl;
 
 pub(crate) const DEFAULT_ROLE: &str = "Editor";
 const DEFAULT_RETENTION_DAYS: u32 = 365;
+const DEFAULT_SLOW: Duration = Duration::from_secs(1);
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 const REQUEST_TIMEOUTS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_mins(10);
 
@@ -64,6 +65,9 @@ pub(crate) struct ServeFlags {
     /// Second address to listen on, for DataHub clients that sign in at port 9002 [default: none]
     #[arg(long, env = "DOCENT_UI_LISTEN", value_name = "ADDR")]
     ui_listen: Option<String>,
+    /// Address that serves /metrics alone, without authentication [default: none]
+    #[arg(long, env = "DOCENT_METRICS_LISTEN", value_name = "ADDR")]
+    metrics_listen: Option<String>,
     /// Directory with a build of DataHub's web page, served at --ui-listen in place of Docent's own
     /// page [default: none]
     #[arg(long, env = "DOCENT_FRONTEND", value_name = "DIR")]
@@ -109,6 +113,10 @@ pub(crate) struct ServeFlags {
     /// Longest time that the server works for one request, from 1s to 10m [default: 30s]
     #[arg(long, env = "DOCENT_REQUEST_TIMEOUT", value_name = "TIME")]
     request_timeout: Option<String>,
+    /// Milliseconds after which a request is logged as slow, with where its time went, or off
+    /// [default: 1000]
+    #[arg(long, env = "DOCENT_SLOW_MS", value_name = "MS|off")]
+    slow_ms: Option<String>,
     /// Role of users that have none: Admin, Editor, Proposer, Reader, another role, or none
     /// [default: Editor]
     #[arg(long, env = "DOCENT_DEFAULT_ROLE", value_name = "ROLE")]
@@ -176,6 +184,7 @@ struct File {
     store: Option<String>,
     listen: Option<String>,
     ui_listen: Option<String>,
+    metrics_listen: Option<String>,
     frontend: Option<PathBuf>,
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
@@ -186,6 +195,7 @@ struct File {
     token_rate_limit: Option<String>,
     address_connections: Option<usize>,
     request_timeout: Option<String>,
+    slow_ms: Option<TextOrNumber>,
     max_token_ttl: Option<String>,
     default_role: Option<String>,
     view_policies: Option<Switch>,
@@ -229,6 +239,7 @@ pub(crate) struct Settings {
     pub(crate) store: StoreUrl,
     pub(crate) listen: SocketAddr,
     pub(crate) ui_listen: Option<SocketAddr>,
+    pub(crate) metrics_listen: Option<SocketAddr>,
     /// A build of DataHub's web page; only with `ui_listen`.
     pub(crate) frontend: Option<PathBuf>,
     pub(crate) tls: Option<TlsFiles>,
@@ -239,6 +250,8 @@ pub(crate) struct Settings {
     pub(crate) token_rate_limit: Option<RateLimit>,
     pub(crate) address_connections: usize,
     pub(crate) request_timeout: RequestTimeout,
+    /// `None` logs no slow requests.
+    pub(crate) slow_requests: Option<Duration>,
     pub(crate) max_token_ttl_ms: Option<EpochMillis>,
     /// `None` gives users without a role no role.
     pub(crate) default_role: Option<String>,
@@ -262,6 +275,7 @@ impl Settings {
         let listen = serve.listen.or(file.listen);
         let listen = listen.as_deref().unwrap_or(DEFAULT_LISTEN);
         let ui_listen = serve.ui_listen.or(file.ui_listen);
+        let metrics_listen = serve.metrics_listen.or(file.metrics_listen);
         let frontend = serve.frontend.or(file.frontend);
         ensure!(
             frontend.is_none() || ui_listen.is_some(),
@@ -275,6 +289,7 @@ impl Settings {
             store,
             listen: parse_address(listen)?,
             ui_listen: ui_listen.as_deref().map(parse_address).transpose()?,
+            metrics_listen: metrics_listen.as_deref().map(parse_address).transpose()?,
             frontend,
             tls: TlsFiles::resolve(
                 serve.tls_cert.or(file.tls_cert),
@@ -301,6 +316,9 @@ impl Settings {
                 serve.address_connections.or(file.address_connections),
             )?,
             request_timeout: parse_request_timeout(serve.request_timeout.or(file.request_timeout))?,
+            slow_requests: parse_slow_ms(
+                serve.slow_ms.or(file.slow_ms.map(String::from)).as_deref(),
+            )?,
             max_token_ttl_ms: serve
                 .max_token_ttl
                 .or(file.max_token_ttl)
@@ -435,6 +453,21 @@ fn parse_request_timeout(text: Option<String>) -> Result<RequestTimeout> {
         .with_context(|| {
             format!("'{text}' is not a time for requests: use for example 30s, from 1s to 10m")
         })
+}
+
+/// A threshold in milliseconds, or `off`.
+fn parse_slow_ms(text: Option<&str>) -> Result<Option<Duration>> {
+    match text {
+        None => Ok(Some(DEFAULT_SLOW)),
+        Some("off") => Ok(None),
+        Some(text) => {
+            let number = text.parse().ok().filter(|number| *number > 0);
+            let number = number.with_context(|| {
+                format!("'{text}' is not a number of milliseconds: use for example 1000, or off")
+            })?;
+            Ok(Some(Duration::from_millis(number)))
+        }
+    }
 }
 
 /// A duration of at most a year.

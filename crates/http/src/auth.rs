@@ -49,6 +49,7 @@ impl FromRequestParts<AppState> for Authenticated {
     ) -> Result<Self, ErrorResponse> {
         let client = Client::of(parts);
         let caller = authenticate(parts, state, &client).await?;
+        client.record().set_caller(caller.actor());
         let mut caller = caller.at(client.address()).in_operation(operation(parts));
         if let Some(trace) = parts.extensions.get::<Trace>() {
             caller = caller.in_trace(Arc::clone(&trace.id));
@@ -78,17 +79,22 @@ fn operation(parts: &Parts) -> Cow<'static, str> {
     if path.ends_with("/graphql") {
         return Cow::Borrowed("GraphQL");
     }
-    let actions = parts.uri.query().unwrap_or_default().split('&');
-    let is_name = |name: &&str| {
-        name.len() <= MAX_ACTION && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    };
-    let mut actions = actions.filter_map(|pair| pair.strip_prefix("action="));
-    let action = actions.find(is_name);
     let method = &parts.method;
-    Cow::Owned(match action {
+    Cow::Owned(match action(parts.uri.query()) {
         Some(action) => format!("{method} {path}?action={action}"),
         None => format!("{method} {path}"),
     })
+}
+
+/// The action of Rest.li in a query.
+pub(crate) fn action(query: Option<&str>) -> Option<&str> {
+    let actions = query?.split('&');
+    let is_name = |name: &&str| {
+        (1..=MAX_ACTION).contains(&name.len())
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    let mut actions = actions.filter_map(|pair| pair.strip_prefix("action="));
+    actions.find(is_name)
 }
 
 async fn authenticate(

@@ -18,7 +18,7 @@ use http_body_util::BodyExt as _;
 use crate::AppState;
 use crate::deadline::{Deadline, MAX_READ_TIME};
 use crate::error::ErrorResponse;
-use crate::memory::{MIB, ReservedMemory, Share, Shares, reserved_bytes};
+use crate::memory::{MIB, ReservedMemory, Share, Shares, Usage, reserved_bytes};
 use crate::parsed_size::{check_parsed, deeply_parsed_bytes};
 
 /// DataHub's clients send batches of up to 15 MiB.
@@ -278,6 +278,14 @@ impl BodyBudget {
         bytes: usize,
     ) -> Result<ReservedMemory, ErrorResponse> {
         self.parsed.reserve(bytes, self.max_wait).await
+    }
+
+    pub(crate) fn received_usage(&self) -> Usage {
+        self.received.usage()
+    }
+
+    pub(crate) fn parsed_usage(&self) -> Usage {
+        self.parsed.usage()
     }
 
     /// The free memory for what is parsed.

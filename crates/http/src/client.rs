@@ -6,6 +6,7 @@
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Request};
 use axum::http::header::{CACHE_CONTROL, HOST, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
@@ -15,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use ipnet::IpNet;
 
 use crate::AppState;
+use crate::request_record::RequestRecord;
 use crate::server::Peer;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
@@ -32,6 +34,8 @@ pub(crate) struct Client {
     address: Option<IpAddr>,
     forwarded_host: Option<HeaderValue>,
     is_https: bool,
+    /// What the server learns about the request. Here, because each extension of a request costs.
+    record: Arc<RequestRecord>,
 }
 
 impl Client {
@@ -42,6 +46,7 @@ impl Client {
             address: peer.address(),
             forwarded_host: None,
             is_https: peer.is_tls(),
+            record: Arc::default(),
         };
         let Some(proxy) = direct.address.filter(|address| is_trusted(*address)) else {
             return direct;
@@ -54,7 +59,13 @@ impl Client {
             is_https: protocol.map_or(direct.is_https, |protocol| {
                 protocol.eq_ignore_ascii_case("https")
             }),
+            record: direct.record,
         }
+    }
+
+    /// What the server learns about the request of this client.
+    pub(crate) fn record(&self) -> &RequestRecord {
+        &self.record
     }
 
     /// The client of a request that is being handled.
@@ -90,6 +101,7 @@ impl<S: Sync> FromRequestParts<S> for Client {
 pub(crate) async fn identify<F>(
     state: &AppState,
     mut request: Request,
+    record: Arc<RequestRecord>,
     answer: impl FnOnce(Request) -> F,
 ) -> Response
 where
@@ -97,6 +109,7 @@ where
 {
     let peer = request.extensions().get().copied().unwrap_or_default();
     let client = Client::new(peer, request.headers(), &state.settings().trusted_proxies);
+    let client = Client { record, ..client };
     let is_https = client.is_https();
     let path = request.uri().path();
     let admitted = state

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::auth::Authenticated;
 use crate::body::{self, MAX_BODY_BYTES, UNCOUNTED_JSON_BYTES};
+use crate::client::Client;
 use crate::conditions::UnsupportedCondition;
 use crate::error::ErrorResponse;
 use crate::memory::ReservedMemory;
@@ -77,6 +78,11 @@ async fn execute(state: &AppState, request: Request) -> Result<Response, ErrorRe
     })?;
     let operation_name = body.operation_name.as_deref();
     let (request, _document) = prepare(&state, &query, operation_name).await?;
+    if let Some(client) = parts.extensions.get::<Client>()
+        && let Some(name) = request.name()
+    {
+        client.record().set_graphql_operation(name);
+    }
     let (variables, _variables) = match body.variables {
         None => (Map::new(), None),
         Some(Variables::Parsed(all)) => (all, None),

@@ -24,6 +24,8 @@
 //! - [`memory`]: memory that requests share
 //! - [`parsed_size`]: estimates the memory of parsed JSON
 //! - [`reply_budget`]: limits the size of replies
+//! - [`requests`]: the request log, and [`request_record`]: what handlers tell for it
+//! - [`mod@metrics`]: metrics for Prometheus
 //! - [`page`]: the web page, without authentication
 //! - [`mod@frontend`]: a build of DataHub's web page in its place
 //! - [`server`]: connections, timeouts, graceful shutdown
@@ -47,6 +49,7 @@ mod frontend;
 mod graphql;
 mod items;
 mod memory;
+mod metrics;
 mod openapi;
 mod origin;
 mod page;
@@ -54,6 +57,8 @@ mod parsed_size;
 mod query;
 mod rate_limits;
 mod reply_budget;
+mod request_record;
+mod requests;
 mod restli;
 pub mod server;
 mod service;
@@ -65,6 +70,7 @@ mod trailing_slash;
 mod wire;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -77,9 +83,14 @@ use ipnet::IpNet;
 pub use auth::AuthMode;
 pub use deadline::RequestTimeout;
 pub use frontend::Frontend;
+use metrics::HttpCounters;
+pub use metrics::metrics_service;
 pub use openapi::system_info::ShownSetting;
 use rate_limits::RateLimits;
 use reply_budget::ReplyMemory;
+pub use requests::{RequestLog, RequestLogDetail, RequestLogFormat};
+use requests::{RouteRecorder, SlowRequests};
+use server::Connections;
 pub use service::HttpService;
 pub use sso::IdentityProviders;
 
@@ -98,6 +109,12 @@ pub struct HttpSettings {
     pub request_timeout: RequestTimeout,
     /// Who else authenticates users.
     pub identity: Arc<IdentityProviders>,
+    /// `None` logs no requests.
+    pub request_log: Option<Arc<RequestLog>>,
+    /// Requests that take longer are logged; `None` for none.
+    pub slow_requests: Option<Duration>,
+    /// The connections of the server, to be measured.
+    pub connections: Option<Connections>,
     /// The settings of the server, as administrators see them.
     pub shown: Vec<ShownSetting>,
 }
@@ -118,6 +135,8 @@ struct Parts {
     body_budget: body::BodyBudget,
     reply_memory: ReplyMemory,
     rate_limits: RateLimits,
+    counters: HttpCounters,
+    slow_requests: Option<SlowRequests>,
 }
 
 impl AppState {
@@ -130,9 +149,11 @@ impl AppState {
                     settings.address_rate_limit,
                     settings.token_rate_limit,
                 ),
+                slow_requests: settings.slow_requests.map(SlowRequests::new),
                 settings,
                 body_budget: body::BodyBudget::default(),
                 reply_memory: ReplyMemory::default(),
+                counters: HttpCounters::default(),
             }),
             seen: None,
         }
@@ -173,6 +194,14 @@ impl AppState {
         &self.inner.rate_limits
     }
 
+    pub(crate) fn counters(&self) -> &HttpCounters {
+        &self.inner.counters
+    }
+
+    pub(crate) fn slow_requests(&self) -> Option<&SlowRequests> {
+        self.inner.slow_requests.as_ref()
+    }
+
     pub(crate) fn settings(&self) -> &HttpSettings {
         &self.inner.settings
     }
@@ -203,6 +232,7 @@ fn with_pages(state: AppState, pages: Router<AppState>) -> HttpService {
         .fold(whole, |whole, base| whole.nest(base, routes(&state)));
     let whole = whole
         .method_not_allowed_fallback(page::method_not_allowed)
+        .layer(RouteRecorder)
         .with_state(state.clone());
     HttpService::new(state, whole)
 }
@@ -238,6 +268,7 @@ fn routes(state: &AppState) -> Router<AppState> {
         )
         .route("/operations", post(restli::operations::act))
         .route("/analytics", post(restli::analytics::act))
+        .route("/metrics", get(metrics::metrics))
         .merge(openapi_routes(state))
         .merge(status_and_sign_in())
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use bytes::Bytes;
+use docent_catalog::spent;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::ErrorResponse;
@@ -20,6 +21,13 @@ pub(crate) struct Share {
     pub(crate) total: usize,
 }
 
+/// How many bytes are reserved, of how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub(crate) used: u64,
+    pub(crate) limit: u64,
+}
+
 /// Free memory.
 #[derive(Debug)]
 pub(crate) struct Shares {
@@ -27,6 +35,8 @@ pub(crate) struct Shares {
     limited: Vec<(usize, Arc<Semaphore>)>,
     /// For all larger requests.
     largest: Arc<Semaphore>,
+    /// The bytes of all.
+    total: usize,
 }
 
 /// Memory that is free again when this is dropped.
@@ -39,6 +49,15 @@ impl Shares {
         Self {
             limited: limited.iter().map(share).collect(),
             largest: Arc::new(Semaphore::new(largest)),
+            total: limited.iter().map(|share| share.total).sum::<usize>() + largest,
+        }
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        let free: usize = self.free().iter().sum();
+        Usage {
+            used: self.total.saturating_sub(free) as u64,
+            limit: self.total as u64,
         }
     }
 
@@ -65,7 +84,8 @@ impl Shares {
             return Ok(reserved);
         }
         let reserved = Arc::clone(self.of(bytes)).acquire_many_owned(permits(bytes));
-        match tokio::time::timeout(max_wait, reserved).await {
+        let reserved = tokio::time::timeout(max_wait, reserved);
+        match spent::timed(|spent| &spent.waits, reserved).await {
             Ok(Ok(reserved)) => Ok(reserved),
             _ => Err(exhausted()),
         }
@@ -91,7 +111,6 @@ impl Shares {
     }
 
     /// How many bytes of each share are free.
-    #[cfg(test)]
     pub(crate) fn free(&self) -> Vec<usize> {
         let shares = self.limited.iter().map(|(_, share)| share);
         let shares = shares.chain([&self.largest]);

@@ -76,7 +76,7 @@ const PAGE_ROUTES: &[&str] = &[
 
 /// First path segments of the API. Unknown paths below them get an API error, never the page. All
 /// methods of the first ones need a token.
-const API_PREFIXES: [&str; 22] = [
+const API_PREFIXES: [&str; 23] = [
     "api",
     "gms",
     "openapi",
@@ -87,6 +87,7 @@ const API_PREFIXES: [&str; 22] = [
     "runs",
     "usageStats",
     "operations",
+    "metrics",
     "admin",
     "config",
     "health",
@@ -112,7 +113,7 @@ const MISSING_OPEN_PATHS: [&str; 5] = [
 ];
 
 /// How many of [`API_PREFIXES`] are only for callers with a token.
-const PROTECTED_PREFIXES: usize = 10;
+const PROTECTED_PREFIXES: usize = 11;
 
 /// The page may load its own scripts and call this server, nothing else. Inline styles are for the
 /// editors, which generate theirs at runtime.

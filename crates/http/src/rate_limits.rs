@@ -4,9 +4,9 @@ use docent_catalog::Catalog;
 use docent_catalog::rate::{RateLimit, RateLimiter, network};
 use docent_model::EpochMillis;
 
-use crate::BASES;
 use crate::client::Client;
 use crate::error::ErrorResponse;
+use crate::page::without_base;
 
 /// Both limits; `None` for any rate.
 #[derive(Debug, Default)]
@@ -30,7 +30,11 @@ impl RateLimits {
         path: &str,
         catalog: &Catalog,
     ) -> Result<(), ErrorResponse> {
-        let Some(limiter) = self.per_address.as_ref().filter(|_| !is_health(path)) else {
+        let Some(limiter) = self
+            .per_address
+            .as_ref()
+            .filter(|_| !is_health(without_base(path)))
+        else {
             return Ok(());
         };
         limiter
@@ -53,11 +57,8 @@ impl RateLimits {
     }
 }
 
-fn is_health(path: &str) -> bool {
-    let path = BASES
-        .iter()
-        .find_map(|base| path.strip_prefix(base))
-        .unwrap_or(path);
+/// Whether a path, without its base, is that of a health check.
+pub(crate) fn is_health(path: &str) -> bool {
     path == "/health" || path.starts_with("/health/") || path == "/check/ready"
 }
 

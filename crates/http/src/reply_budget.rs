@@ -31,7 +31,7 @@ use serde_json::value::RawValue;
 
 use crate::deadline;
 use crate::error::ErrorResponse;
-use crate::memory::{MIB, ReservedMemory, Share, Shares, reserved_bytes};
+use crate::memory::{MIB, ReservedMemory, Share, Shares, Usage, reserved_bytes};
 use crate::wire::raw;
 
 /// How many entities are read at once.
@@ -64,6 +64,10 @@ impl Default for ReplyMemory {
 pub(crate) struct SharedReply;
 
 impl ReplyMemory {
+    pub(crate) fn usage(&self) -> Usage {
+        self.0.usage()
+    }
+
     /// Reserves memory for a response until it has been sent.
     pub(crate) fn hold(&self, response: Response, may_write: bool) -> Response {
         let length = response.body().size_hint().lower();

@@ -7,6 +7,7 @@ mod slow_reader;
 #[cfg(test)]
 mod tests;
 pub mod tls;
+mod traffic;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -27,11 +28,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tower::Service;
 
+pub(crate) use connections::ConnectionMeasurements;
 use connections::ConnectionSlot;
 pub use connections::{ConnectionLimits, Connections};
 use progress::{InFlight, PendingRequest, Progress};
 use slow_reader::{PacedStream, READING_PACE, ReadingPace};
 use tls::Certificate;
+use traffic::CountedStream;
 
 /// The time for the headers of a request, also of the next one on a kept-alive connection.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(75);
@@ -202,8 +205,9 @@ impl Server {
                 tracing::debug!(%error, "connection closed early: {error}");
                 return;
             }
+            let counted = slot.connections().clone();
             let Some(certificate) = certificate else {
-                let stream = PacedStream::new(stream, pace);
+                let stream = PacedStream::new(CountedStream::new(stream, counted), pace);
                 return serve_connection(stream, peer, routes, in_flight, &mut stopped).await;
             };
             let accepted = tokio::select! {
@@ -212,7 +216,7 @@ impl Server {
             };
             if let Some(stream) = accepted {
                 // Below TLS, only one record after the other would be seen, not the response.
-                let stream = PacedStream::new(stream, pace);
+                let stream = PacedStream::new(CountedStream::new(stream, counted), pace);
                 serve_connection(stream, peer.over_tls(), routes, in_flight, &mut stopped).await;
             }
         });

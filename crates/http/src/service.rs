@@ -11,6 +11,7 @@ use std::task::{Context, Poll};
 use axum::Router;
 use axum::extract::Request;
 use axum::response::Response;
+use docent_catalog::spent;
 use tower::Service;
 
 use crate::AppState;
@@ -19,6 +20,7 @@ use crate::deadline::{may_write, within};
 use crate::error::openapi_form;
 use crate::graphql;
 use crate::page::without_base;
+use crate::requests::RequestInProgress;
 use crate::trailing_slash;
 
 /// Identifies the client of a request, limits its time, and removes a trailing slash of its path. A
@@ -51,7 +53,9 @@ impl Service<Request> for HttpService {
             let (state, routes) = (&state, &mut routes);
             let limit = state.settings().request_timeout;
             let is_openapi = is_openapi(request.uri().path());
-            let response = identify(state, request, |request| async move {
+            let in_progress = RequestInProgress::begin(state, &request);
+            let (record, spent) = (in_progress.record(), in_progress.spent());
+            let response = identify(state, request, record, |request| async move {
                 let may_write = may_write(&request);
                 let response = within(limit, request, |request| async move {
                     if graphql::is_request(&request) {
@@ -63,12 +67,11 @@ impl Service<Request> for HttpService {
                 });
                 state.reply_memory().hold(response.await, may_write)
             });
-            let response = response.await;
-            Ok(if is_openapi {
-                openapi_form(response)
-            } else {
-                response
-            })
+            let mut response = spent::measure(spent, response).await;
+            if is_openapi {
+                response = openapi_form(response);
+            }
+            Ok(in_progress.end(response))
         })
     }
 }

@@ -9,9 +9,10 @@ use docent_e2e::{CommandOutput, docent_command, repository_root, temporary_direc
 /// The flags of every command but `move`.
 const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
 /// The settings of `docent serve`, besides the common ones.
-const SERVE: [&str; 38] = [
+const SERVE: [&str; 40] = [
     "--listen",
     "--ui-listen",
+    "--metrics-listen",
     "--frontend",
     "--tls-cert",
     "--tls-key",
@@ -22,6 +23,7 @@ const SERVE: [&str; 38] = [
     "--token-rate-limit",
     "--address-connections",
     "--request-timeout",
+    "--slow-ms",
     "--default-role",
     "--view-policies",
     "--max-token-ttl",
@@ -54,7 +56,8 @@ const SERVE: [&str; 38] = [
 fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Result<()> {
     let whole = help(&[])?;
     for command in [
-        "serve", "token", "user", "audit", "rebuild", "check", "backup", "move", "adopt", "restore",
+        "serve", "token", "user", "audit", "status", "rebuild", "check", "backup", "move", "adopt",
+        "restore",
     ] {
         let listed = whole
             .lines()
@@ -92,6 +95,7 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
         "--json",
     ];
     expect(&["audit"], &audit)?;
+    expect(&["status"], &["--token-file"])?;
     expect(&["restore"], &["--replace"])?;
     expect(&["adopt"], &["--from", "--report"])?;
     let own = ["--from", "--to", "--help", "--version"];

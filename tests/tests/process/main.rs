@@ -1,7 +1,9 @@
 //! The process `docent serve`: start, startup errors, shutdown, settings, demo.
 
 mod help;
+mod monitoring;
 mod startup_errors;
+mod status;
 mod tls;
 
 use std::collections::BTreeSet;
@@ -367,6 +369,12 @@ fn other_settings_have_the_same_precedence() -> anyhow::Result<()> {
             "1h",
             "'1h' is not a time for requests",
         ),
+        (
+            "DOCENT_SLOW_MS",
+            "1s",
+            "'1s' is not a number of milliseconds",
+        ),
+        ("DOCENT_METRICS_LISTEN", "9100", "9100"),
         (
             "DOCENT_ADDRESS_CONNECTIONS",
             "0",

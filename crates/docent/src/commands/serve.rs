@@ -1,10 +1,10 @@
 //! `docent serve`.
 
 mod audit_retention;
+mod listeners;
 
 use std::fs::{File, TryLockError};
 use std::io::IsTerminal as _;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,17 +16,22 @@ use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
 use docent_http::server::tls::Certificate;
 use docent_http::server::{ConnectionLimits, Connections};
-use docent_http::{AppState, AuthMode, Frontend, HttpSettings, IdentityProviders, server};
+use docent_http::{
+    AppState, AuthMode, Frontend, HttpSettings, IdentityProviders, RequestLog, RequestLogDetail,
+    RequestLogFormat,
+};
 use docent_model::{SystemClock, Urn};
 use docent_oidc::{Provider, TrustedIssuer};
 use docent_search::Search;
 use docent_store::Store;
 use futures_util::FutureExt as _;
-use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
+use tracing::Level;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
+
+use listeners::Listeners;
 
 use super::say;
 use super::user::password_from;
@@ -67,11 +72,7 @@ async fn run(settings: Settings) -> Result<()> {
     // Before files are opened, which count as well.
     let connections = Connections::new(connection_limits(&settings));
     // Before the store is created, so that an invalid address or file leaves nothing behind.
-    let (listener, address) = listen(settings.listen, "--listen").await?;
-    let ui = match settings.ui_listen {
-        Some(address) => Some(listen(address, "--ui-listen").await?),
-        None => None,
-    };
+    let listeners = Listeners::bind(&settings).await?;
     let frontend = settings
         .frontend
         .as_deref()
@@ -124,40 +125,35 @@ async fn run(settings: Settings) -> Result<()> {
     if let Some(days) = settings.audit_retention_days {
         background.spawn(audit_retention::prune(catalog.clone(), days));
     }
-    let http = http_settings(&settings, auth, identity);
+    let request_log = request_log(&settings)?;
+    let http = HttpSettings {
+        request_log: request_log.clone(),
+        connections: Some(connections.clone()),
+        ..http_settings(&settings, auth, identity)
+    };
     let state = AppState::new(catalog.clone(), engine, http);
-    let ui_service = frontend.map(|it| docent_http::frontend_service(state.clone(), it));
-    let service = docent_http::service(state);
-    let ui_service = ui_service.unwrap_or_else(|| service.clone());
-    let scheme = certificate.as_ref().map_or("http", |_| "https");
-    let second = ui.as_ref().map(|(_, address)| *address);
-    announce_addresses(scheme, address, second);
+    listeners.announce(certificate.as_ref().map_or("http", |_| "https"));
     announce(&settings, password.as_ref(), token.as_deref());
     tracing::info!(
         store = %settings.store,
         auth = ?settings.auth,
-        "serving {} on {address}",
-        settings.store
+        "serving {} on {}",
+        settings.store,
+        listeners.address()
     );
-    let stop = stop.shared();
     if let Some(certificate) = certificate.clone() {
         background.spawn(certificate.watch());
     }
-    let serve = async |listener, service| {
-        let (connections, stop) = (connections.clone(), stop.clone());
-        server::serve(listener, connections, certificate.clone(), service, stop).await
-    };
-    match ui {
-        Some((ui, _)) => {
-            tokio::try_join!(serve(listener, service), serve(ui, ui_service))?;
-        }
-        None => serve(listener, service).await?,
-    }
+    let serving = listeners.serve(state, frontend, connections, certificate, stop.shared());
+    serving.await?;
     background.abort_all();
     // Best effort: it must not delay the shutdown.
     let operator = Caller::system();
     let last_rows = store_periodic_rows(&catalog, &operator);
     let _ = tokio::time::timeout(FINAL_TOKEN_USE_TIMEOUT, last_rows).await;
+    if let Some(log) = request_log {
+        log.close();
+    }
     tracing::info!("stopped");
     Ok(())
 }
@@ -171,6 +167,9 @@ fn http_settings(settings: &Settings, auth: AuthMode, identity: IdentityProvider
         token_rate_limit: settings.token_rate_limit,
         request_timeout: settings.request_timeout,
         identity: Arc::new(identity),
+        request_log: None,
+        slow_requests: settings.slow_requests,
+        connections: None,
         shown: settings.shown(),
     }
 }
@@ -255,16 +254,6 @@ async fn prepare_catalog(
     Ok(catalog)
 }
 
-fn announce_addresses(scheme: &str, address: SocketAddr, second: Option<SocketAddr>) {
-    let version = env!("CARGO_PKG_VERSION");
-    say(format!(
-        "Docent {version} is listening on {scheme}://{address}"
-    ));
-    if let Some(address) = second {
-        say(format!("and on {scheme}://{address}"));
-    }
-}
-
 /// Prints how to sign in: what the first start has generated, and the demo's token.
 fn announce(settings: &Settings, password: Option<&Password>, token: Option<&str>) {
     if settings.auth == Switch::Off {
@@ -332,14 +321,6 @@ fn lock_index(directory: &Path) -> Result<File> {
         ),
         Err(TryLockError::Error(error)) => Err(error).with_context(failed),
     }
-}
-
-async fn listen(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAddr)> {
-    let listener = TcpListener::bind(address).await.with_context(|| {
-        format!("cannot listen on {address}; choose another address with {flag}")
-    })?;
-    let address = listener.local_addr().context("no local address")?;
-    Ok((listener, address))
 }
 
 /// Turns access control on.
@@ -475,6 +456,24 @@ fn start_log(settings: &Settings) -> Result<()> {
         LogFormat::Json => log.json().init(),
     }
     Ok(())
+}
+
+/// The request log, if the log filter shows it.
+fn request_log(settings: &Settings) -> Result<Option<Arc<RequestLog>>> {
+    let detail = if tracing::enabled!(target: RequestLog::TARGET, Level::DEBUG) {
+        RequestLogDetail::All
+    } else if tracing::enabled!(target: RequestLog::TARGET, Level::INFO) {
+        RequestLogDetail::Api
+    } else {
+        return Ok(None);
+    };
+    let format = match settings.log_format {
+        LogFormat::Text => RequestLogFormat::Text,
+        LogFormat::Json => RequestLogFormat::Json,
+    };
+    let log = RequestLog::start(format, detail, std::io::stderr());
+    let log = log.context("cannot start the thread of the request log")?;
+    Ok(Some(Arc::new(log)))
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ impl Settings {
             store,
             listen,
             ui_listen,
+            metrics_listen,
             frontend,
             tls,
             auth,
@@ -32,6 +33,7 @@ impl Settings {
             token_rate_limit,
             address_connections,
             request_timeout,
+            slow_requests,
             max_token_ttl_ms,
             default_role,
             view_policies,
@@ -53,6 +55,7 @@ impl Settings {
             visible("store", store),
             visible("listen", listen),
             visible("ui-listen", or_none(ui_listen.as_ref())),
+            visible("metrics-listen", or_none(metrics_listen.as_ref())),
             visible("frontend", path_or_none(frontend.as_deref())),
             visible(
                 "tls-cert",
@@ -68,6 +71,10 @@ impl Settings {
             visible(
                 "request-timeout",
                 format!("{}s", request_timeout.0.as_secs_f64()),
+            ),
+            visible(
+                "slow-ms",
+                slow_requests.map_or(OFF.to_owned(), |time| time.as_millis().to_string()),
             ),
             visible("max-token-ttl", seconds(max_token_ttl_ms)),
             visible("default-role", or_none(default_role.as_ref())),

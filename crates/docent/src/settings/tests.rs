@@ -149,6 +149,46 @@ fn requests_have_thirty_seconds_unless_set() {
 }
 
 #[test]
+fn metrics_have_no_address_of_their_own_unless_set() {
+    let (_directory, store) = file("");
+    let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+    assert_eq!(settings.metrics_listen, None);
+    let (_directory, store) = file("metrics-listen = '127.0.0.1:9100'\n");
+    let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+    assert_eq!(settings.metrics_listen.map(|it| it.port()), Some(9100));
+    let flags = |text: &str| ServeFlags {
+        metrics_listen: Some(text.to_owned()),
+        ..ServeFlags::default()
+    };
+    let settings = Settings::resolve(&store, flags("127.0.0.1:9101")).unwrap();
+    assert_eq!(settings.metrics_listen.map(|it| it.port()), Some(9101));
+    let error = Settings::resolve(&store, flags("9100")).unwrap_err();
+    assert!(error.to_string().contains("127.0.0.1"), "{error}");
+}
+
+#[test]
+fn requests_of_more_than_a_second_are_slow_unless_set() {
+    let (_directory, store) = file("");
+    let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+    assert_eq!(settings.slow_requests, Some(Duration::from_secs(1)));
+    for text in ["slow-ms = 200\n", "slow-ms = '200'\n"] {
+        let (_directory, store) = file(text);
+        let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+        assert_eq!(settings.slow_requests, Some(Duration::from_millis(200)));
+    }
+    let flags = |text: &str| ServeFlags {
+        slow_ms: Some(text.to_owned()),
+        ..ServeFlags::default()
+    };
+    let settings = Settings::resolve(&store, flags("off")).unwrap();
+    assert_eq!(settings.slow_requests, None);
+    for wrong in ["0", "1s", "-1", "none"] {
+        let error = Settings::resolve(&store, flags(wrong)).unwrap_err();
+        assert!(error.to_string().contains("1000, or off"), "{error}");
+    }
+}
+
+#[test]
 fn the_lifetime_of_tokens_is_at_most_a_year() {
     let (_directory, store) = file("max-token-ttl = '180d'\n");
     let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
@@ -348,6 +388,8 @@ fn administrators_see_settings_without_secrets() {
         ("store", "postgres://catalog@localhost:5432/docent"),
         ("listen", "127.0.0.1:8080"),
         ("ui-listen", "none"),
+        ("slow-ms", "1000"),
+        ("metrics-listen", "none"),
         ("auth", "on"),
         ("address-rate-limit", "off"),
         ("token-rate-limit", "600/m"),

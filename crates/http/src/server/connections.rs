@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use docent_catalog::rate::network;
+use docent_model::measure::Counter;
 use ipnet::IpNet;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -49,6 +50,27 @@ struct Shared {
     limits: ConnectionLimits,
     open: Mutex<Open>,
     rejections: Arc<Semaphore>,
+    accepted: Counter,
+    rejected: Counter,
+    traffic: Traffic,
+}
+
+/// The bytes of all connections since the start.
+#[derive(Debug, Default)]
+pub(super) struct Traffic {
+    pub(super) received: Counter,
+    pub(super) sent: Counter,
+}
+
+/// What was counted since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ConnectionMeasurements {
+    pub(crate) open: u64,
+    pub(crate) max_open: u64,
+    pub(crate) accepted: u64,
+    pub(crate) rejected: u64,
+    pub(crate) received_bytes: u64,
+    pub(crate) sent_bytes: u64,
 }
 
 #[derive(Debug, Default)]
@@ -70,11 +92,48 @@ impl Connections {
             limits,
             open: Mutex::default(),
             rejections: Arc::new(Semaphore::new(MAX_REJECTIONS)),
+            accepted: Counter::default(),
+            rejected: Counter::default(),
+            traffic: Traffic::default(),
         }))
+    }
+
+    pub(super) fn traffic(&self) -> &Traffic {
+        &self.0.traffic
+    }
+
+    pub(crate) fn measurements(&self) -> ConnectionMeasurements {
+        let Shared {
+            limits,
+            open,
+            accepted,
+            rejected,
+            traffic,
+            ..
+        } = &*self.0;
+        let open = open.lock().unwrap_or_else(PoisonError::into_inner).total;
+        ConnectionMeasurements {
+            open: open as u64,
+            max_open: limits.total as u64,
+            accepted: accepted.get(),
+            rejected: rejected.get(),
+            received_bytes: traffic.received.get(),
+            sent_bytes: traffic.sent.get(),
+        }
     }
 
     /// Counts a connection. The error says which limit it exceeds.
     pub(super) fn open(&self, address: Option<IpAddr>) -> Result<ConnectionSlot, &'static str> {
+        let opened = self.try_open(address);
+        let counter = match &opened {
+            Ok(_) => &self.0.accepted,
+            Err(_) => &self.0.rejected,
+        };
+        counter.increment();
+        opened
+    }
+
+    fn try_open(&self, address: Option<IpAddr>) -> Result<ConnectionSlot, &'static str> {
         let limits = &self.0.limits;
         let address = address
             .filter(|address| !limits.exempt.iter().any(|proxy| proxy.contains(address)))
@@ -112,6 +171,10 @@ impl Connections {
 }
 
 impl ConnectionSlot {
+    pub(super) fn connections(&self) -> &Connections {
+        &self.connections
+    }
+
     /// The network that the connection counts for; `None` for proxies.
     pub(super) fn address(&self) -> Option<IpAddr> {
         self.address
@@ -175,6 +238,9 @@ mod tests {
         assert!(open("10.0.0.1").unwrap_err().contains("server"));
         drop(proxy);
         assert!(open("10.0.0.1").is_ok());
+        let measured = connections.measurements();
+        assert_eq!((measured.open, measured.max_open), (4, 5));
+        assert_eq!((measured.accepted, measured.rejected), (7, 3));
         drop((second, third, of_network));
         assert!(connections.0.open.lock().unwrap().by_address.is_empty());
     }

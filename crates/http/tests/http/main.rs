@@ -85,6 +85,7 @@ mod query_access;
 mod rate_limits;
 mod references;
 mod report_statistics;
+mod request_log;
 mod reserved;
 mod rest_access;
 mod routes;

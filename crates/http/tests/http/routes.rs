@@ -1,7 +1,7 @@
 //! The routes of the API that need authentication.
 
 /// Every route with its method. These lists and the router must agree.
-pub(crate) const PROTECTED: [(&str, &str); 69] = [
+pub(crate) const PROTECTED: [(&str, &str); 70] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
     ("POST", "/aspects"),
@@ -16,6 +16,7 @@ pub(crate) const PROTECTED: [(&str, &str); 69] = [
     ("POST", "/usageStats"),
     ("POST", "/analytics"),
     ("POST", "/operations"),
+    ("GET", "/metrics"),
     ("GET", "/openapi/operations/messaging/{queue}/consumer/lag"),
     ("GET", "/openapi/operations/kafka/{queue}/consumer/offsets"),
     ("GET", "/openapi/operations/throttle/requests"),

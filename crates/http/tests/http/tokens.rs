@@ -183,7 +183,11 @@ async fn every_route_is_served_with_a_trailing_slash_and_under_each_base_path() 
                     // The error has the path as it was sent.
                     let said = sent.1.to_string().replace("/api/gms/", "/");
                     let said = said.replace("/gms/", "/");
-                    let expected = (plain.0, plain.1.to_string());
+                    let mut expected = (plain.0, plain.1.to_string());
+                    if route == "/metrics" && plain.0.is_success() {
+                        // Each request changes them.
+                        expected.1.clone_from(&said);
+                    }
                     assert_eq!((sent.0, said), expected, "{method} {other}");
                 }
             }

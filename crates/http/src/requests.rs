@@ -1,0 +1,177 @@
+//! What the server knows about a request when it ends: for the [log](RequestLog) and for metrics.
+//!
+//! [`RequestInProgress`] surrounds the request. Handlers and extractors, which know more than it
+//! does, add to its [`RequestRecord`].
+
+mod log;
+mod route;
+mod slow;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::HttpBody as _;
+use axum::extract::Request;
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+use docent_catalog::spent::Spent;
+use docent_model::Urn;
+
+use crate::page::{first_segment, is_api_path, without_base};
+use crate::rate_limits::is_health;
+use crate::request_record::RequestRecord;
+use crate::{AppState, GRAPHQL_PATH, graphql};
+
+pub use log::{RequestLog, RequestLogDetail, RequestLogFormat};
+pub(crate) use route::RouteRecorder;
+pub(crate) use slow::SlowRequests;
+
+/// As nginx reports a client that has closed its connection before it got a response.
+const CLIENT_CLOSED_REQUEST: u16 = 499;
+/// The route of a request that matches none.
+const NO_ROUTE: &str = "-";
+
+/// How important a request is to readers of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    GraphQl,
+    Api,
+    /// Health checks and metrics: many, and all alike.
+    Probe,
+    /// Files and documents of the web page.
+    Page,
+}
+
+impl Kind {
+    fn of(request: &Request) -> Self {
+        if graphql::is_request(request) {
+            return Self::GraphQl;
+        }
+        let path = request.uri().path();
+        let local = without_base(path);
+        if is_health(local) || ["/admin", "/metrics"].contains(&local) {
+            Self::Probe
+        } else if first_segment(path) == "assets" || !is_api_path(path) {
+            Self::Page
+        } else {
+            Self::Api
+        }
+    }
+
+    fn is_quiet(self, status: u16) -> bool {
+        match self {
+            Self::GraphQl | Self::Api => false,
+            // A probe that fails says so every few seconds, and what it says is logged elsewhere.
+            Self::Probe => true,
+            Self::Page => status < 400,
+        }
+    }
+}
+
+/// A request that has ended.
+#[derive(Debug, Clone, Copy)]
+struct EndedRequest<'r> {
+    method: &'static str,
+    route: &'r str,
+    operation: Option<&'r str>,
+    status: u16,
+    took: Duration,
+    caller: Option<&'r Urn>,
+    reply_bytes: u64,
+    is_quiet: bool,
+}
+
+/// A request from its arrival to its response.
+#[derive(Debug)]
+pub(crate) struct RequestInProgress<'s> {
+    state: &'s AppState,
+    method: &'static str,
+    kind: Kind,
+    started: Instant,
+    record: Arc<RequestRecord>,
+    /// `None` if slow requests are not logged.
+    spent: Option<Arc<Spent>>,
+    has_ended: bool,
+}
+
+impl<'s> RequestInProgress<'s> {
+    pub(crate) fn begin(state: &'s AppState, request: &Request) -> Self {
+        state.counters().requests.in_progress.increment();
+        Self {
+            state,
+            method: method_name(request.method()),
+            kind: Kind::of(request),
+            started: Instant::now(),
+            record: Arc::default(),
+            spent: state.slow_requests().map(|_| Arc::default()),
+            has_ended: false,
+        }
+    }
+
+    /// What the request spends, to be measured while it is answered.
+    pub(crate) fn spent(&self) -> Option<Arc<Spent>> {
+        self.spent.clone()
+    }
+
+    pub(crate) fn record(&self) -> Arc<RequestRecord> {
+        Arc::clone(&self.record)
+    }
+
+    pub(crate) fn end(mut self, response: Response) -> Response {
+        let bytes = response.body().size_hint().lower();
+        self.report(response.status().as_u16(), bytes);
+        response
+    }
+
+    fn report(&mut self, status: u16, reply_bytes: u64) {
+        self.has_ended = true;
+        let record = &*self.record;
+        let route = match record.matched_route() {
+            Some(route) => without_base(route),
+            None if self.kind == Kind::GraphQl => GRAPHQL_PATH,
+            None => NO_ROUTE,
+        };
+        let ended = EndedRequest {
+            method: self.method,
+            route,
+            operation: record.operation(),
+            status,
+            took: self.started.elapsed(),
+            caller: record.caller(),
+            reply_bytes,
+            is_quiet: self.kind.is_quiet(status),
+        };
+        if status == StatusCode::UNAUTHORIZED {
+            self.state.counters().unauthenticated.increment();
+        }
+        let counters = &self.state.counters().requests;
+        if self.kind == Kind::GraphQl {
+            counters.count_graphql(status, ended.took);
+        } else {
+            counters.count(route, self.method, status, ended.took);
+        }
+        if let Some(log) = &self.state.settings().request_log {
+            log.write(&ended, self.state.catalog());
+        }
+        if let (Some(slow), Some(spent)) = (self.state.slow_requests(), &self.spent) {
+            slow.log(&ended, spent);
+        }
+    }
+}
+
+impl Drop for RequestInProgress<'_> {
+    /// The client has closed its connection.
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.report(CLIENT_CLOSED_REQUEST, 0);
+        }
+        self.state.counters().requests.in_progress.decrement();
+    }
+}
+
+/// A client may send any word as a method.
+fn method_name(method: &Method) -> &'static str {
+    const NAMES: [&str; 7] = ["POST", "GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    let known = NAMES.into_iter().find(|name| method == name);
+    known.unwrap_or("OTHER")
+}
