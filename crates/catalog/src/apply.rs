@@ -129,9 +129,18 @@ impl Catalog {
 
     async fn rehearse_all(&self, caller: &Caller, proposals: Vec<Proposal>) -> Result<(), Error> {
         let prepared = prepare_all(caller, proposals).await?;
-        let Some(authorization) = self.authorization_of(caller, &prepared).await? else {
+        self.rehearse_prepared(caller, &prepared).await
+    }
+
+    async fn rehearse_prepared(
+        &self,
+        caller: &Caller,
+        prepared: &PreparedList,
+    ) -> Result<(), Error> {
+        let Some(authorization) = self.authorization_of(caller, prepared).await? else {
             return Ok(());
         };
+        let prepared = prepared.clone();
         let stamp = AuditStamp::new(caller.actor(), self.now_ms());
         transact(self.store(), move |tx| {
             let (prepared, stamp) = (prepared.clone(), stamp.clone());
@@ -156,12 +165,16 @@ impl Catalog {
         }
         let warnings = prepared.iter().filter_map(|item| item.warning.clone());
         let warnings: Vec<Warning> = warnings.collect();
-        let mut applied = match self.apply_prepared(caller, &prepared).await {
-            Err(denial) if denial.kind() == ErrorKind::Forbidden => {
-                self.propose(caller, prepared, denial).await
+        let mut applied = if caller.only_proposes() {
+            self.propose_instead(caller, prepared).await?
+        } else {
+            match self.apply_prepared(caller, &prepared).await {
+                Err(denial) if denial.kind() == ErrorKind::Forbidden => {
+                    self.propose(caller, prepared, denial).await?
+                }
+                applied => applied?,
             }
-            applied => applied,
-        }?;
+        };
         applied.warnings.extend(warnings);
         Ok(applied)
     }

@@ -23,6 +23,8 @@ pub struct Caller {
     /// What that token may do at most.
     scope: Option<Arc<TokenScope>>,
     is_session: bool,
+    /// Whether each change becomes a proposal.
+    only_proposes: bool,
     /// The action requests that the request stored instead of changes. Clones share them.
     proposals: Arc<Mutex<Vec<Urn>>>,
     /// The id of the request, if it is traced.
@@ -106,6 +108,7 @@ impl Caller {
             until_ms: None,
             scope: None,
             is_session: false,
+            only_proposes: false,
             proposals: Arc::default(),
             trace: None,
             origin: Arc::default(),
@@ -131,6 +134,19 @@ impl Caller {
             trace: Some(trace),
             ..self
         }
+    }
+
+    /// The same caller, whose changes all become proposals, also those that the caller may make.
+    #[must_use]
+    pub fn proposing(self) -> Self {
+        Self {
+            only_proposes: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn only_proposes(&self) -> bool {
+        self.only_proposes
     }
 
     pub(crate) fn trace(&self) -> Option<&str> {

@@ -1,4 +1,5 @@
-//! Turns a denied list into a proposal, if the caller may propose changes.
+//! Turns a list into a proposal: one that was denied, if the caller may propose changes, and every
+//! list of a caller that only proposes.
 //!
 //! The list runs as usual, with all its checks, but nothing of it is stored. What it would have
 //! changed is stored as an action request, which somebody who may make the change accepts.
@@ -29,10 +30,7 @@ impl Catalog {
         prepared: PreparedList,
         denial: Error,
     ) -> Result<Applied, Error> {
-        if denial.kind() != ErrorKind::Forbidden
-            || prepared.len() > MAX_CHANGES
-            || !prepared.iter().all(is_proposable)
-        {
+        if check_proposable(&prepared).is_err() {
             return Err(denial);
         }
         for item in prepared.iter() {
@@ -50,6 +48,35 @@ impl Catalog {
         if self.changes_stored(&prepared, &visibility.hidden).await? {
             return Err(denial);
         }
+        self.store_proposed(caller, prepared, visibility).await
+    }
+
+    /// Proposes a list of a caller that only proposes, who needs the right to make the changes or
+    /// to propose them.
+    pub(super) async fn propose_instead(
+        &self,
+        caller: &Caller,
+        prepared: PreparedList,
+    ) -> Result<Applied, Error> {
+        check_proposable(&prepared)?;
+        match self.rehearse_prepared(caller, &prepared).await {
+            Ok(()) => {}
+            Err(denial) if denial.kind() == ErrorKind::Forbidden => {
+                return self.propose(caller, prepared, denial).await;
+            }
+            Err(error) => return Err(error),
+        }
+        let visibility = self.visibility_of(&prepared, true).await?;
+        self.store_proposed(caller, prepared, visibility).await
+    }
+
+    /// Stores what the list would change as an action request, unless it would change nothing.
+    async fn store_proposed(
+        &self,
+        caller: &Caller,
+        prepared: PreparedList,
+        visibility: Arc<Visibility>,
+    ) -> Result<Applied, Error> {
         let request = self.new_action_request()?;
         let stamp = AuditStamp::new(caller.actor(), self.now_ms());
         let stored = request.clone();
@@ -101,6 +128,24 @@ impl Catalog {
         }
         let reply = self.store().read(ReadRequest::exists(&keys)).await?;
         Ok(reply.exists.contains(&true))
+    }
+}
+
+/// Fails if a list cannot be proposed, whoever asks.
+fn check_proposable(prepared: &[Prepared]) -> Result<(), Error> {
+    if prepared.len() > MAX_CHANGES {
+        return Err(Error::invalid(format!(
+            "a proposal may have at most {MAX_CHANGES} changes, and this one has {}",
+            prepared.len()
+        )));
+    }
+    match prepared.iter().find(|item| !is_proposable(item)) {
+        None => Ok(()),
+        Some(item) => Err(Error::invalid(format!(
+            "this change of {} cannot be proposed: only descriptions, labels, owners, domains and other aspects of \
+             assets can",
+            item.proposal.urn
+        ))),
     }
 }
 
@@ -276,6 +321,47 @@ mod tests {
         let denied = accept(describer).await.unwrap_err();
         assert_eq!(denied.kind(), ErrorKind::Forbidden, "{denied}");
         accept(editor).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_only_proposes_needs_the_right_to_change_or_to_propose() {
+        let test_store = TestStore::open().await.unwrap();
+        let clock = Arc::new(FixedClock::at(1_700_000_000_000));
+        let catalog = Catalog::new(test_store.store(), clock);
+        catalog.enforce_policies(None);
+        let [proposer, editor, reader] =
+            ["paula", "eddie", "rita"].map(|name| urn(&format!("urn:li:corpuser:{name}")));
+        let tag = urn("urn:li:tag:t");
+        let write = |description: &str| {
+            let value = json!({"name": "t", "description": description});
+            Proposal::upsert(tag.clone(), AspectName::TAG_PROPERTIES, value.to_string())
+        };
+        let setup = vec![
+            write("stored"),
+            policy("propose", &proposer, PROPOSE_CHANGES),
+            policy("edit", &editor, EDIT_ENTITY),
+        ];
+        catalog.apply(&Caller::system(), setup).await.unwrap();
+        let propose = async |user: &Urn, text: &str| {
+            let caller = Caller::new(user.clone()).proposing();
+            let applied = catalog.apply(&caller, vec![write(text)]).await;
+            applied.map(|_| caller.proposals().len())
+        };
+        assert_eq!(propose(&proposer, "one").await.unwrap(), 1);
+        assert_eq!(propose(&editor, "two").await.unwrap(), 1);
+        assert_eq!(propose(&editor, "stored").await.unwrap(), 0);
+        let denied = propose(&reader, "three").await.unwrap_err();
+        assert_eq!(denied.kind(), ErrorKind::Forbidden, "{denied}");
+        let key = AspectKey::new(&tag, AspectName::TAG_PROPERTIES);
+        let row = catalog.read(ReadRequest::row(&key)).await.unwrap();
+        let text = row.into_row().unwrap().metadata;
+        assert!(text.contains("stored"), "{text}");
+
+        let token = urn("urn:li:dataHubAccessToken:a");
+        let status = Proposal::upsert(token, AspectName::STATUS, "{}".to_owned());
+        let caller = Caller::system().proposing();
+        let error = catalog.apply(&caller, vec![status]).await.unwrap_err();
+        assert!(error.message().contains("cannot be proposed"), "{error}");
     }
 
     #[tokio::test]
