@@ -1,8 +1,8 @@
 """Runs the commands of DataHub's tools in the documents, in order, against a server of its own.
 
 The blocks are marked: `sh client` and `python client` are run, and what they print stands behind them in a block marked
-`text printed` (where `…` stands for any text within a line), letter for letter; any other `client NAME` is a file of that name. `$PASSWORD` and
-`http://localhost:8080` are those of the server; any other variable must come from the document, as it must for a reader.
+`text printed` (where `…` stands for any text within a line), letter for letter; any other `client NAME` is a file of that name. `$PASSWORD`, `$TOKEN`
+and `http://localhost:8080` are those of the server; any other variable must come from the document, as it must for a reader.
 """
 
 import json
@@ -37,6 +37,7 @@ def test_the_commands_of_a_document_print_the_output_shown(path, own_server, tmp
         "PATH": f"{programs}:{os.environ['PATH']}",
         "HOME": str(tmp_path),
         "PASSWORD": PASSWORD,
+        "TOKEN": own_server.token,
         "DATAHUB_TELEMETRY_ENABLED": "false",
         "NO_COLOR": "1",
     }

@@ -124,6 +124,10 @@ pub(crate) struct ServeFlags {
     /// Whether callers see only what policies let them view [default: off]
     #[arg(long, env = "DOCENT_VIEW_POLICIES", value_name = "on|off")]
     view_policies: Option<Switch>,
+    /// What agents may change at /mcp: what their user may, nothing but proposals, or nothing
+    /// [default: allow]
+    #[arg(long, env = "DOCENT_AGENT_WRITES", value_name = "allow|propose|off")]
+    agent_writes: Option<AgentChanges>,
     /// Time after which a session ends: for example 12h or 7d [default: 24h]
     #[arg(long, env = "DOCENT_SESSION_TTL", value_name = "TIME")]
     session_ttl: Option<String>,
@@ -170,6 +174,15 @@ pub(crate) enum Switch {
     Off,
 }
 
+/// What agents may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum AgentChanges {
+    Allow,
+    Propose,
+    Off,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LogFormat {
@@ -199,6 +212,7 @@ struct File {
     max_token_ttl: Option<String>,
     default_role: Option<String>,
     view_policies: Option<Switch>,
+    agent_writes: Option<AgentChanges>,
     session_ttl: Option<String>,
     session_idle: Option<String>,
     public_url: Option<String>,
@@ -256,6 +270,7 @@ pub(crate) struct Settings {
     /// `None` gives users without a role no role.
     pub(crate) default_role: Option<String>,
     pub(crate) view_policies: Switch,
+    pub(crate) agent_writes: AgentChanges,
     pub(crate) session_limits: SessionLimits,
     pub(crate) identity: IdentitySettings,
     pub(crate) admin_password_file: Option<PathBuf>,
@@ -326,6 +341,10 @@ impl Settings {
                 .transpose()?,
             default_role: parse_role(serve.default_role.or(file.default_role)),
             view_policies: parse_view_policies(serve.view_policies.or(file.view_policies), auth)?,
+            agent_writes: serve
+                .agent_writes
+                .or(file.agent_writes)
+                .unwrap_or(AgentChanges::Allow),
             session_limits: session_limits::parse(
                 serve.session_ttl.or(file.session_ttl).as_deref(),
                 serve.session_idle.or(file.session_idle).as_deref(),

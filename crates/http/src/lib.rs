@@ -4,6 +4,7 @@
 //! the result. They contain no business logic, and do not know which store engine is used.
 //!
 //! - [`graphql`]: `POST /api/graphql`
+//! - [`agents`]: `POST /mcp`, for agents
 //! - [`restli`]: the endpoints of DataHub's ingestion clients
 //! - [`openapi`]: the endpoints of DataHub's OpenAPI
 //! - [`wire`]: body helpers that both of these use
@@ -37,6 +38,7 @@
 
 mod accept;
 mod accounts;
+mod agents;
 pub mod auth;
 mod body;
 mod client;
@@ -78,10 +80,12 @@ use axum::routing::{delete, get, post};
 use docent_catalog::Catalog;
 use docent_catalog::rate::RateLimit;
 use docent_graphql::Engine;
+use docent_mcp::AgentServer;
 use ipnet::IpNet;
 
 pub use auth::AuthMode;
 pub use deadline::RequestTimeout;
+pub use docent_mcp::AgentWrites;
 pub use frontend::Frontend;
 use metrics::HttpCounters;
 pub use metrics::metrics_service;
@@ -107,6 +111,8 @@ pub struct HttpSettings {
     /// The rate of requests with one token or session; `None` for any rate.
     pub token_rate_limit: Option<RateLimit>,
     pub request_timeout: RequestTimeout,
+    /// What agents may change.
+    pub agent_writes: AgentWrites,
     /// Who else authenticates users.
     pub identity: Arc<IdentityProviders>,
     /// `None` logs no requests.
@@ -130,7 +136,8 @@ pub struct AppState {
 #[derive(Debug)]
 struct Parts {
     catalog: Catalog,
-    engine: Engine,
+    engine: Arc<Engine>,
+    agents: AgentServer,
     settings: HttpSettings,
     body_budget: body::BodyBudget,
     reply_memory: ReplyMemory,
@@ -144,7 +151,8 @@ impl AppState {
         Self {
             inner: Arc::new(Parts {
                 catalog,
-                engine,
+                engine: Arc::new(engine),
+                agents: AgentServer::default(),
                 rate_limits: RateLimits::new(
                     settings.address_rate_limit,
                     settings.token_rate_limit,
@@ -178,8 +186,12 @@ impl AppState {
         seen.unwrap_or_else(|| self.inner.catalog.clone())
     }
 
-    pub(crate) fn engine(&self) -> &Engine {
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.inner.engine
+    }
+
+    pub(crate) fn agents(&self) -> &AgentServer {
+        &self.inner.agents
     }
 
     pub(crate) fn body_budget(&self) -> &body::BodyBudget {
@@ -247,6 +259,7 @@ fn routes(state: &AppState) -> Router<AppState> {
     Router::new()
         .route("/api/graphql", graphql())
         .route("/api/v2/graphql", graphql())
+        .route("/mcp", post(agents::answer))
         .route("/aspects", trace::traced(state, post(restli::aspects::act)))
         .route("/aspects/{*urn}", get(restli::aspects::read))
         .route("/entitiesV2", get(restli::entities::read_many))

@@ -76,8 +76,9 @@ const PAGE_ROUTES: &[&str] = &[
 
 /// First path segments of the API. Unknown paths below them get an API error, never the page. All
 /// methods of the first ones need a token.
-const API_PREFIXES: [&str; 23] = [
+const API_PREFIXES: [&str; 24] = [
     "api",
+    "mcp",
     "gms",
     "openapi",
     "aspects",
@@ -113,7 +114,7 @@ const MISSING_OPEN_PATHS: [&str; 5] = [
 ];
 
 /// How many of [`API_PREFIXES`] are only for callers with a token.
-const PROTECTED_PREFIXES: usize = 11;
+const PROTECTED_PREFIXES: usize = 12;
 
 /// The page may load its own scripts and call this server, nothing else. Inline styles are for the
 /// editors, which generate theirs at runtime.

@@ -9,7 +9,7 @@ use docent_e2e::{CommandOutput, docent_command, repository_root, temporary_direc
 /// The flags of every command but `move`.
 const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
 /// The settings of `docent serve`, besides the common ones.
-const SERVE: [&str; 40] = [
+const SERVE: [&str; 41] = [
     "--listen",
     "--ui-listen",
     "--metrics-listen",
@@ -26,6 +26,7 @@ const SERVE: [&str; 40] = [
     "--slow-ms",
     "--default-role",
     "--view-policies",
+    "--agent-writes",
     "--max-token-ttl",
     "--session-ttl",
     "--session-idle",

@@ -365,6 +365,11 @@ fn other_settings_have_the_same_precedence() -> anyhow::Result<()> {
             "'none' is not a number of days",
         ),
         (
+            "DOCENT_AGENT_WRITES",
+            "sometimes",
+            "possible values: allow, propose, off",
+        ),
+        (
             "DOCENT_REQUEST_TIMEOUT",
             "1h",
             "'1h' is not a time for requests",

@@ -17,8 +17,8 @@ use docent_graphql::Engine;
 use docent_http::server::tls::Certificate;
 use docent_http::server::{ConnectionLimits, Connections};
 use docent_http::{
-    AppState, AuthMode, Frontend, HttpSettings, IdentityProviders, RequestLog, RequestLogDetail,
-    RequestLogFormat,
+    AgentWrites, AppState, AuthMode, Frontend, HttpSettings, IdentityProviders, RequestLog,
+    RequestLogDetail, RequestLogFormat,
 };
 use docent_model::{SystemClock, Urn};
 use docent_oidc::{Provider, TrustedIssuer};
@@ -41,7 +41,7 @@ use crate::engine::{self, OpenMode};
 use crate::import_marker;
 use crate::interrupt::EXIT_INTERRUPTED;
 use crate::settings::{
-    IdentitySettings, LogFormat, ServeFlags, Settings, StoreFlags, StoreUrl, Switch,
+    AgentChanges, IdentitySettings, LogFormat, ServeFlags, Settings, StoreFlags, StoreUrl, Switch,
 };
 
 /// How often the last use of tokens is stored. Each time is a commit, which invalidates caches.
@@ -166,6 +166,11 @@ fn http_settings(settings: &Settings, auth: AuthMode, identity: IdentityProvider
         address_rate_limit: settings.address_rate_limit,
         token_rate_limit: settings.token_rate_limit,
         request_timeout: settings.request_timeout,
+        agent_writes: match settings.agent_writes {
+            AgentChanges::Allow => AgentWrites::Allow,
+            AgentChanges::Propose => AgentWrites::Propose,
+            AgentChanges::Off => AgentWrites::Off,
+        },
         identity: Arc::new(identity),
         request_log: None,
         slow_requests: settings.slow_requests,

@@ -12,7 +12,7 @@ use docent_http::ShownSetting;
 use docent_model::EpochMillis;
 use docent_oidc::{IssuerSettings, ProviderSettings};
 
-use super::{LogFormat, Settings, Switch};
+use super::{AgentChanges, LogFormat, Settings, Switch};
 
 const NONE: &str = "none";
 const OFF: &str = "off";
@@ -37,6 +37,7 @@ impl Settings {
             max_token_ttl_ms,
             default_role,
             view_policies,
+            agent_writes,
             session_limits,
             identity,
             admin_password_file,
@@ -79,6 +80,14 @@ impl Settings {
             visible("max-token-ttl", seconds(max_token_ttl_ms)),
             visible("default-role", or_none(default_role.as_ref())),
             visible("view-policies", switch(*view_policies)),
+            visible(
+                "agent-writes",
+                match agent_writes {
+                    AgentChanges::Allow => "allow",
+                    AgentChanges::Propose => "propose",
+                    AgentChanges::Off => OFF,
+                },
+            ),
             visible("session-ttl", seconds(session_limits.absolute_ms)),
             visible(
                 "session-idle",

@@ -356,6 +356,25 @@ fn view_policies_are_off_by_default_and_need_authentication() {
 }
 
 #[test]
+fn agents_may_change_what_their_user_may_unless_limited() {
+    let (_directory, store) = file("");
+    let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+    assert_eq!(settings.agent_writes, AgentChanges::Allow);
+    let (_directory, store) = file("agent-writes = 'propose'\n");
+    let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+    assert_eq!(settings.agent_writes, AgentChanges::Propose);
+    let off = ServeFlags {
+        agent_writes: Some(AgentChanges::Off),
+        ..ServeFlags::default()
+    };
+    let settings = Settings::resolve(&store, off).unwrap();
+    assert_eq!(settings.agent_writes, AgentChanges::Off);
+    let (_directory, store) = file("agent-writes = 'sometimes'\n");
+    let error = Settings::resolve(&store, ServeFlags::default()).unwrap_err();
+    assert!(format!("{error:#}").contains("propose"), "{error:#}");
+}
+
+#[test]
 fn administrators_see_settings_without_secrets() {
     let directory = tempfile::tempdir().unwrap();
     let secret_file = |name: &str, text: &str| {

@@ -49,8 +49,10 @@ pub(crate) enum Proposable {
     No,
 }
 
-/// Routes whose callers other tests walk: those of GraphQL, and that of the caller's own password.
-const ELSEWHERE: [(&str, &str); 3] = [
+/// Routes whose callers other tests walk: those of GraphQL, that of agents, whose tools use GraphQL,
+/// and that of the caller's own password.
+const ELSEWHERE: [(&str, &str); 4] = [
+    ("POST", "/mcp"),
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
     ("POST", "/changePassword"),

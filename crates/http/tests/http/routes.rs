@@ -1,9 +1,10 @@
 //! The routes of the API that need authentication.
 
 /// Every route with its method. These lists and the router must agree.
-pub(crate) const PROTECTED: [(&str, &str); 70] = [
+pub(crate) const PROTECTED: [(&str, &str); 71] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
+    ("POST", "/mcp"),
     ("POST", "/aspects"),
     ("GET", "/aspects/{*urn}"),
     ("GET", "/entitiesV2"),
@@ -98,9 +99,10 @@ pub(crate) const PROTECTED: [(&str, &str); 70] = [
 /// A route that is an address of the page, too: for reads.
 pub(crate) const ALSO_A_PAGE: &str = "/analytics";
 
-/// Routes that only write, and those of one's own account. The tests of hidden entities
-/// send writes, too.
-pub(crate) const NOT_READING: [(&str, &str); 26] = [
+/// Routes that only write, those of one's own account, and those that read by GraphQL. The tests of
+/// hidden entities send writes, and each query of GraphQL, too.
+pub(crate) const NOT_READING: [(&str, &str); 27] = [
+    ("POST", "/mcp"),
     ("POST", "/openapi/v1/tracking/track"),
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),

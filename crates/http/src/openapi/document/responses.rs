@@ -45,11 +45,7 @@ pub(super) const RESPONSES: &[Response] = &[
 fn has_secret(operation: &Operation) -> bool {
     matches!(
         operation.path,
-        "/logIn"
-            | "/signUp"
-            | "/signUp/check"
-            | "/resetNativeUserCredentials"
-            | "/changePassword"
+        "/logIn" | "/signUp" | "/signUp/check" | "/resetNativeUserCredentials" | "/changePassword"
     )
 }
 

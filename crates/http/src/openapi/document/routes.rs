@@ -119,6 +119,7 @@ const REST: &str = "Rest.li";
 const ALL_TYPES: &str = "all types";
 const STATUS: &str = "status";
 const GRAPHQL: &str = r#"{"query": "{ me { corpUser { urn } } }", "variables": {}}"#;
+const MCP: &str = r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}"#;
 const PROPOSAL: &str = r#"{"proposal": {"entityType": "domain", "entityUrn": "urn:li:domain:d", "changeType": "UPSERT",
     "aspectName": "domainProperties", "aspect": {"value": "{\"name\": \"D\"}", "contentType": "application/json"}}}"#;
 
@@ -240,6 +241,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     call("post", "/analytics", REST, "Aggregate points of a time series", &[("action", "one of getTimeseriesStats")], Body::Example(r#"{"entityName": "dataset", "aspectName": "operation", "metrics": [{"fieldPath": "numAffectedRows", "aggregationType": "SUM"}], "buckets": [{"key": "operationType", "type": "STRING_GROUPING_BUCKET"}]}"#)),
     call("post", "/operations", REST, "Restore indices (has no effect)", &[("action", "one of restoreIndices")], Body::Example("{}")),
     call("post", "/api/graphql", "GraphQL", "Execute a GraphQL operation", &[], Body::Example(GRAPHQL)),
+    call("post", "/mcp", "Agents", "A message of the Model Context Protocol", &[], Body::Example(MCP)),
     call("post", "/api/v2/graphql", "GraphQL", "Execute a GraphQL operation", &[], Body::Example(GRAPHQL)),
     sign_in("post", "/logIn", "Sign in", Body::Example(r#"{"username": "datahub", "password": "…"}"#)),
     sign_in("post", "/signUp", "Create an account with an invite link", Body::Example(r#"{"fullName": "…", "email": "…", "password": "…", "inviteToken": "…"}"#)),
