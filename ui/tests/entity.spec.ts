@@ -86,7 +86,8 @@ test("the owners of a tag are edited on its page", WRITES, async ({ page, docent
   const owners = page.getByRole("region", { name: "Owners" });
   await owners.getByRole("button", { name: "Add owner" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByRole("combobox").first().fill("Privacy");
+  // The kind of ownership is a combobox, too.
+  await dialog.getByRole("combobox", { name: "Search users and groups" }).fill("Privacy");
   await dialog.getByRole("option", { name: /Privacy Officer/ }).click();
   await expect(owners.getByRole("link", { name: "Privacy Officer", exact: true })).toBeVisible();
 });
