@@ -41,7 +41,7 @@ test(
     await expect(page).toHaveTitle("Changes · Docent");
     // The most frequent kinds of a large run, and the others together.
     const sample = page.getByRole("listitem").filter({ hasText: "Ingestion run docent-demo" });
-    await expect(sample).toContainText(/of 65 datasets, 20 domains, .+, and \d+ others/);
+    await expect(sample).toContainText(/of 65 datasets, 20 domains, .+, and \d+ other items/);
 
     const changes = page.getByRole("list", { name: "Changes" });
     const run = changes.locator(".change").filter({ hasText: "Ingestion from" }).first();

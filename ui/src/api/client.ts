@@ -32,7 +32,8 @@ export function mayPass(error: Error): boolean {
 
 /** A change of an entity that was deleted since it was shown. */
 const GONE = 410;
-const MISSING_TARGET = /^Failed to update (\S+)\. \1 does not exist\.$/;
+const MISSING_TARGET =
+  /^Failed to update (?:resource with urn )?(\S+)\. (?:\1|Entity) does not exist\.$/;
 
 const UNAUTHORIZED = 401;
 const FORBIDDEN = 403;

@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(denied.kind(), ErrorKind::Forbidden, "{denied}");
         let key = AspectKey::new(&tag, AspectName::TAG_PROPERTIES);
         let row = catalog.read(ReadRequest::row(&key)).await.unwrap();
-        let text = row.into_row().unwrap().metadata;
+        let text = &row.into_row().unwrap().metadata;
         assert!(text.contains("stored"), "{text}");
 
         let token = urn("urn:li:dataHubAccessToken:a");
