@@ -233,6 +233,14 @@ def test_only_callers_with_a_token_get_an_answer(server):
     assert server.request("GET", "/mcp").status == 405
 
 
+def test_what_is_no_message_of_the_protocol_is_explained(server):
+    for body in (b"nonsense", {"query": "{ me { corpUser { urn } } }"}):
+        reply = server.request("POST", "/mcp", body)
+        assert reply.status == 400 and reply.json()["message"], reply.text
+    long = server.request("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "x" * 1_100_000})
+    assert long.status == 413 and "1048576" in long.json()["message"]
+
+
 def test_the_rights_and_the_scope_of_the_token_apply(agent, server, session):
     token = server.docent(
         *("token", "create", "--store", server.store, "--user", "datahub", "--name", "agent"),

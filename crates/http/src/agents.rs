@@ -3,14 +3,17 @@
 //! The library reads and writes the messages; authentication, rates, sizes and times are limited
 //! here, as for all requests.
 
+use std::sync::Arc;
+
 use axum::body::Body;
-use axum::extract::{FromRequest as _, FromRequestParts as _, Request};
-use axum::http::StatusCode;
+use axum::extract::{FromRequest as _, FromRequestParts as _, Request, State};
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use docent_graphql::Context;
 use docent_mcp::{AgentCall, MAX_REQUEST_BYTES};
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Full};
 
 use crate::AppState;
 use crate::auth::Authenticated;
@@ -18,9 +21,12 @@ use crate::body::JsonBody;
 use crate::client::Client;
 use crate::error::ErrorResponse;
 
+/// What clients of the protocol accept.
+const ACCEPTED: &str = "application/json, text/event-stream";
+
 /// Answers a message of an agent.
 pub(crate) async fn answer(
-    axum::extract::State(state): axum::extract::State<AppState>,
+    State(state): State<AppState>,
     request: Request,
 ) -> Result<Response, ErrorResponse> {
     let (mut parts, body) = request.into_parts();
@@ -40,10 +46,31 @@ pub(crate) async fn answer(
     let page = page_address(&parts);
     let context = Context::new(state.take_catalog(), caller);
     let writes = state.settings().agent_writes;
-    let call = AgentCall::new(state.engine().clone(), context, writes, page);
-    let request = axum::http::Request::from_parts(parts, Full::new(bytes));
+    let call = AgentCall::new(Arc::clone(state.engine()), context, writes, page);
+    // The library rejects other types; here the reply is JSON, whatever the client accepts.
+    let json = HeaderValue::from_static("application/json");
+    parts.headers.insert(CONTENT_TYPE, json);
+    parts
+        .headers
+        .insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
+    let request = Request::from_parts(parts, Full::new(bytes));
     let response = state.agents().answer(call, request).await;
-    Ok(response.map(Body::new))
+    if response.status().is_success() || is_json(&response) {
+        return Ok(response.map(Body::new));
+    }
+    let status = match response.status() {
+        // What is no message of the protocol.
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => StatusCode::BAD_REQUEST,
+        status => status,
+    };
+    let Ok(body) = response.into_body().collect().await;
+    let message = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+    Err(ErrorResponse::new(status, message))
+}
+
+fn is_json<B>(response: &axum::http::Response<B>) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"))
 }
 
 /// The address of the web page, as the client of this request reaches it.

@@ -8,6 +8,7 @@
 //! - [`AgentCall`]: the caller of a request, and what it may use
 //! - `tools`: the tools, one module per subject
 //! - `summary`: entities, as answers describe them
+//! - `reply`: reads replies of GraphQL
 //! - `answer`: limits the size of answers, and says where they come from
 //!
 //! To add a tool, write its input and function in the module of its subject, and register it in
@@ -15,6 +16,7 @@
 
 mod answer;
 mod call;
+mod reply;
 mod server;
 mod summary;
 mod tools;

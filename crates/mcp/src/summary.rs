@@ -5,7 +5,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
 use crate::call::AgentCall;
-use crate::tools::items;
+use crate::reply::items;
 
 /// What addresses of the web page leave as it is in a URN.
 const UNENCODED: &AsciiSet = &NON_ALPHANUMERIC

@@ -146,17 +146,6 @@ fn page(start: Option<usize>, count: Option<usize>, default: usize, max: usize) 
     )
 }
 
-/// The total of a reply.
-fn total(value: &Value) -> usize {
-    let total = value.as_u64().and_then(|total| usize::try_from(total).ok());
-    total.unwrap_or_default()
-}
-
-/// The items of a list in a reply.
-pub(crate) fn items(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
 /// The variables of an operation.
 fn variables<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
     members
@@ -182,7 +171,7 @@ mod tests {
                 definition
                     .description
                     .as_deref()
-                    .is_some_and(|text| text.len() > 40)
+                    .is_some_and(|text| text.len() > 30)
             );
             let schema = Value::Object((*definition.input_schema).clone());
             assert_eq!(schema["type"], "object", "{}", tool.name());

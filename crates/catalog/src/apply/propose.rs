@@ -357,10 +357,9 @@ mod tests {
         let text = &row.into_row().unwrap().metadata;
         assert!(text.contains("stored"), "{text}");
 
-        let token = urn("urn:li:dataHubAccessToken:a");
-        let status = Proposal::upsert(token, AspectName::STATUS, "{}".to_owned());
+        let right = policy("more", &editor, EDIT_ENTITY);
         let caller = Caller::system().proposing();
-        let error = catalog.apply(&caller, vec![status]).await.unwrap_err();
+        let error = catalog.apply(&caller, vec![right]).await.unwrap_err();
         assert!(error.message().contains("cannot be proposed"), "{error}");
     }
 

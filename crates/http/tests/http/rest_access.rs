@@ -49,8 +49,8 @@ pub(crate) enum Proposable {
     No,
 }
 
-/// Routes whose callers other tests walk: those of GraphQL, that of agents, whose tools use GraphQL,
-/// and that of the caller's own password.
+/// Routes whose callers other tests walk: those of GraphQL, that of agents, which use GraphQL, and
+/// that of the caller's own password.
 const ELSEWHERE: [(&str, &str); 4] = [
     ("POST", "/mcp"),
     ("POST", "/api/graphql"),
@@ -358,6 +358,7 @@ fn reads() -> Vec<Read> {
     ));
     for path in [
         "/openapi/operations/throttle/requests",
+        "/metrics",
         "/openapi/v1/system-info",
         "/openapi/v1/system-info/spring-components",
         "/openapi/v1/system-info/properties",

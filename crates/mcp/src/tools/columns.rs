@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{AgentTool, items, page, variables};
+use super::{AgentTool, page, variables};
 use crate::answer::Answer;
 use crate::call::{AgentCall, ToolError};
+use crate::reply::items;
 use crate::summary::{self, is_empty};
 
 const DOCUMENT: &str = concat!(

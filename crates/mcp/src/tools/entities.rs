@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{AgentTool, items, variables};
+use super::{AgentTool, variables};
 use crate::answer::Answer;
 use crate::call::{AgentCall, ToolError};
+use crate::reply::items;
 use crate::summary::{self, is_empty};
 
 const DOCUMENT: &str = concat!(

@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{AgentTool, items};
+use super::AgentTool;
 use crate::answer::Answer;
 use crate::call::{AgentCall, AgentWrites, ToolError};
+use crate::reply::items;
 use crate::summary;
 
 const DOCUMENT: &str = concat!(

@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{AgentTool, items, page, total, variables};
+use super::{AgentTool, page, variables};
 use crate::answer::Answer;
 use crate::call::{AgentCall, ToolError};
+use crate::reply::{items, total};
 use crate::summary;
 
 const DOCUMENT: &str = concat!(
@@ -27,8 +28,8 @@ const PLATFORM: &str = "urn:li:dataPlatform:";
 struct Search {
     /// Words to look for; `*` for everything. Also understood: "exact phrase", `-word`, `a OR b`.
     query: String,
-    /// Only entities of these types, for example `DATASET`, `DASHBOARD`, `DATA_JOB`, `GLOSSARY_TERM`,
-    /// `DOMAIN`, `TAG`, `CORP_USER`.
+    /// Only entities of these types, for example `DATASET`, `DASHBOARD`, `DATA_JOB`,
+    /// `GLOSSARY_TERM`, `DOMAIN`, `TAG`, `CORP_USER`.
     #[serde(default)]
     types: Vec<String>,
     /// Only assets of these platforms, for example `snowflake`.

@@ -50,6 +50,7 @@ pub(super) fn of(operation: &Operation, entity: Option<&EntitySpec>) -> Option<R
             | "/openapi/openlineage/api/v1/lineage",
         ) => return None,
         (_, "/" | "/openapi/swagger-ui/index.html") => return Some(text(&["text/html"])),
+        (_, "/metrics") => return Some(text(&["text/plain"])),
         (_, "/openapi/swagger-ui/page.js") => return Some(text(&["text/javascript"])),
         (_, "/openapi/swagger-ui/page.css") => return Some(text(&["text/css"])),
         ("get", "/openapi/v3/entity/{type}") | (_, "/openapi/v3/entity/scroll") => page(&entity),

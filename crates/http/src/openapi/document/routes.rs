@@ -186,6 +186,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     call("post", "/openapi/v1/trace/write/{trace}", ALL_TYPES, "The status of a write", &[("onlyIncludeErrors", "boolean"), ("detailed", "boolean")], Body::Example(r#"{"urn:li:domain:d": ["domainProperties"]}"#)),
     call("post", "/openapi/v1/tracking/track", ALL_TYPES, "An event of DataHub's web page, which is not recorded", &[], Body::Example(r#"{"type": "PageViewEvent"}"#)),
     call("get", "/openapi/v2/timeline/v1/{urn}", ALL_TYPES, "The change history of an entity", &[("categories", "string"), ("start", "integer"), ("end", "integer")], Body::None),
+    call("get", "/metrics", STATUS, "What the server measures, for Prometheus", &[], Body::None),
     call("get", "/openapi/v1/system-info", STATUS, "The server and its settings", &[], Body::None),
     call("get", "/openapi/v1/system-info/spring-components", STATUS, "The parts of the server", &[], Body::None),
     call("get", "/openapi/v1/system-info/properties", STATUS, "The settings of the server, with their sources", &[], Body::None),
