@@ -3,17 +3,21 @@
 //! It must not contain data of the catalog: no URN but that of the caller, no path but the pattern
 //! of a route.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use axum::extract::MatchedPath;
 use docent_graphql::OperationName;
 use docent_model::Urn;
 
+/// A lock, because handlers share it; they take it one after the other.
 #[derive(Debug, Default)]
-pub(crate) struct RequestRecord {
-    route: OnceLock<MatchedPath>,
-    operation: OnceLock<Operation>,
-    caller: OnceLock<Urn>,
+pub(crate) struct RequestRecord(Mutex<RequestNotes>);
+
+#[derive(Debug, Default)]
+pub(crate) struct RequestNotes {
+    route: Option<MatchedPath>,
+    operation: Option<Operation>,
+    pub(crate) caller: Option<Urn>,
 }
 
 /// What a request with this route does.
@@ -26,35 +30,37 @@ enum Operation {
 
 impl RequestRecord {
     pub(crate) fn set_route(&self, route: MatchedPath) {
-        let _ = self.route.set(route);
+        self.notes().route = Some(route);
     }
 
     pub(crate) fn set_caller(&self, caller: &Urn) {
-        let _ = self.caller.set(caller.clone());
+        self.notes().caller = Some(caller.clone());
     }
 
     pub(crate) fn set_graphql_operation(&self, name: OperationName) {
-        let _ = self.operation.set(Operation::GraphQl(name));
+        self.notes().operation = Some(Operation::GraphQl(name));
     }
 
     pub(crate) fn set_action(&self, action: &str) {
-        let _ = self.operation.set(Operation::Action(action.into()));
+        self.notes().operation = Some(Operation::Action(action.into()));
     }
 
+    pub(crate) fn notes(&self) -> MutexGuard<'_, RequestNotes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RequestNotes {
     /// The pattern of the route, with its base path; `None` before routing, and of no route.
     pub(crate) fn matched_route(&self) -> Option<&str> {
-        self.route.get().map(MatchedPath::as_str)
+        self.route.as_ref().map(MatchedPath::as_str)
     }
 
     /// The name that a client gave to its GraphQL operation, or an action.
     pub(crate) fn operation(&self) -> Option<&str> {
-        Some(match self.operation.get()? {
+        Some(match self.operation.as_ref()? {
             Operation::GraphQl(name) => name.as_str(),
             Operation::Action(action) => action,
         })
-    }
-
-    pub(crate) fn caller(&self) -> Option<&Urn> {
-        self.caller.get()
     }
 }

@@ -117,16 +117,15 @@ impl<'s> RequestInProgress<'s> {
         Arc::clone(&self.record)
     }
 
-    pub(crate) fn end(mut self, response: Response) -> Response {
+    pub(crate) fn end(mut self, response: &Response) {
         let bytes = response.body().size_hint().lower();
         self.report(response.status().as_u16(), bytes);
-        response
     }
 
     fn report(&mut self, status: u16, reply_bytes: u64) {
         self.has_ended = true;
-        let record = &*self.record;
-        let route = match record.matched_route() {
+        let notes = self.record.notes();
+        let route = match notes.matched_route() {
             Some(route) => without_base(route),
             None if self.kind == Kind::GraphQl => GRAPHQL_PATH,
             None => NO_ROUTE,
@@ -134,10 +133,10 @@ impl<'s> RequestInProgress<'s> {
         let ended = EndedRequest {
             method: self.method,
             route,
-            operation: record.operation(),
+            operation: notes.operation(),
             status,
             took: self.started.elapsed(),
-            caller: record.caller(),
+            caller: notes.caller.as_ref(),
             reply_bytes,
             is_quiet: self.kind.is_quiet(status),
         };

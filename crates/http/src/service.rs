@@ -60,18 +60,21 @@ impl Service<Request> for HttpService {
                 let response = within(limit, request, |request| async move {
                     if graphql::is_request(&request) {
                         // Boxed, because each future around it would copy it.
-                        return Box::pin(graphql::answer(state, request)).await;
+                        let answered = Box::pin(graphql::answer(state, request));
+                        return spent::measure(spent, answered).await;
                     }
-                    let answered = routes.call(trailing_slash::remove(request)).await;
+                    let answered = routes.call(trailing_slash::remove(request));
+                    let answered = spent::measure(spent, answered).await;
                     answered.unwrap_or_else(|never| match never {})
                 });
                 state.reply_memory().hold(response.await, may_write)
             });
-            let mut response = spent::measure(spent, response).await;
+            let mut response = response.await;
             if is_openapi {
                 response = openapi_form(response);
             }
-            Ok(in_progress.end(response))
+            in_progress.end(&response);
+            Ok(response)
         })
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! What clients send is bounded in length, and escaped: nobody can write lines of their own.
 
-use std::fmt::Write as _;
+use std::cell::RefCell;
 use std::io::Write;
 use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -24,11 +24,22 @@ const MAX_NAME: usize = 64;
 /// Lines that wait to be written.
 const MAX_WAITING_BYTES: usize = 1024 * 1024;
 /// How lines begin after the time, and how those in JSON end.
-const TEXT: &str = " INFO docent_http::requests: ";
-const QUIET_TEXT: &str = "DEBUG docent_http::requests: ";
-const JSON: &str = "\"level\":\"INFO\",\"fields\":{\"message\":\"";
-const QUIET_JSON: &str = "\"level\":\"DEBUG\",\"fields\":{\"message\":\"";
-const JSON_END: &str = "},\"target\":\"docent_http::requests\"}\n";
+const TEXT: &[u8] = b" INFO docent_http::requests: ";
+const QUIET_TEXT: &[u8] = b"DEBUG docent_http::requests: ";
+const JSON: &[u8] = b"\"level\":\"INFO\",\"fields\":{\"message\":\"";
+const QUIET_JSON: &[u8] = b"\"level\":\"DEBUG\",\"fields\":{\"message\":\"";
+const JSON_END: &[u8] = b"},\"target\":\"docent_http::requests\"}\n";
+/// The bytes that need neither quotes nor escapes.
+const IS_PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        plain[byte as usize] =
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'@' | b':' | b'+');
+        byte += 1;
+    }
+    plain
+};
 /// For how long lines are collected.
 const INTERVAL: Duration = Duration::from_millis(20);
 
@@ -66,7 +77,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    lines: String,
+    lines: Vec<u8>,
     dropped: u64,
     is_closed: bool,
     second: Second,
@@ -90,6 +101,11 @@ impl Second {
         }
         &self.text
     }
+}
+
+thread_local! {
+    /// A line is formatted here, outside the lock of the others.
+    static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 impl RequestLog {
@@ -133,12 +149,14 @@ impl RequestLog {
         if request.is_quiet && self.detail == RequestLogDetail::Api {
             return;
         }
-        let mut line = String::with_capacity(320);
-        match self.format {
-            RequestLogFormat::Text => text_line(&mut line, request),
-            RequestLogFormat::Json => json_line(&mut line, request),
-        }
-        self.shared.push(self.format, &line, catalog.now_ms());
+        LINE.with_borrow_mut(|line| {
+            line.clear();
+            match self.format {
+                RequestLogFormat::Text => text_line(line, request),
+                RequestLogFormat::Json => json_line(line, request),
+            }
+            self.shared.push(self.format, line, catalog.now_ms());
+        });
     }
 }
 
@@ -154,7 +172,7 @@ impl Shared {
     }
 
     /// Adds a line, with the time in front.
-    fn push(&self, format: RequestLogFormat, line: &str, time_ms: EpochMillis) {
+    fn push(&self, format: RequestLogFormat, line: &[u8], time_ms: EpochMillis) {
         let mut guard = self.lock();
         let waiting = &mut *guard;
         if waiting.is_closed {
@@ -166,16 +184,16 @@ impl Shared {
         }
         let is_first = waiting.lines.is_empty();
         let (before, after) = match format {
-            RequestLogFormat::Text => ("", "Z "),
-            RequestLogFormat::Json => ("{\"timestamp\":\"", "Z\","),
+            RequestLogFormat::Text => (&b""[..], &b"Z "[..]),
+            RequestLogFormat::Json => (&b"{\"timestamp\":\""[..], &b"Z\","[..]),
         };
         let lines = &mut waiting.lines;
-        lines.push_str(before);
-        lines.push_str(waiting.second.text(time_ms));
-        lines.push('.');
+        lines.extend_from_slice(before);
+        lines.extend_from_slice(waiting.second.text(time_ms).as_bytes());
+        lines.push(b'.');
         push_digits(lines, time_ms.rem_euclid(1000).unsigned_abs(), 3);
-        lines.push_str(after);
-        lines.push_str(line);
+        lines.extend_from_slice(after);
+        lines.extend_from_slice(line);
         drop(guard);
         if is_first {
             self.changed.notify_one();
@@ -185,7 +203,7 @@ impl Shared {
 
 /// Writes what arrives until the log is closed.
 fn write_all(shared: &Shared, mut out: impl Write) {
-    let mut lines = String::new();
+    let mut lines = Vec::new();
     loop {
         let is_idle = |waiting: &mut Waiting| waiting.lines.is_empty() && !waiting.is_closed;
         let mut waiting = shared
@@ -202,7 +220,7 @@ fn write_all(shared: &Shared, mut out: impl Write) {
         let (dropped, is_closed) = (mem::take(&mut waiting.dropped), waiting.is_closed);
         drop(waiting);
         // As with other lines, there is nobody to tell.
-        let _ = out.write_all(lines.as_bytes()).and_then(|()| out.flush());
+        let _ = out.write_all(&lines).and_then(|()| out.flush());
         lines.clear();
         if dropped > 0 {
             tracing::warn!(dropped, "{dropped} lines of the request log were dropped");
@@ -213,83 +231,86 @@ fn write_all(shared: &Shared, mut out: impl Write) {
     }
 }
 
-fn text_line(line: &mut String, request: &EndedRequest<'_>) {
-    line.push_str(if request.is_quiet { QUIET_TEXT } else { TEXT });
+fn text_line(line: &mut Vec<u8>, request: &EndedRequest<'_>) {
+    line.extend_from_slice(if request.is_quiet { QUIET_TEXT } else { TEXT });
     push_message(line, request);
     if let Some(operation) = request.operation {
-        line.push_str(" operation=");
+        line.extend_from_slice(b" operation=");
         push_text(line, operation);
     }
-    line.push_str(" ms=");
+    line.extend_from_slice(b" ms=");
     push_ms(line, request.took);
     if let Some(caller) = request.caller {
-        line.push_str(" user=");
+        line.extend_from_slice(b" user=");
         push_text(line, user(caller));
     }
-    line.push_str(" bytes=");
+    line.extend_from_slice(b" bytes=");
     push_number(line, request.reply_bytes);
-    line.push('\n');
+    line.push(b'\n');
 }
 
-fn json_line(line: &mut String, request: &EndedRequest<'_>) {
-    line.push_str(if request.is_quiet { QUIET_JSON } else { JSON });
+fn json_line(line: &mut Vec<u8>, request: &EndedRequest<'_>) {
+    line.extend_from_slice(if request.is_quiet { QUIET_JSON } else { JSON });
     push_message(line, request);
     for (name, value) in [
-        ("\",\"method\":\"", request.method),
-        ("\",\"route\":\"", request.route),
+        (&b"\",\"method\":\""[..], request.method),
+        (b"\",\"route\":\"", request.route),
     ] {
-        line.push_str(name);
-        line.push_str(value);
+        line.extend_from_slice(name);
+        line.extend_from_slice(value.as_bytes());
     }
-    line.push('"');
+    line.push(b'"');
     if let Some(operation) = request.operation {
-        line.push_str(",\"operation\":");
+        line.extend_from_slice(b",\"operation\":");
         push_json(line, operation);
     }
-    line.push_str(",\"status\":");
+    line.extend_from_slice(b",\"status\":");
     push_number(line, request.status.into());
-    line.push_str(",\"ms\":");
+    line.extend_from_slice(b",\"ms\":");
     push_ms(line, request.took);
     if let Some(caller) = request.caller {
-        line.push_str(",\"user\":");
+        line.extend_from_slice(b",\"user\":");
         push_json(line, user(caller));
     }
-    line.push_str(",\"bytes\":");
+    line.extend_from_slice(b",\"bytes\":");
     push_number(line, request.reply_bytes);
-    line.push_str(JSON_END);
+    line.extend_from_slice(JSON_END);
 }
 
-fn push_message(line: &mut String, request: &EndedRequest<'_>) {
-    line.push_str(request.method);
-    line.push(' ');
-    line.push_str(request.route);
-    line.push(' ');
+fn push_message(line: &mut Vec<u8>, request: &EndedRequest<'_>) {
+    line.extend_from_slice(request.method.as_bytes());
+    line.push(b' ');
+    line.extend_from_slice(request.route.as_bytes());
+    line.push(b' ');
     push_number(line, request.status.into());
 }
 
 /// Milliseconds, to the microsecond.
-fn push_ms(line: &mut String, took: Duration) {
+fn push_ms(line: &mut Vec<u8>, took: Duration) {
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     push_number(line, micros / 1000);
-    line.push('.');
-    push_digits(line, micros, 3);
+    line.push(b'.');
+    push_digits(line, micros % 1000, 3);
 }
 
-fn push_number(line: &mut String, number: u64) {
-    let digits = number.checked_ilog10().map_or(1, |log| log + 1);
-    push_digits(line, number, digits as usize);
+fn push_number(line: &mut Vec<u8>, number: u64) {
+    push_digits(line, number, 1);
 }
 
-/// The last digits of a number. The usual way to format numbers takes longer than the rest of a
+/// A number with leading zeros. The usual way to format numbers takes longer than the rest of a
 /// line.
-fn push_digits(line: &mut String, mut number: u64, digits: usize) {
+fn push_digits(line: &mut Vec<u8>, mut number: u64, min_digits: usize) {
     let mut text = [b'0'; 20];
-    for digit in text.iter_mut().rev().take(digits) {
+    let mut digits = 0;
+    for digit in text.iter_mut().rev() {
+        if number == 0 && digits >= min_digits {
+            break;
+        }
         *digit += u8::try_from(number % 10).unwrap_or_default();
         number /= 10;
+        digits += 1;
     }
-    let start = text.len().saturating_sub(digits);
-    line.push_str(str::from_utf8(&text[start..]).unwrap_or_default());
+    line.extend_from_slice(&text[text.len() - digits..]);
 }
 
 /// The name of a user. Other callers have their URN.
@@ -302,27 +323,30 @@ pub(super) fn user(caller: &Urn) -> &str {
 }
 
 fn is_plain(text: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.@:+".contains(&byte);
-    !text.is_empty() && text.len() <= MAX_NAME && text.bytes().all(is_plain)
+    (1..=MAX_NAME).contains(&text.len()) && text.bytes().all(|byte| IS_PLAIN[usize::from(byte)])
 }
 
 /// A value: plain, or in quotes with everything escaped that is not printed.
-fn push_text(line: &mut String, text: &str) {
+fn push_text(line: &mut Vec<u8>, text: &str) {
     if is_plain(text) {
-        line.push_str(text);
+        line.extend_from_slice(text.as_bytes());
     } else {
-        // Writing to a string does not fail.
+        // Writing to memory does not fail.
         let _ = write!(line, "{:?}", shortened(text));
     }
 }
 
-fn push_json(line: &mut String, text: &str) {
+fn push_json(line: &mut Vec<u8>, text: &str) {
     if is_plain(text) {
-        line.push('"');
-        line.push_str(text);
-        line.push('"');
+        line.push(b'"');
+        line.extend_from_slice(text.as_bytes());
+        line.push(b'"');
     } else {
-        line.push_str(&serde_json::Value::from(shortened(text)).to_string());
+        line.extend_from_slice(
+            serde_json::Value::from(shortened(text))
+                .to_string()
+                .as_bytes(),
+        );
     }
 }
 
@@ -356,13 +380,13 @@ mod tests {
     #[test]
     fn numbers_have_all_their_digits() {
         for number in [0, 7, 10, 200, 1_234_567_890, u64::MAX] {
-            let mut text = String::new();
+            let mut text = Vec::new();
             push_number(&mut text, number);
-            assert_eq!(text, number.to_string());
+            assert_eq!(text, number.to_string().as_bytes());
         }
-        let mut text = String::new();
+        let mut text = Vec::new();
         push_ms(&mut text, Duration::from_micros(12_003_045));
-        assert_eq!(text, "12003.045");
+        assert_eq!(text, b"12003.045");
     }
 
     #[test]
@@ -370,17 +394,18 @@ mod tests {
         let mallory = Urn::parse("urn:li:corpuser:m\n2026 INFO \u{202e}user=root").unwrap();
         let long = "x".repeat(1000);
         let request = ended(&long, &mallory);
-        let (mut text, mut json) = (String::new(), String::new());
+        let (mut text, mut json) = (Vec::new(), Vec::new());
         text_line(&mut text, &request);
         let short = &long[..MAX_NAME];
         let user = "m\\n2026 INFO \\u{202e}user=root";
         assert_eq!(
-            text,
+            String::from_utf8(text).unwrap(),
             format!(
                 " INFO docent_http::requests: POST /aspects 200 operation=\"{short}…\" ms=1.002 user=\"{user}\" bytes=7\n"
             )
         );
         json_line(&mut json, &request);
+        let json = String::from_utf8(json).unwrap();
         assert_eq!(json.matches('\n').count(), 1);
         let json: serde_json::Value = serde_json::from_str(&format!("{{{json}")).unwrap();
         assert_eq!(json["fields"]["operation"], format!("{short}…"));
@@ -411,7 +436,7 @@ mod tests {
         let (written, sizes) = mpsc::channel();
         let out = Blocked { may_write, written };
         let log = RequestLog::start(RequestLogFormat::Text, RequestLogDetail::All, out).unwrap();
-        let line = "x".repeat(1000);
+        let line = vec![b'x'; 1000];
         let push = || log.shared.push(log.format, &line, 0);
         // Two rounds at least: the thread may take the first lines while it is blocked.
         for _ in 0..4 * MAX_WAITING_BYTES / line.len() {
