@@ -10,7 +10,7 @@ use std::time::Duration;
 use docent_store::{ReadReply, ReadRequest, SHORT_READ_BYTES, spent};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::read::without_secrets;
+use crate::redaction::without_secrets;
 use crate::{Catalog, Error};
 
 /// The metadata that all requests together may load.

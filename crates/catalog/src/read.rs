@@ -51,7 +51,7 @@ impl Catalog {
     /// reads secret aspects as missing.
     pub async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, Error> {
         let reply = self.reader().read(request).await?;
-        Ok(without_secrets(request, reply))
+        Ok(redaction::without_secrets(request, reply))
     }
 
     /// The latest version of each aspect; of a time series the newest point, which has no version.
@@ -375,27 +375,6 @@ impl Catalog {
             .urns_list(entity.name, entity.key_aspect, None, 1)
             .await?;
         Ok(some.is_empty())
-    }
-}
-
-pub(crate) fn without_secrets(request: ReadRequest<'_>, mut reply: ReadReply) -> ReadReply {
-    remove_secrets(request.rows, &mut reply.rows);
-    for aspects in &mut reply.entities {
-        aspects.retain(|(aspect, _)| !Catalog::is_secret(*aspect));
-        for (aspect, row) in aspects {
-            redaction::redact(*aspect, row);
-        }
-    }
-    reply
-}
-
-/// Removes secret aspects, and secrets from others.
-fn remove_secrets(keys: &[AspectKey], rows: &mut [AspectRow]) {
-    for (key, row) in keys.iter().zip(rows) {
-        if Catalog::is_secret(key.aspect) {
-            *row = None;
-        }
-        redaction::redact_row(key.aspect, row);
     }
 }
 

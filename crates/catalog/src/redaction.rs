@@ -6,8 +6,10 @@
 use std::sync::Arc;
 
 use docent_model::AspectName;
-use docent_store::{AspectRow, StoredAspect};
+use docent_store::{AspectKey, AspectRow, ReadReply, ReadRequest, StoredAspect};
 use serde_json::Value;
+
+use crate::Catalog;
 
 /// What is shown instead of a secret.
 pub(crate) const REDACTED: &str = "********";
@@ -38,6 +40,28 @@ fn secrets_in(aspect: AspectName) -> &'static [&'static [&'static str]] {
 /// Whether an aspect has members that are not shown.
 pub(crate) fn has_secret(aspect: AspectName) -> bool {
     !secrets_in(aspect).is_empty()
+}
+
+/// What was read, without secret aspects and without secrets inside of others.
+pub(crate) fn without_secrets(request: ReadRequest<'_>, mut reply: ReadReply) -> ReadReply {
+    remove_secrets(request.rows, &mut reply.rows);
+    for aspects in &mut reply.entities {
+        aspects.retain(|(aspect, _)| !Catalog::is_secret(*aspect));
+        for (aspect, row) in aspects {
+            redact(*aspect, row);
+        }
+    }
+    reply
+}
+
+/// Removes secret aspects, and secrets from others.
+fn remove_secrets(keys: &[AspectKey], rows: &mut [AspectRow]) {
+    for (key, row) in keys.iter().zip(rows) {
+        if Catalog::is_secret(key.aspect) {
+            *row = None;
+        }
+        redact_row(key.aspect, row);
+    }
 }
 
 /// Replaces the secrets of a row that is read.

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -46,9 +46,6 @@ impl fmt::Debug for AgentServer {
 
 impl Default for AgentServer {
     fn default() -> Self {
-        let handler = Handler {
-            tools: tools::all().into(),
-        };
         // Who may use which host and origin is decided before the request gets here.
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
@@ -58,7 +55,7 @@ impl Default for AgentServer {
             .disable_allowed_origins();
         let sessions = Arc::new(NeverSessionManager::default());
         Self {
-            service: StreamableHttpService::new(move || Ok(handler.clone()), sessions, config),
+            service: StreamableHttpService::new(|| Ok(Handler), sessions, config),
         }
     }
 }
@@ -75,19 +72,21 @@ impl AgentServer {
     }
 }
 
-#[derive(Clone)]
-struct Handler {
-    tools: Arc<[AgentTool]>,
+/// Their schemas take milliseconds, which a server without agents does not spend at its start.
+static TOOLS: LazyLock<Vec<AgentTool>> = LazyLock::new(tools::all);
+
+fn tools_of(writes: AgentWrites) -> impl Iterator<Item = &'static AgentTool> {
+    let may_change = writes != AgentWrites::Off;
+    TOOLS
+        .iter()
+        .filter(move |tool| may_change || !tool.is_change())
 }
 
-impl Handler {
-    fn tools_of(&self, writes: AgentWrites) -> impl Iterator<Item = &AgentTool> {
-        let may_change = writes != AgentWrites::Off;
-        self.tools
-            .iter()
-            .filter(move |tool| may_change || !tool.is_change())
-    }
+fn find_tool(name: &str) -> Option<&'static AgentTool> {
+    TOOLS.iter().find(|tool| tool.name() == name)
 }
+
+struct Handler;
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
@@ -99,8 +98,7 @@ impl ServerHandler for Handler {
 
     /// For the library, which compares headers with arguments.
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let tool = self.tools.iter().find(|tool| tool.name() == name);
-        tool.map(|tool| tool.definition().clone())
+        find_tool(name).map(|tool| tool.definition().clone())
     }
 
     async fn list_tools(
@@ -109,8 +107,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let writes = call_of(&context)?.writes();
-        let tools = self.tools_of(writes);
-        let definitions = tools.map(|tool| tool.definition().clone()).collect();
+        let definitions = tools_of(writes)
+            .map(|tool| tool.definition().clone())
+            .collect();
         Ok(ListToolsResult::with_all_items(definitions))
     }
 
@@ -120,9 +119,8 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let call = call_of(&context)?;
-        let found = self.tools.iter().find(|tool| tool.name() == request.name);
-        let Some(tool) = found else {
-            let names: Vec<&str> = self.tools_of(call.writes()).map(AgentTool::name).collect();
+        let Some(tool) = find_tool(&request.name) else {
+            let names: Vec<&str> = tools_of(call.writes()).map(AgentTool::name).collect();
             let message = format!(
                 "there is no tool '{}'; the tools are {}",
                 request.name,

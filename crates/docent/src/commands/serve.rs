@@ -86,6 +86,8 @@ async fn run(settings: Settings) -> Result<()> {
     let initial_password = settings.admin_password_file.as_deref();
     let initial_password = initial_password.map(password_from).transpose()?;
     phases.end("reading the settings");
+    // The longest part of a start, beside the others.
+    let engine = tokio::task::spawn_blocking(Engine::docent);
     let store = engine::open(&settings.store, OpenMode::Server).await?;
     import_marker::check_complete(&*store, &settings.store).await?;
     phases.end("opening the store");
@@ -100,8 +102,9 @@ async fn run(settings: Settings) -> Result<()> {
     phases.end("opening the search index");
     let catalog = prepare_catalog(&settings, store, &search).await?;
     phases.end("checking the policies");
-    let engine = Engine::docent().context("the built-in GraphQL schema is invalid")?;
-    phases.end("reading the GraphQL schema");
+    let engine = engine.await.context("reading the GraphQL schema failed")?;
+    let engine = engine.context("the built-in GraphQL schema is invalid")?;
+    phases.end("waiting for the GraphQL schema");
     let auth = match settings.auth {
         Switch::On => AuthMode::On,
         Switch::Off => AuthMode::Off,
