@@ -242,7 +242,7 @@ test(
   WRITES,
   async ({ browser, docent }) => {
     const urn = await createDataset(docent, "story_proposed_tag");
-    const proposer = await newUser(browser, docent, "Petra", "Proposer");
+    const proposer = await newUser(browser, docent, "Perry", "Proposer");
     const page = await proposer.newPage();
     await page.goto(`/dataset/${urn}`);
     const tags = page.getByRole("region", { name: "Tags" });

@@ -121,7 +121,7 @@ test(
     await page.goto(address(urn));
     await page.getByRole("button", { name: "Add owner" }).click();
     const dialog = page.getByRole("dialog", { name: "Add an owner" });
-    await dialog.getByRole("combobox").fill("The Twins");
+    await dialog.getByRole("combobox", { name: "Search users and groups" }).fill("The Twins");
     await expect(dialog.getByRole("option", { name: "The Twins" })).toHaveCount(2);
     await dialog.getByRole("option", { name: /twins-west/ }).click();
     await expect

@@ -1,6 +1,8 @@
 //! Limits the size of answers, and says where they come from. An agent reads answers with a limited
 //! attention, and pays for each word.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value, json};
 
 use crate::call::AgentCall;
@@ -129,13 +131,15 @@ fn shorten(value: &mut Value, max_text: usize) {
             if let Some((end, _)) = text.char_indices().nth(max_text) {
                 let count = text.chars().count();
                 text.truncate(end);
-                text.push_str(&format!(" … (cut: {max_text} of {count} characters)"));
+                let _ = write!(text, " … (cut: {max_text} of {count} characters)");
             }
         }
         Value::Array(items) => {
             let count = items.len();
             items.truncate(MAX_INNER_ITEMS);
-            items.iter_mut().for_each(|item| shorten(item, max_text));
+            for item in items.iter_mut() {
+                shorten(item, max_text);
+            }
             if count > MAX_INNER_ITEMS {
                 items.push(json!(format!("… (cut: {MAX_INNER_ITEMS} of {count})")));
             }
@@ -152,9 +156,9 @@ fn shorten(value: &mut Value, max_text: usize) {
                     json!(format!("cut: {MAX_INNER_ITEMS} of {count}")),
                 );
             }
-            members
-                .values_mut()
-                .for_each(|member| shorten(member, max_text));
+            for member in members.values_mut() {
+                shorten(member, max_text);
+            }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }

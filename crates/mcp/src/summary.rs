@@ -142,7 +142,7 @@ fn parents(entity: &Value) -> Vec<String> {
         &entity["parentDomains"]["domains"],
         &entity["parentNodes"]["nodes"],
     ];
-    let parents = lists.into_iter().flat_map(|list| items(list));
+    let parents = lists.into_iter().flat_map(items);
     let mut names: Vec<String> = parents.map(name_of).collect();
     names.reverse();
     names
