@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{FromRequest as _, FromRequestParts as _, Request, State};
+use axum::extract::{FromRequestParts as _, Request, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
@@ -31,8 +31,7 @@ pub(crate) async fn answer(
 ) -> Result<Response, ErrorResponse> {
     let (mut parts, body) = request.into_parts();
     let authenticated = Authenticated::from_request_parts(&mut parts, &state).await?;
-    let request = Request::from_parts(parts.clone(), body);
-    let JsonBody(bytes) = JsonBody::from_request(request, &state).await?;
+    let JsonBody(bytes) = JsonBody::read(&state, &parts, body).await?;
     if bytes.len() > MAX_REQUEST_BYTES {
         return Err(ErrorResponse::new(
             StatusCode::PAYLOAD_TOO_LARGE,

@@ -117,7 +117,19 @@ impl FromRequest<AppState> for JsonBody {
     type Rejection = ErrorResponse;
 
     async fn from_request(request: Request<Body>, state: &AppState) -> Result<Self, ErrorResponse> {
-        let WholeBody::<MAX_BODY_BYTES>(bytes) = WholeBody::from_request(request, state).await?;
+        let (parts, body) = request.into_parts();
+        Self::read(state, &parts, body).await
+    }
+}
+
+impl JsonBody {
+    /// For handlers that need the head of the request, too.
+    pub(crate) async fn read(
+        state: &AppState,
+        parts: &Parts,
+        body: Body,
+    ) -> Result<Self, ErrorResponse> {
+        let bytes = read_whole(state, parts, body, MAX_BODY_BYTES).await?;
         if bytes.len() <= UNCOUNTED_JSON_BYTES {
             return Ok(Self(bytes));
         }

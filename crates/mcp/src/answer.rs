@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use crate::call::AgentCall;
+use crate::summary;
 
 /// The most bytes of an answer.
 const MAX_BYTES: usize = 48 * 1024;
@@ -168,7 +169,7 @@ fn source(call: &AgentCall) -> Value {
     let catalog = call.page().unwrap_or("Docent");
     json!({
         "catalog": catalog,
-        "read_at": jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        "read_at": summary::iso(jiff::Timestamp::now()),
         "as_user": call.user(),
     })
 }

@@ -1,6 +1,7 @@
 //! Entities, as answers describe them: flat, with names beside URNs, the same for all types. The
 //! documents select them with the fragments `Named` and `Brief`.
 
+use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
@@ -123,8 +124,8 @@ pub(crate) fn brief(call: &AgentCall, entity: &Value) -> Map<String, Value> {
         };
         add("description_source", json!(source));
     }
-    for (name, member) in [("email", "email"), ("title", "title")] {
-        if let Some((text, _)) = edited_or_imported(entity, &[member]) {
+    for name in ["email", "title"] {
+        if let Some((text, _)) = edited_or_imported(entity, &[name]) {
             add(name, json!(text));
         }
     }
@@ -194,8 +195,13 @@ fn deprecation(deprecation: &Value) -> Value {
 
 /// A time in milliseconds, as people read it.
 pub(crate) fn time(value: &Value) -> Option<String> {
-    let time = jiff::Timestamp::from_millisecond(value.as_i64()?).ok()?;
-    Some(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+    let time = Timestamp::from_millisecond(value.as_i64()?).ok()?;
+    Some(iso(time))
+}
+
+/// A time in ISO 8601, without fractions of a second.
+pub(crate) fn iso(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 pub(crate) fn is_empty(value: &Value) -> bool {
