@@ -6,6 +6,8 @@
 mod output;
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
@@ -16,6 +18,7 @@ use docent_test_postgres::{Database, Engine};
 use reqwest::Method;
 use reqwest::blocking::{Client, RequestBuilder};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -37,6 +40,7 @@ pub struct Options {
     store: Option<String>,
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
+    in_terminal: bool,
 }
 
 impl Options {
@@ -70,6 +74,13 @@ impl Options {
     #[must_use]
     pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// Makes the standard input a terminal.
+    #[must_use]
+    pub fn in_terminal(mut self) -> Self {
+        self.in_terminal = true;
         self
     }
 }
@@ -385,6 +396,12 @@ fn spawn(
     store: &str,
     directory: &Path,
 ) -> anyhow::Result<(Child, Output, String)> {
+    // Open until the server has started, which asks once.
+    let terminal = options.in_terminal.then(Terminal::open).transpose()?;
+    let input = match &terminal {
+        Some(terminal) => Stdio::from(terminal.server_end.try_clone()?),
+        None => Stdio::null(),
+    };
     let mut child = docent_command(directory)?
         .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
         .args(&options.arguments)
@@ -394,7 +411,7 @@ fn spawn(
                 .iter()
                 .map(|(name, value)| (name, value)),
         )
-        .stdin(Stdio::null())
+        .stdin(input)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -415,6 +432,26 @@ fn spawn(
         bail!("the server's first line must contain its address, but was {line:?}");
     };
     Ok((child, output, address.to_owned()))
+}
+
+/// The two ends of a terminal.
+struct Terminal {
+    server_end: File,
+    _our_end: OwnedFd,
+}
+
+impl Terminal {
+    fn open() -> anyhow::Result<Self> {
+        let our_end = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+        grantpt(&our_end)?;
+        unlockpt(&our_end)?;
+        let name = ptsname(&our_end, Vec::new())?;
+        let server_end = File::options().read(true).write(true).open(name.to_str()?)?;
+        Ok(Self {
+            server_end,
+            _our_end: our_end,
+        })
+    }
 }
 
 /// Parses the address in `Docent 0.1.0 is listening on http://127.0.0.1:40123`.

@@ -2,6 +2,7 @@
 
 mod adopt;
 mod audit;
+mod config;
 mod maintenance;
 mod serve;
 mod status;
@@ -48,6 +49,9 @@ enum Command {
     Audit(audit::AuditFlags),
     /// Show how a running server is, or a store
     Status(status::StatusFlags),
+    /// Check or show the settings of the server
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
     /// Recompute the data that is derived from the stored aspects
     Rebuild,
     /// Check the store for damage, without changing it
@@ -112,6 +116,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::User(command) => user::run(&cli.store, command),
         Command::Audit(flags) => audit::run(&cli.store, flags),
         Command::Status(flags) => status::run(&cli.store, &flags),
+        Command::Config(command) => config::run(&cli.store, command),
         Command::Rebuild => maintenance::rebuild(&cli.store),
         Command::Check => maintenance::check(&cli.store),
         Command::Backup { file } => maintenance::backup(&cli.store, &file),

@@ -5,6 +5,7 @@
 
 mod file_errors;
 mod identity;
+mod log_filter;
 mod secret_keys;
 mod session_limits;
 mod shown;
@@ -368,7 +369,7 @@ impl Settings {
                     .audit_retention
                     .or(file.audit_retention.map(String::from)),
             )?,
-            log: serve.log.or(file.log).unwrap_or_else(|| "info".to_owned()),
+            log: parse_log(serve.log.or(file.log))?,
             log_format: serve
                 .log_format
                 .or(file.log_format)
@@ -487,6 +488,13 @@ fn parse_slow_ms(text: Option<&str>) -> Result<Option<Duration>> {
             Ok(Some(Duration::from_millis(number)))
         }
     }
+}
+
+/// A log filter, which is kept as it was written.
+fn parse_log(text: Option<String>) -> Result<String> {
+    let text = text.unwrap_or_else(|| "info".to_owned());
+    log_filter::parse(&text)?;
+    Ok(text)
 }
 
 /// A duration of at most a year.

@@ -44,7 +44,7 @@ pub(crate) async fn answer(
     let Authenticated { mut state, caller } = authenticated;
     let page = page_address(&parts);
     let context = Context::new(state.take_catalog(), caller);
-    let writes = state.settings().agent_writes;
+    let writes = state.in_effect().settings.agent_writes;
     let call = AgentCall::new(Arc::clone(state.engine()), context, writes, page);
     // The library rejects other types; here the reply is JSON, whatever the client accepts.
     let json = HeaderValue::from_static("application/json");

@@ -102,13 +102,14 @@ async fn authenticate(
     state: &AppState,
     client: &Client,
 ) -> Result<Caller, ErrorResponse> {
-    let settings = state.settings();
+    let in_effect = state.in_effect();
+    let settings = &in_effect.settings;
     if settings.auth == AuthMode::Off {
         origin::check(parts, client)?;
         origin::check_host(&parts.headers, client, &settings.allowed_hosts)?;
         return named_caller(parts);
     }
-    let (catalog, rate_limits) = (state.catalog(), state.rate_limits());
+    let (catalog, rate_limits) = (state.catalog(), &in_effect.rate_limits);
     // A token takes precedence: an invalid one fails even with a valid cookie.
     let caller = if parts.headers.contains_key(AUTHORIZATION) {
         let secret = bearer(parts).ok_or_else(ErrorResponse::unauthenticated)?;

@@ -108,13 +108,19 @@ where
     F: Future<Output = Response>,
 {
     let peer = request.extensions().get().copied().unwrap_or_default();
-    let client = Client::new(peer, request.headers(), &state.settings().trusted_proxies);
+    let in_effect = state.in_effect();
+    let client = Client::new(
+        peer,
+        request.headers(),
+        &in_effect.settings.trusted_proxies,
+    );
     let client = Client { record, ..client };
     let is_https = client.is_https();
     let path = request.uri().path();
-    let admitted = state
-        .rate_limits()
+    let admitted = in_effect
+        .rate_limits
         .check_address(&client, path, state.catalog());
+    drop(in_effect);
     let mut response = match admitted {
         Ok(()) => {
             request.extensions_mut().insert(client);

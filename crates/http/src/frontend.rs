@@ -143,12 +143,12 @@ async fn authenticate(
     let path = local_path(query.redirect_uri.as_deref().unwrap_or("/"));
     if let Ok(caller) = caller {
         // Without authentication nobody signs in, and the page looks for this cookie.
-        let is_open = state.settings().auth == AuthMode::Off;
+        let is_open = state.in_effect().settings.auth == AuthMode::Off;
         let actor = is_open.then(|| cookies::show_actor(&client, caller.caller.actor()));
         return (AppendHeaders(actor), redirect(path.to_owned())).into_response();
     }
     let encoded = utf8_percent_encode(path, NON_ALPHANUMERIC);
-    redirect(match state.settings().identity.providers.first() {
+    redirect(match state.identity().providers.first() {
         Some(provider) => format!("/sso/{}?redirect={encoded}", provider.settings().id),
         None => format!("/login?redirect_uri={encoded}"),
     })

@@ -74,6 +74,7 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::{ArcSwap, Guard};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::routing::{delete, get, post};
@@ -138,33 +139,63 @@ struct Parts {
     catalog: Catalog,
     engine: Arc<Engine>,
     agents: AgentServer,
-    settings: HttpSettings,
+    /// Replaced when the settings are reread.
+    in_effect: ArcSwap<SettingsInEffect>,
     body_budget: body::BodyBudget,
     reply_memory: ReplyMemory,
-    rate_limits: RateLimits,
     counters: HttpCounters,
-    slow_requests: Option<SlowRequests>,
+}
+
+/// The settings, and what is built from them.
+#[derive(Debug)]
+pub(crate) struct SettingsInEffect {
+    pub(crate) settings: HttpSettings,
+    pub(crate) rate_limits: Arc<RateLimits>,
+    pub(crate) slow_requests: Option<SlowRequests>,
+}
+
+impl SettingsInEffect {
+    fn new(settings: HttpSettings, rate_limits: Arc<RateLimits>) -> Self {
+        Self {
+            slow_requests: settings.slow_requests.map(SlowRequests::new),
+            rate_limits,
+            settings,
+        }
+    }
 }
 
 impl AppState {
     pub fn new(catalog: Catalog, engine: Engine, settings: HttpSettings) -> Self {
+        let rate_limits = Arc::new(RateLimits::new(&settings));
         Self {
             inner: Arc::new(Parts {
                 catalog,
                 engine: Arc::new(engine),
                 agents: AgentServer::default(),
-                rate_limits: RateLimits::new(
-                    settings.address_rate_limit,
-                    settings.token_rate_limit,
-                ),
-                slow_requests: settings.slow_requests.map(SlowRequests::new),
-                settings,
+                in_effect: ArcSwap::from_pointee(SettingsInEffect::new(settings, rate_limits)),
                 body_budget: body::BodyBudget::default(),
                 reply_memory: ReplyMemory::default(),
                 counters: HttpCounters::default(),
             }),
             seen: None,
         }
+    }
+
+    /// Applies other settings from the next request on. Whether authentication is on stays as it is:
+    /// sessions and pages depend on it.
+    pub fn reload(&self, settings: HttpSettings) {
+        let current = self.in_effect();
+        let settings = HttpSettings {
+            auth: current.settings.auth,
+            ..settings
+        };
+        let rate_limits = if RateLimits::are_equal(&settings, &current.settings) {
+            Arc::clone(&current.rate_limits)
+        } else {
+            Arc::new(RateLimits::new(&settings))
+        };
+        let in_effect = SettingsInEffect::new(settings, rate_limits);
+        self.inner.in_effect.store(Arc::new(in_effect));
     }
 
     /// The same state with the catalog as a caller sees it.
@@ -202,20 +233,16 @@ impl AppState {
         &self.inner.reply_memory
     }
 
-    pub(crate) fn rate_limits(&self) -> &RateLimits {
-        &self.inner.rate_limits
-    }
-
     pub(crate) fn counters(&self) -> &HttpCounters {
         &self.inner.counters
     }
 
-    pub(crate) fn slow_requests(&self) -> Option<&SlowRequests> {
-        self.inner.slow_requests.as_ref()
+    pub(crate) fn identity(&self) -> Arc<IdentityProviders> {
+        Arc::clone(&self.in_effect().settings.identity)
     }
 
-    pub(crate) fn settings(&self) -> &HttpSettings {
-        &self.inner.settings
+    pub(crate) fn in_effect(&self) -> Guard<Arc<SettingsInEffect>> {
+        self.inner.in_effect.load()
     }
 }
 

@@ -89,7 +89,7 @@ fn render(state: &AppState, status: Option<&ServerStatus>) -> String {
     let catalog = state.catalog().measurements();
     build(&mut text, state.catalog().engine());
     requests(&mut text, state);
-    if let Some(connections) = &state.settings().connections {
+    if let Some(connections) = &state.in_effect().settings.connections {
         connections_and_bytes(&mut text, &connections.measurements());
     }
     memory(&mut text, state, &catalog);

@@ -1,9 +1,10 @@
 //! Limits the rate of requests, per address and per token or session.
 
 use docent_catalog::Catalog;
-use docent_catalog::rate::{RateLimit, RateLimiter, network};
+use docent_catalog::rate::{RateLimiter, network};
 use docent_model::EpochMillis;
 
+use crate::HttpSettings;
 use crate::client::Client;
 use crate::error::ErrorResponse;
 use crate::page::without_base;
@@ -16,11 +17,17 @@ pub(crate) struct RateLimits {
 }
 
 impl RateLimits {
-    pub(crate) fn new(per_address: Option<RateLimit>, per_token: Option<RateLimit>) -> Self {
+    pub(crate) fn new(settings: &HttpSettings) -> Self {
         Self {
-            per_address: per_address.map(RateLimiter::new),
-            per_secret: per_token.map(RateLimiter::new),
+            per_address: settings.address_rate_limit.map(RateLimiter::new),
+            per_secret: settings.token_rate_limit.map(RateLimiter::new),
         }
+    }
+
+    /// Whether two settings have the same limits, so that what was counted remains valid.
+    pub(crate) fn are_equal(one: &HttpSettings, other: &HttpSettings) -> bool {
+        let limits = |it: &HttpSettings| (it.address_rate_limit, it.token_rate_limit);
+        limits(one) == limits(other)
     }
 
     /// Counts a request of an address. Health checks are exempt: a busy server is not a dead one.

@@ -97,13 +97,14 @@ pub(crate) struct RequestInProgress<'s> {
 impl<'s> RequestInProgress<'s> {
     pub(crate) fn begin(state: &'s AppState, request: &Request) -> Self {
         state.counters().requests.in_progress.increment();
+        let in_effect = state.in_effect();
         Self {
             state,
             method: method_name(request.method()),
             kind: Kind::of(request),
             started: Instant::now(),
             record: Arc::default(),
-            spent: state.slow_requests().map(|_| Arc::default()),
+            spent: in_effect.slow_requests.as_ref().map(|_| Arc::default()),
             has_ended: false,
         }
     }
@@ -149,10 +150,11 @@ impl<'s> RequestInProgress<'s> {
         } else {
             counters.count(route, self.method, status, ended.took);
         }
-        if let Some(log) = &self.state.settings().request_log {
+        let in_effect = self.state.in_effect();
+        if let Some(log) = &in_effect.settings.request_log {
             log.write(&ended, self.state.catalog());
         }
-        if let (Some(slow), Some(spent)) = (self.state.slow_requests(), &self.spent) {
+        if let (Some(slow), Some(spent)) = (&in_effect.slow_requests, &self.spent) {
             slow.log(&ended, spent);
         }
     }

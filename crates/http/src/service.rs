@@ -51,7 +51,7 @@ impl Service<Request> for HttpService {
         let Self { state, mut routes } = self.clone();
         Box::pin(async move {
             let (state, routes) = (&state, &mut routes);
-            let limit = state.settings().request_timeout;
+            let limit = state.in_effect().settings.request_timeout;
             let is_openapi = is_openapi(request.uri().path());
             let in_progress = RequestInProgress::begin(state, &request);
             let (record, spent) = (in_progress.record(), in_progress.spent());

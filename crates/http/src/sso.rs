@@ -99,13 +99,14 @@ impl From<&OidcError> for Failure {
 pub(crate) async fn list(State(state): State<AppState>, headers: HeaderMap) -> Response {
     // DataHub's page leads browsers here to begin a sign-in.
     if accept::is_browser_window(&headers) {
-        return match state.settings().identity.providers.first() {
+        return match state.identity().providers.first() {
             Some(provider) => Redirect::to(&format!("/sso/{}", provider.settings().id)),
             None => Redirect::to("/login"),
         }
         .into_response();
     }
-    let providers = state.settings().identity.providers.iter().map(|provider| {
+    let identity = state.identity();
+    let providers = identity.providers.iter().map(|provider| {
         let settings = provider.settings();
         json!({"id": settings.id, "name": settings.name})
     });
@@ -125,7 +126,8 @@ pub(crate) async fn start(
     Path(id): Path,
     Query(query): Query<StartQuery>,
 ) -> Response {
-    let Some(provider) = state.settings().identity.provider(&id) else {
+    let identity = state.identity();
+    let Some(provider) = identity.provider(&id) else {
         return failed(Failure::Unknown);
     };
     let return_to = query.redirect.as_deref().unwrap_or("/");
@@ -150,7 +152,8 @@ pub(crate) async fn callback(
     Query(query): Query<Callback>,
     headers: HeaderMap,
 ) -> Result<Response, ErrorResponse> {
-    let Some(provider) = state.settings().identity.provider(&id) else {
+    let identity = state.identity();
+    let Some(provider) = identity.provider(&id) else {
         return Ok(failed(Failure::Unknown));
     };
     let cookie = cookies::SIGN_IN.read(&headers, &client);
@@ -257,7 +260,8 @@ pub(crate) async fn end_session(
     provider: &str,
     id_token: Option<&str>,
 ) -> Option<String> {
-    let provider = state.settings().identity.provider(provider)?;
+    let identity = state.identity();
+    let provider = identity.provider(provider)?;
     provider.end_session(id_token).await
 }
 

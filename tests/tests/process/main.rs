@@ -1,7 +1,9 @@
 //! The process `docent serve`: start, startup errors, shutdown, settings, demo.
 
+mod config;
 mod help;
 mod monitoring;
+mod reload;
 mod startup_errors;
 mod status;
 mod tls;
@@ -153,8 +155,8 @@ fn wait_until_closed(server: &Server) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn requests_finish_after(signal: Signal) -> anyhow::Result<()> {
-    let mut server = Server::start(Options::default())?;
+fn requests_finish_after(signal: Signal, options: Options) -> anyhow::Result<()> {
+    let mut server = Server::start(options)?;
     let urn = |index: usize| format!("urn:li:dataset:(urn:li:dataPlatform:hive,big_{index},PROD)");
     let proposals: Vec<Value> = (0..500)
         .map(|index| {
@@ -183,17 +185,18 @@ fn requests_finish_after(signal: Signal) -> anyhow::Result<()> {
 
 #[test]
 fn a_request_in_flight_finishes_after_sigterm_and_the_exit_code_is_zero() -> anyhow::Result<()> {
-    requests_finish_after(Signal::TERM)
+    requests_finish_after(Signal::TERM, Options::default())
 }
 
 #[test]
 fn a_request_in_flight_finishes_after_control_c_and_the_exit_code_is_zero() -> anyhow::Result<()> {
-    requests_finish_after(Signal::INT)
+    requests_finish_after(Signal::INT, Options::default())
 }
 
 #[test]
-fn a_request_in_flight_finishes_after_sighup_and_the_exit_code_is_zero() -> anyhow::Result<()> {
-    requests_finish_after(Signal::HUP)
+fn a_request_in_flight_finishes_after_its_terminal_is_closed_and_the_exit_code_is_zero()
+-> anyhow::Result<()> {
+    requests_finish_after(Signal::HUP, Options::default().in_terminal())
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 mod audit_retention;
 mod listeners;
+mod log;
+mod reload;
 
 use std::fs::{File, TryLockError};
 use std::io::IsTerminal as _;
@@ -18,7 +20,6 @@ use docent_http::server::tls::Certificate;
 use docent_http::server::{ConnectionLimits, Connections};
 use docent_http::{
     AgentWrites, AppState, AuthMode, Frontend, HttpSettings, IdentityProviders, RequestLog,
-    RequestLogDetail, RequestLogFormat,
 };
 use docent_model::{SystemClock, Urn};
 use docent_oidc::{Provider, TrustedIssuer};
@@ -26,12 +27,12 @@ use docent_search::Search;
 use docent_store::Store;
 use futures_util::FutureExt as _;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tracing::Level;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
 
 use listeners::Listeners;
+use log::Log;
+use reload::Reloader;
 
 use super::say;
 use super::user::password_from;
@@ -41,19 +42,20 @@ use crate::engine::{self, OpenMode};
 use crate::import_marker;
 use crate::interrupt::EXIT_INTERRUPTED;
 use crate::settings::{
-    AgentChanges, IdentitySettings, LogFormat, ServeFlags, Settings, StoreFlags, StoreUrl, Switch,
+    AgentChanges, IdentitySettings, ServeFlags, Settings, StoreFlags, StoreUrl, Switch,
 };
 
 /// How often the last use of tokens is stored. Each time is a commit, which invalidates caches.
 const TOKEN_USE_INTERVAL: Duration = Duration::from_mins(1);
 const FINAL_TOKEN_USE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The connection pool logs every lost connection; `store-postgres` logs an outage once.
-const POOL: &str = "deadpool";
-
 pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
-    let settings = Settings::resolve(store, flags)?;
-    start_log(&settings)?;
+    let source = SettingsSource {
+        store: store.clone(),
+        serve: flags,
+    };
+    let settings = source.resolve()?;
+    let log = Log::start(&settings)?;
     for name in super::unknown_variables() {
         tracing::warn!("{name} is not a setting and is ignored; 'docent serve --help' lists them");
     }
@@ -62,29 +64,20 @@ pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
         .enable_all()
         .build()
         .context("cannot start the async runtime")?;
-    runtime.block_on(run(settings))
+    runtime.block_on(run(source, settings, log))
 }
 
-async fn run(settings: Settings) -> Result<()> {
+async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()> {
     // Before anything else, so that a signal during startup stops the server.
-    let stop = stop_signal()?;
+    let has_terminal = std::io::stdin().is_terminal();
+    let stop = stop_signal(has_terminal)?;
     let mut phases = Phases::start();
     // Before files are opened, which count as well.
     let connections = Connections::new(connection_limits(&settings));
     // Before the store is created, so that an invalid address or file leaves nothing behind.
     let listeners = Listeners::bind(&settings).await?;
-    let frontend = settings
-        .frontend
-        .as_deref()
-        .map(open_frontend)
-        .transpose()?;
-    let certificate = match &settings.tls {
-        Some(files) => Some(Arc::new(Certificate::load(&files.certificate, &files.key)?)),
-        None => None,
-    };
-    let identity = identity_providers(&settings.identity)?;
-    let initial_password = settings.admin_password_file.as_deref();
-    let initial_password = initial_password.map(password_from).transpose()?;
+    let files = SettingsFiles::read(&settings)?;
+    let certificate = files.certificate.map(Arc::new);
     phases.end("reading the settings");
     // The longest part of a start, beside the others.
     let engine = tokio::task::spawn_blocking(Engine::docent);
@@ -105,19 +98,15 @@ async fn run(settings: Settings) -> Result<()> {
     let engine = engine.await.context("reading the GraphQL schema failed")?;
     let engine = engine.context("the built-in GraphQL schema is invalid")?;
     phases.end("waiting for the GraphQL schema");
-    let auth = match settings.auth {
-        Switch::On => AuthMode::On,
-        Switch::Off => AuthMode::Off,
-    };
-    let password = match auth {
-        AuthMode::On => ensure_administrator(&catalog, initial_password).await?,
-        AuthMode::Off => None,
+    let password = match settings.auth {
+        Switch::On => ensure_administrator(&catalog, files.initial_password).await?,
+        Switch::Off => None,
     };
     phases.end("checking the administrator");
     if settings.demo {
         demo::load(&catalog).await?;
     }
-    let token = if settings.demo && auth == AuthMode::On {
+    let token = if settings.demo && settings.auth == Switch::On {
         Some(demo::create_token(&catalog).await?)
     } else {
         None
@@ -125,15 +114,14 @@ async fn run(settings: Settings) -> Result<()> {
     let mut background = JoinSet::new();
     background.spawn(maintain_index(search));
     background.spawn(store_token_uses(catalog.clone(), Caller::system()));
-    if let Some(days) = settings.audit_retention_days {
-        background.spawn(audit_retention::prune(catalog.clone(), days));
-    }
-    let request_log = request_log(&settings)?;
-    let http = HttpSettings {
-        request_log: request_log.clone(),
-        connections: Some(connections.clone()),
-        ..http_settings(&settings, auth, identity)
+    let (audit_retention, retention_changes) = watch::channel(settings.audit_retention_days);
+    background.spawn(audit_retention::prune(catalog.clone(), retention_changes));
+    let request_log = log::start_request_log(&settings)?;
+    let parts = ServerParts {
+        request_log: Arc::clone(&request_log),
+        connections: connections.clone(),
     };
+    let http = parts.http_settings(&settings, files.identity);
     let state = AppState::new(catalog.clone(), engine, http);
     listeners.announce(certificate.as_ref().map_or("http", |_| "https"));
     announce(&settings, password.as_ref(), token.as_deref());
@@ -147,38 +135,98 @@ async fn run(settings: Settings) -> Result<()> {
     if let Some(certificate) = certificate.clone() {
         background.spawn(certificate.watch());
     }
-    let serving = listeners.serve(state, frontend, connections, certificate, stop.shared());
+    let reloader = Reloader {
+        source,
+        shown: settings.shown(),
+        log,
+        parts,
+        state: state.clone(),
+        certificate: certificate.clone(),
+        audit_retention,
+    };
+    if !has_terminal {
+        background.spawn(reloader.watch()?);
+    }
+    let serving = listeners.serve(state, files.frontend, connections, certificate, stop.shared());
     serving.await?;
     background.abort_all();
     // Best effort: it must not delay the shutdown.
     let operator = Caller::system();
     let last_rows = store_periodic_rows(&catalog, &operator);
     let _ = tokio::time::timeout(FINAL_TOKEN_USE_TIMEOUT, last_rows).await;
-    if let Some(log) = request_log {
-        log.close();
-    }
+    request_log.close();
     tracing::info!("stopped");
     Ok(())
 }
 
-fn http_settings(settings: &Settings, auth: AuthMode, identity: IdentityProviders) -> HttpSettings {
-    HttpSettings {
-        auth,
-        trusted_proxies: settings.trusted_proxies.clone(),
-        allowed_hosts: settings.allowed_hosts.clone(),
-        address_rate_limit: settings.address_rate_limit,
-        token_rate_limit: settings.token_rate_limit,
-        request_timeout: settings.request_timeout,
-        agent_writes: match settings.agent_writes {
-            AgentChanges::Allow => AgentWrites::Allow,
-            AgentChanges::Propose => AgentWrites::Propose,
-            AgentChanges::Off => AgentWrites::Off,
-        },
-        identity: Arc::new(identity),
-        request_log: None,
-        slow_requests: settings.slow_requests,
-        connections: None,
-        shown: settings.shown(),
+/// Where the settings come from, to read them again.
+struct SettingsSource {
+    store: StoreFlags,
+    serve: ServeFlags,
+}
+
+impl SettingsSource {
+    fn resolve(&self) -> Result<Settings> {
+        Settings::resolve(&self.store, self.serve.clone())
+    }
+}
+
+/// What the files say that settings name.
+pub(super) struct SettingsFiles {
+    frontend: Option<Frontend>,
+    certificate: Option<Certificate>,
+    identity: IdentityProviders,
+    initial_password: Option<Password>,
+}
+
+impl SettingsFiles {
+    pub(super) fn read(settings: &Settings) -> Result<Self> {
+        let certificate = settings.tls.as_ref();
+        let password = settings.admin_password_file.as_deref();
+        Ok(Self {
+            frontend: settings
+                .frontend
+                .as_deref()
+                .map(open_frontend)
+                .transpose()?,
+            certificate: certificate
+                .map(|files| Certificate::load(&files.certificate, &files.key))
+                .transpose()?,
+            identity: identity_providers(&settings.identity)?,
+            initial_password: password.map(password_from).transpose()?,
+        })
+    }
+}
+
+/// What lives as long as the server, whatever the settings are.
+struct ServerParts {
+    request_log: Arc<RequestLog>,
+    connections: Connections,
+}
+
+impl ServerParts {
+    fn http_settings(&self, settings: &Settings, identity: IdentityProviders) -> HttpSettings {
+        HttpSettings {
+            auth: match settings.auth {
+                Switch::On => AuthMode::On,
+                Switch::Off => AuthMode::Off,
+            },
+            trusted_proxies: settings.trusted_proxies.clone(),
+            allowed_hosts: settings.allowed_hosts.clone(),
+            address_rate_limit: settings.address_rate_limit,
+            token_rate_limit: settings.token_rate_limit,
+            request_timeout: settings.request_timeout,
+            agent_writes: match settings.agent_writes {
+                AgentChanges::Allow => AgentWrites::Allow,
+                AgentChanges::Propose => AgentWrites::Propose,
+                AgentChanges::Off => AgentWrites::Off,
+            },
+            identity: Arc::new(identity),
+            request_log: Some(Arc::clone(&self.request_log)),
+            slow_requests: settings.slow_requests,
+            connections: Some(self.connections.clone()),
+            shown: settings.shown(),
+        }
     }
 }
 
@@ -406,9 +454,9 @@ fn passwd_command(store: &StoreUrl) -> String {
     }
 }
 
-/// Resolves on Ctrl-C, SIGTERM, or SIGHUP, which a closed terminal sends. A further Ctrl-C exits
-/// immediately.
-fn stop_signal() -> Result<impl Future<Output = ()>> {
+/// Resolves on Ctrl-C, SIGTERM, or when the terminal of the server is closed; without a terminal,
+/// SIGHUP reloads the settings. A further Ctrl-C exits immediately.
+fn stop_signal(has_terminal: bool) -> Result<impl Future<Output = ()>> {
     let mut interrupt =
         signal(SignalKind::interrupt()).context("cannot install the handler of Ctrl-C")?;
     let mut terminate =
@@ -419,7 +467,7 @@ fn stop_signal() -> Result<impl Future<Output = ()>> {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
+            _ = hangup.recv(), if has_terminal => {}
         }
         tracing::info!("shutting down; press Ctrl-C to exit immediately");
         tokio::spawn(async move {
@@ -429,87 +477,4 @@ fn stop_signal() -> Result<impl Future<Output = ()>> {
             std::process::exit(EXIT_INTERRUPTED);
         });
     })
-}
-
-/// Accepts levels, and levels of targets. The library would take any other word for a target and
-/// log nothing of it.
-fn log_filter(text: &str) -> Result<EnvFilter> {
-    let is_level = |word: &str| word.trim().parse::<LevelFilter>().is_ok();
-    let wrong = text.split(',').find(|part| match part.rsplit_once('=') {
-        Some((target, level)) => target.trim().is_empty() || !is_level(level),
-        None => part.trim().is_empty() || !is_level(part),
-    });
-    if let Some(wrong) = wrong {
-        bail!(
-            "the log filter '{text}' is invalid at '{wrong}': use a level (off, error, warn, info, debug, trace) or \
-             target=level, separated by commas, for example info,docent_http=debug"
-        );
-    }
-    let filter = if text.contains(POOL) {
-        text.to_owned()
-    } else {
-        format!("{text},{POOL}=off")
-    };
-    EnvFilter::try_new(filter).with_context(|| format!("'{text}' is not a log filter"))
-}
-
-fn start_log(settings: &Settings) -> Result<()> {
-    let filter = log_filter(&settings.log)?;
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr);
-    match settings.log_format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().init(),
-    }
-    Ok(())
-}
-
-/// The request log, if the log filter shows it.
-fn request_log(settings: &Settings) -> Result<Option<Arc<RequestLog>>> {
-    let detail = if tracing::enabled!(target: RequestLog::TARGET, Level::DEBUG) {
-        RequestLogDetail::All
-    } else if tracing::enabled!(target: RequestLog::TARGET, Level::INFO) {
-        RequestLogDetail::Api
-    } else {
-        return Ok(None);
-    };
-    let format = match settings.log_format {
-        LogFormat::Text => RequestLogFormat::Text,
-        LogFormat::Json => RequestLogFormat::Json,
-    };
-    let log = RequestLog::start(format, detail, std::io::stderr());
-    let log = log.context("cannot start the thread of the request log")?;
-    Ok(Some(Arc::new(log)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn log_filters_consist_of_levels_and_targets() {
-        for right in [
-            "info",
-            "WARN",
-            "off",
-            "docent=debug",
-            "info,docent_http=trace",
-            "warn,x=3",
-        ] {
-            log_filter(right).unwrap();
-        }
-        for (wrong, at) in [
-            ("inof", "'inof'"),
-            ("", "''"),
-            ("docent=debgu", "'docent=debgu'"),
-            ("info,docent", "'docent'"),
-            ("=info", "'=info'"),
-        ] {
-            let error = log_filter(wrong).unwrap_err().to_string();
-            assert!(error.contains(at), "{error}");
-            assert!(error.contains("target=level"), "{error}");
-        }
-    }
 }

@@ -39,7 +39,7 @@ pub(crate) async fn poll(
         None => catalog.first_event(days).await?,
     };
     // The request must not time out while it waits.
-    let half = state.settings().request_timeout.0 / 2;
+    let half = state.in_effect().settings.request_timeout.0 / 2;
     let wait = wait(parameters.number("pollTimeoutSeconds")?)?.min(half);
     let end = Instant::now() + wait;
     loop {

@@ -8,11 +8,11 @@ use docent_catalog::privilege::MANAGE_SYSTEM_OPERATIONS;
 use docent_catalog::{Caller, ErrorKind};
 use serde_json::{Map, Value, json};
 
-use crate::AppState;
 use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
 use crate::status::DATAHUB_VERSION;
 use crate::wire::reply;
+use crate::{AppState, HttpSettings};
 
 /// A value of the server's settings. What may contain a secret has no value here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +77,8 @@ pub(crate) async fn properties(
     Authenticated { caller, state }: Authenticated,
 ) -> Result<Response, ErrorResponse> {
     authorize(&state, &caller).await?;
-    let list = list(&state);
+    let in_effect = state.in_effect();
+    let list = list(&in_effect.settings);
     let details: Map<String, Value> = list
         .iter()
         .map(|it| {
@@ -126,7 +127,7 @@ pub(crate) async fn authorize(state: &AppState, caller: &Caller) -> Result<(), E
     })
 }
 
-fn list(state: &AppState) -> Vec<Property<'_>> {
+fn list(settings: &HttpSettings) -> Vec<Property<'_>> {
     let constants = [
         ("docent.version", VERSION),
         ("datahub.version", DATAHUB_VERSION),
@@ -136,7 +137,7 @@ fn list(state: &AppState) -> Vec<Property<'_>> {
         value,
         source: Source::Program,
     });
-    let settings = state.settings().shown.iter().map(|setting| Property {
+    let settings = settings.shown.iter().map(|setting| Property {
         name: &setting.name,
         value: setting.value.as_deref().unwrap_or(MASK),
         source: Source::Settings,
@@ -145,7 +146,8 @@ fn list(state: &AppState) -> Vec<Property<'_>> {
 }
 
 fn values(state: &AppState) -> Map<String, Value> {
-    let list = list(state).into_iter();
+    let in_effect = state.in_effect();
+    let list = list(&in_effect.settings).into_iter();
     list.map(|it| (it.name.to_owned(), it.value.into()))
         .collect()
 }

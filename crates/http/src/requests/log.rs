@@ -9,6 +9,7 @@
 use std::cell::RefCell;
 use std::io::Write;
 use std::mem;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -51,8 +52,10 @@ pub enum RequestLogFormat {
 }
 
 /// Which requests are logged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
 pub enum RequestLogDetail {
+    None,
     /// Without health checks and the files of the web page: level info.
     Api,
     /// Level debug.
@@ -63,7 +66,8 @@ pub enum RequestLogDetail {
 #[derive(Debug)]
 pub struct RequestLog {
     format: RequestLogFormat,
-    detail: RequestLogDetail,
+    /// A [`RequestLogDetail`].
+    detail: AtomicU8,
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -127,10 +131,15 @@ impl RequestLog {
             })?;
         Ok(Self {
             format,
-            detail,
+            detail: AtomicU8::new(detail as u8),
             shared,
             thread: Mutex::new(Some(thread)),
         })
+    }
+
+    /// Logs more requests, or fewer, from now on.
+    pub fn set_detail(&self, detail: RequestLogDetail) {
+        self.detail.store(detail as u8, Ordering::Relaxed);
     }
 
     /// Writes what waits, and ends the thread. Later requests are not logged.
@@ -146,7 +155,12 @@ impl RequestLog {
     }
 
     pub(super) fn write(&self, request: &EndedRequest<'_>, catalog: &Catalog) {
-        if request.is_quiet && self.detail == RequestLogDetail::Api {
+        let needed = if request.is_quiet {
+            RequestLogDetail::All
+        } else {
+            RequestLogDetail::Api
+        };
+        if self.detail.load(Ordering::Relaxed) < needed as u8 {
             return;
         }
         LINE.with_borrow_mut(|line| {

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use docent_catalog::Catalog;
 use docent_model::{Clock as _, EpochMillis, SystemClock};
+use tokio::sync::watch;
 
 /// How often events are deleted, and how long the clock must have been steady before.
 const INTERVAL: Duration = Duration::from_hours(1);
@@ -43,20 +44,24 @@ impl Moment {
     }
 }
 
-/// Deletes events that are older than this, every hour.
-pub(super) async fn prune(catalog: Catalog, days: u32) {
+/// Deletes events that are older than this number of days, every hour; `None` keeps them.
+pub(super) async fn prune(catalog: Catalog, days: watch::Receiver<Option<u32>>) {
     let mut last = Moment::now();
     loop {
         tokio::time::sleep(INTERVAL).await;
         let now = Moment::now();
-        if now.is_steady_since(last) {
+        let is_steady = now.is_steady_since(last);
+        last = now;
+        let Some(days) = *days.borrow() else {
+            continue;
+        };
+        if is_steady {
             delete_before(&catalog, now.time_ms - EpochMillis::from(days) * DAY_MS).await;
         } else {
             tracing::warn!(
                 "the clock was set within the last hour, so no old events of the audit log are deleted"
             );
         }
-        last = now;
     }
 }
 
