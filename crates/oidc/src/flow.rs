@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use crate::cached::Cached;
-use crate::client::{HttpClient, check_url};
+use crate::client::{ProviderClient, check_url};
 use crate::identity::{ClaimNames, Identity};
 use crate::jwt::{Claims, Expected, UnverifiedToken, check_claims};
 use crate::key::Algorithm;
@@ -70,7 +70,7 @@ impl std::fmt::Debug for ProviderSettings {
 pub struct Provider {
     settings: ProviderSettings,
     redirect_uri: String,
-    client: HttpClient,
+    client: ProviderClient,
     clock: Arc<dyn Clock>,
     metadata: Cached<Metadata>,
     keys: KeySet,
@@ -162,7 +162,7 @@ impl Provider {
         Ok(Self {
             settings,
             redirect_uri,
-            client: HttpClient::new()?,
+            client: ProviderClient::new()?,
             clock,
             metadata: Cached::default(),
             keys: KeySet::default(),

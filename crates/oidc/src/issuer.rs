@@ -10,7 +10,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::cached::Cached;
-use crate::client::{HttpClient, check_url};
+use crate::client::{ProviderClient, check_url};
 use crate::jwt::{Expected, MAX_TOKEN_BYTES, UnverifiedToken, check_claims};
 use crate::key::Algorithm;
 use crate::keys::KeySet;
@@ -36,7 +36,7 @@ pub struct IssuerSettings {
 pub struct TrustedIssuer {
     settings: IssuerSettings,
     keys_url: Option<Url>,
-    client: HttpClient,
+    client: ProviderClient,
     clock: Arc<dyn Clock>,
     metadata: Cached<Metadata>,
     keys: KeySet,
@@ -60,7 +60,7 @@ impl TrustedIssuer {
         Ok(Self {
             settings,
             keys_url,
-            client: HttpClient::new()?,
+            client: ProviderClient::new()?,
             clock,
             metadata: Cached::default(),
             keys: KeySet::default(),

@@ -1,7 +1,7 @@
 //! OIDC, as a client: signing people in at identity providers ([`Provider`]), and
 //! checking the bearer tokens of issuers that the operator trusts ([`TrustedIssuer`]).
 //!
-//! - [`client`]: bounded HTTP requests to providers
+//! - [`client`]: requests to providers
 //! - [`metadata`]: the discovery document
 //! - [`key`]: public keys, and the algorithms that use them
 //! - [`keys`]: the public keys of an issuer, and their rotation
@@ -24,14 +24,12 @@ mod keys;
 mod metadata;
 mod seal;
 
-pub use client::HttpClient;
 pub use flow::{
     Callback, Finish, IdToken, Provider, ProviderSettings, SIGN_IN_MS, Start, local_path,
 };
 pub use identity::{ClaimNames, Identity};
 pub use issuer::{IssuerSettings, TrustedIssuer};
 pub use key::Algorithm;
-pub use url::Url;
 
 /// Why somebody is not signed in. Messages are for the log: they may name hosts and claims, never
 /// secrets or tokens.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::OidcError;
-use crate::client::{HttpClient, check_url};
+use crate::client::{ProviderClient, check_url};
 
 /// The endpoints of a provider.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
-    pub(crate) async fn fetch(client: HttpClient, issuer: String) -> Result<Self, OidcError> {
+    pub(crate) async fn fetch(client: ProviderClient, issuer: String) -> Result<Self, OidcError> {
         let url = format!(
             "{}/.well-known/openid-configuration",
             issuer.trim_end_matches('/')

@@ -5,8 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
-use docent_oidc::{HttpClient, Url};
+use bytes::Bytes;
+use docent_client::HttpClient;
+use http::Request;
+use http::header::AUTHORIZATION;
 use serde_json::Value;
+use url::Url;
 
 use super::{note, runtime, say};
 use crate::engine::{self, OpenMode};
@@ -42,18 +46,24 @@ async fn of_server(address: &str, token_file: Option<&Path>) -> Result<()> {
         }
         None => None,
     };
-    let client = HttpClient::new()?;
-    let (status, health) = client
-        .get_any(&url, token.as_deref())
+    let mut request = Request::get(url.as_str());
+    if let Some(token) = &token {
+        request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+    }
+    let request = request.body(Bytes::new());
+    let request = request.context("the token file contains no token")?;
+    let response = HttpClient::new()?
+        .send(request)
         .await
         .with_context(|| format!("no answer; is 'docent serve' running at {address}?"))?;
-    match status {
+    match response.status().as_u16() {
         200 => {}
         401 => bail!(
             "{address} does not accept the token: it has expired or was revoked; 'docent token create' makes one"
         ),
         status => bail!("{url} returned {status}; is it the address of a Docent server?"),
     }
+    let health: Value = serde_json::from_slice(response.body()).unwrap_or_default();
     let (Some(is_ready), Some(version)) = (health["ready"].as_bool(), health["version"].as_str())
     else {
         bail!(
