@@ -446,7 +446,10 @@ impl Terminal {
         grantpt(&our_end)?;
         unlockpt(&our_end)?;
         let name = ptsname(&our_end, Vec::new())?;
-        let server_end = File::options().read(true).write(true).open(name.to_str()?)?;
+        let server_end = File::options()
+            .read(true)
+            .write(true)
+            .open(name.to_str()?)?;
         Ok(Self {
             server_end,
             _our_end: our_end,

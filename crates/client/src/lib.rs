@@ -79,7 +79,9 @@ impl HttpClient {
         let uri = std::mem::take(&mut parts.uri);
         let authority = uri.authority().ok_or("it has no host")?;
         let is_tls = uri.scheme_str() == Some("https");
-        let port = authority.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        let port = authority
+            .port_u16()
+            .unwrap_or(if is_tls { 443 } else { 80 });
         let host = authority.host().trim_matches(['[', ']']);
         // The rest of the authority may be a user with a password.
         let name = authority.as_str();
@@ -108,7 +110,11 @@ async fn converse(
     let connected = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = connected.map_err(text)?;
     let exchange = async {
-        let (parts, body) = sender.send_request(request).await.map_err(text)?.into_parts();
+        let (parts, body) = sender
+            .send_request(request)
+            .await
+            .map_err(text)?
+            .into_parts();
         let body = Limited::new(body, MAX_RESPONSE_BYTES).collect().await;
         Ok(Response::from_parts(parts, body.map_err(text)?.to_bytes()))
     };

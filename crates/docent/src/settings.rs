@@ -6,6 +6,7 @@
 mod file_errors;
 mod identity;
 mod log_filter;
+mod otlp;
 mod secret_keys;
 mod session_limits;
 mod shown;
@@ -32,6 +33,8 @@ use serde::Deserialize;
 
 pub(crate) use identity::IdentitySettings;
 use identity::{IdentityFlags, IssuerTable, ProviderTable};
+use otlp::OtlpFlags;
+pub(crate) use otlp::OtlpSettings;
 pub(crate) use store_url::StoreUrl;
 
 pub(crate) const DEFAULT_ROLE: &str = "Editor";
@@ -160,6 +163,8 @@ pub(crate) struct ServeFlags {
     /// How many days the audit log is kept, or forever [default: 365]
     #[arg(long, env = "DOCENT_AUDIT_RETENTION", value_name = "DAYS|forever")]
     audit_retention: Option<String>,
+    #[command(flatten)]
+    otlp: OtlpFlags,
     /// Log filter, for example info or docent=debug [default: info]
     #[arg(long, env = "DOCENT_LOG", value_name = "FILTER")]
     log: Option<String>,
@@ -227,6 +232,8 @@ struct File {
     demo: Option<bool>,
     search_index: Option<PathBuf>,
     audit_retention: Option<TextOrNumber>,
+    otlp: Option<String>,
+    otlp_sample: Option<f64>,
     log: Option<String>,
     log_format: Option<LogFormat>,
 }
@@ -281,6 +288,8 @@ pub(crate) struct Settings {
     pub(crate) search_index: PathBuf,
     /// `None` keeps the audit log forever.
     pub(crate) audit_retention_days: Option<u32>,
+    /// `None` makes no traces.
+    pub(crate) otlp: Option<OtlpSettings>,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
 }
@@ -369,6 +378,7 @@ impl Settings {
                     .audit_retention
                     .or(file.audit_retention.map(String::from)),
             )?,
+            otlp: OtlpSettings::resolve(serve.otlp, file.otlp, file.otlp_sample)?,
             log: parse_log(serve.log.or(file.log))?,
             log_format: serve
                 .log_format

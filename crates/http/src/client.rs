@@ -109,11 +109,7 @@ where
 {
     let peer = request.extensions().get().copied().unwrap_or_default();
     let in_effect = state.in_effect();
-    let client = Client::new(
-        peer,
-        request.headers(),
-        &in_effect.settings.trusted_proxies,
-    );
+    let client = Client::new(peer, request.headers(), &in_effect.settings.trusted_proxies);
     let client = Client { record, ..client };
     let is_https = client.is_https();
     let path = request.uri().path();

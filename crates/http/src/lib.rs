@@ -25,7 +25,7 @@
 //! - [`memory`]: memory that requests share
 //! - [`parsed_size`]: estimates the memory of parsed JSON
 //! - [`reply_budget`]: limits the size of replies
-//! - [`requests`]: the request log, and [`request_record`]: what handlers tell for it
+//! - [`requests`]: the request log and traces, and [`request_record`]: what handlers tell for it
 //! - [`mod@metrics`]: metrics for Prometheus
 //! - [`page`]: the web page, without authentication
 //! - [`mod@frontend`]: a build of DataHub's web page in its place
@@ -93,7 +93,7 @@ pub use metrics::metrics_service;
 pub use openapi::system_info::ShownSetting;
 use rate_limits::RateLimits;
 use reply_budget::ReplyMemory;
-pub use requests::{RequestLog, RequestLogDetail, RequestLogFormat};
+pub use requests::{RequestLog, RequestLogDetail, RequestLogFormat, Traces};
 use requests::{RouteRecorder, SlowRequests};
 use server::Connections;
 pub use service::HttpService;
@@ -120,6 +120,8 @@ pub struct HttpSettings {
     pub request_log: Option<Arc<RequestLog>>,
     /// Requests that take longer are logged; `None` for none.
     pub slow_requests: Option<Duration>,
+    /// `None` makes no traces.
+    pub traces: Option<Traces>,
     /// The connections of the server, to be measured.
     pub connections: Option<Connections>,
     /// The settings of the server, as administrators see them.

@@ -1,4 +1,5 @@
-//! What the server knows about a request when it ends: for the [log](RequestLog) and for metrics.
+//! What the server knows about a request when it ends: for the [log](RequestLog), for metrics
+//! and for [traces](Traces).
 //!
 //! [`RequestInProgress`] surrounds the request. Handlers and extractors, which know more than it
 //! does, add to its [`RequestRecord`].
@@ -6,6 +7,7 @@
 mod log;
 mod route;
 mod slow;
+mod traces;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,6 +27,8 @@ use crate::{AppState, GRAPHQL_PATH, graphql};
 pub use log::{RequestLog, RequestLogDetail, RequestLogFormat};
 pub(crate) use route::RouteRecorder;
 pub(crate) use slow::SlowRequests;
+use traces::RequestTrace;
+pub use traces::Traces;
 
 /// As nginx reports a client that has closed its connection before it got a response.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
@@ -58,6 +62,11 @@ impl Kind {
         }
     }
 
+    /// Probes and files would hide the traces of the API.
+    fn is_traced(self) -> bool {
+        matches!(self, Self::GraphQl | Self::Api)
+    }
+
     fn is_quiet(self, status: u16) -> bool {
         match self {
             Self::GraphQl | Self::Api => false,
@@ -89,8 +98,10 @@ pub(crate) struct RequestInProgress<'s> {
     kind: Kind,
     started: Instant,
     record: Arc<RequestRecord>,
-    /// `None` if slow requests are not logged.
+    /// `None` if slow requests are not logged and this one is not traced.
     spent: Option<Arc<Spent>>,
+    /// `None` if the request is not traced.
+    trace: Option<RequestTrace>,
     has_ended: bool,
 }
 
@@ -98,13 +109,23 @@ impl<'s> RequestInProgress<'s> {
     pub(crate) fn begin(state: &'s AppState, request: &Request) -> Self {
         state.counters().requests.in_progress.increment();
         let in_effect = state.in_effect();
+        let (method, kind) = (method_name(request.method()), Kind::of(request));
+        let traces = in_effect.settings.traces.as_ref();
+        let trace = traces
+            .filter(|_| kind.is_traced())
+            .and_then(|traces| traces.begin(method, request.headers()));
+        let spent = match &trace {
+            Some(trace) => Some(trace.spent()),
+            None => in_effect.slow_requests.as_ref().map(|_| Spent::default()),
+        };
         Self {
             state,
-            method: method_name(request.method()),
-            kind: Kind::of(request),
+            method,
+            kind,
             started: Instant::now(),
             record: Arc::default(),
-            spent: in_effect.slow_requests.as_ref().map(|_| Arc::default()),
+            spent: spent.map(Arc::new),
+            trace,
             has_ended: false,
         }
     }
@@ -149,6 +170,9 @@ impl<'s> RequestInProgress<'s> {
             counters.count_graphql(status, ended.took);
         } else {
             counters.count(route, self.method, status, ended.took);
+        }
+        if let Some(trace) = &self.trace {
+            trace.end(&ended);
         }
         let in_effect = self.state.in_effect();
         if let Some(log) = &in_effect.settings.request_log {

@@ -22,9 +22,7 @@ impl ProviderClient {
     pub(crate) async fn get(&self, url: &Url, bearer: Option<&str>) -> Result<Value, OidcError> {
         let authorization = bearer.map(|token| format!("Bearer {token}"));
         let request = Request::get(url.as_str());
-        let (status, body) = self
-            .send(url, request, authorization, Bytes::new())
-            .await?;
+        let (status, body) = self.send(url, request, authorization, Bytes::new()).await?;
         if status != StatusCode::OK {
             return Err(OidcError::Provider(format!("{url} returned {status}")));
         }

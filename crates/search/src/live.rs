@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use docent_model::Urn;
-use docent_store::{CommitStamp, LogPosition, Store};
+use docent_store::{CommitStamp, LogPosition, Store, spent};
 use tantivy::{Index, IndexReader, Searcher, TantivyError};
 use tokio::sync::Mutex;
 
@@ -296,15 +296,15 @@ impl LiveIndex {
 
     async fn catch_up(&self, open: &mut OpenIndex, amount: FeedAmount) -> Result<(), SearchError> {
         let inner = &*self.0;
-        feed::catch_up(
+        let feeding = feed::catch_up(
             &*inner.store,
             open,
             &inner.fields,
             amount,
             &inner.indexed_up_to,
             &inner.counters,
-        )
-        .await
+        );
+        spent::timed(|spent| &spent.index_feeds, feeding).await
     }
 
     async fn open(&self) -> Result<OpenIndex, SearchError> {

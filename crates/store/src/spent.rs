@@ -1,8 +1,10 @@
-//! What one request spends in the store and in searches, for the log of slow requests.
+//! What one request spends in the store and in searches, for the log of slow requests and for
+//! traces.
 //!
 //! The request's task carries a [`Spent`]; what runs in it adds to it. Without one, nothing is
 //! measured. Reads of some microseconds are counted, but not timed.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,24 +15,63 @@ tokio::task_local! {
 }
 
 /// Counts and times of one request.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Spent {
     pub reads: Activity,
     pub transactions: Activity,
     pub searches: Activity,
+    /// Changes that the search index took over, in most cases as a part of a search.
+    pub index_feeds: Activity,
     /// For memory, or for a connection to the database.
     pub waits: Activity,
+    observer: Option<Box<dyn Observer>>,
+}
+
+/// Is told about each timed part when it has ended.
+pub trait Observer: fmt::Debug + Send + Sync {
+    fn ended(&self, activity: &'static str, took: Duration);
+}
+
+impl Default for Spent {
+    fn default() -> Self {
+        Self {
+            reads: Activity::new("read"),
+            transactions: Activity::new("transaction"),
+            searches: Activity::new("search"),
+            index_feeds: Activity::new("index feed"),
+            waits: Activity::new("wait"),
+            observer: None,
+        }
+    }
+}
+
+impl Spent {
+    pub fn observed_by(observer: impl Observer + 'static) -> Self {
+        Self {
+            observer: Some(Box::new(observer)),
+            ..Self::default()
+        }
+    }
 }
 
 /// How often something was done, and how long it took in total.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Activity {
+    name: &'static str,
     count: Counter,
     micros: Counter,
 }
 
 impl Activity {
-    pub fn add(&self, took: Duration) {
+    fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            count: Counter::default(),
+            micros: Counter::default(),
+        }
+    }
+
+    fn add(&self, took: Duration) {
         self.count.increment();
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.micros.add(micros);
@@ -67,6 +108,7 @@ pub async fn timed<F: Future>(activity: impl FnOnce(&Spent) -> &Activity, part: 
     };
     let timer = Timer {
         activity: activity(&spent),
+        observer: spent.observer.as_deref(),
         started: Instant::now(),
     };
     let output = part.await;
@@ -77,18 +119,34 @@ pub async fn timed<F: Future>(activity: impl FnOnce(&Spent) -> &Activity, part: 
 /// Adds the time when it is dropped, also if the part was cancelled.
 struct Timer<'s> {
     activity: &'s Activity,
+    observer: Option<&'s dyn Observer>,
     started: Instant,
 }
 
 impl Drop for Timer<'_> {
     fn drop(&mut self) {
-        self.activity.add(self.started.elapsed());
+        let took = self.started.elapsed();
+        self.activity.add(took);
+        if let Some(observer) = self.observer {
+            observer.ended(self.activity.name, took);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
+
+    #[derive(Debug, Default)]
+    struct Names(Arc<Mutex<Vec<&'static str>>>);
+
+    impl Observer for Names {
+        fn ended(&self, activity: &'static str, _: Duration) {
+            self.0.lock().unwrap().push(activity);
+        }
+    }
 
     #[test]
     fn parts_of_a_request_are_counted_and_timed_and_others_are_not() {
@@ -96,7 +154,9 @@ mod tests {
             .enable_time()
             .build()
             .unwrap();
-        let spent = Arc::new(Spent::default());
+        let names = Names::default();
+        let observed = Arc::clone(&names.0);
+        let spent = Arc::new(Spent::observed_by(names));
         let pause = Duration::from_millis(5);
         let work = async || {
             timed(|spent| &spent.searches, tokio::time::sleep(pause)).await;
@@ -113,5 +173,6 @@ mod tests {
             (1, Duration::ZERO)
         );
         assert_eq!(spent.transactions.count(), 0);
+        assert_eq!(*observed.lock().unwrap(), ["search", "wait"]);
     }
 }

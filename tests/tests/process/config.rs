@@ -35,7 +35,11 @@ fn check_rejects_what_would_stop_a_server_from_starting() -> anyhow::Result<()> 
     fs::write(directory.join("docent.toml"), "listne = \"127.0.0.1:1\"\n")?;
     fs::write(directory.join("empty"), "")?;
     expect_rejected(directory, &["check", "--config", "docent.toml"], "listne")?;
-    expect_rejected(directory, &["check", "--config", "missing.toml"], "missing.toml")?;
+    expect_rejected(
+        directory,
+        &["check", "--config", "missing.toml"],
+        "missing.toml",
+    )?;
     expect_rejected(directory, &["check", "--log", "loud"], "'loud'")?;
     let certificate = ["check", "--tls-cert", "empty", "--tls-key", "empty"];
     expect_rejected(directory, &certificate, "empty")?;

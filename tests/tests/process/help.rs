@@ -9,7 +9,7 @@ use docent_e2e::{CommandOutput, docent_command, repository_root, temporary_direc
 /// The flags of every command but `move`.
 const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
 /// The settings of `docent serve`, besides the common ones.
-const SERVE: [&str; 41] = [
+const SERVE: [&str; 43] = [
     "--listen",
     "--ui-listen",
     "--metrics-listen",
@@ -49,6 +49,8 @@ const SERVE: [&str; 41] = [
     "--demo",
     "--search-index",
     "--audit-retention",
+    "--otlp",
+    "--otlp-sample",
     "--log",
     "--log-format",
 ];
@@ -57,8 +59,8 @@ const SERVE: [&str; 41] = [
 fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Result<()> {
     let whole = help(&[])?;
     for command in [
-        "serve", "token", "user", "audit", "status", "rebuild", "check", "backup", "move", "adopt",
-        "restore",
+        "serve", "token", "user", "audit", "status", "config", "rebuild", "check", "backup",
+        "move", "adopt", "restore",
     ] {
         let listed = whole
             .lines()

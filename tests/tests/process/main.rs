@@ -7,6 +7,7 @@ mod reload;
 mod startup_errors;
 mod status;
 mod tls;
+mod traces;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,6 +1,7 @@
 //! `docent serve`.
 
 mod audit_retention;
+mod collector;
 mod listeners;
 mod log;
 mod reload;
@@ -19,17 +20,18 @@ use docent_graphql::Engine;
 use docent_http::server::tls::Certificate;
 use docent_http::server::{ConnectionLimits, Connections};
 use docent_http::{
-    AgentWrites, AppState, AuthMode, Frontend, HttpSettings, IdentityProviders, RequestLog,
+    AgentWrites, AppState, AuthMode, Frontend, HttpSettings, IdentityProviders, RequestLog, Traces,
 };
 use docent_model::{SystemClock, Urn};
 use docent_oidc::{Provider, TrustedIssuer};
 use docent_search::Search;
-use docent_store::Store;
+use docent_store::{Store, spent};
 use futures_util::FutureExt as _;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use collector::Collector;
 use listeners::Listeners;
 use log::Log;
 use reload::Reloader;
@@ -111,8 +113,13 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     } else {
         None
     };
+    let collector = settings.otlp.as_ref().map(Collector::start).transpose()?;
+    let traces = collector
+        .as_ref()
+        .map(|collector| Traces::new(collector.provider(), database(&settings.store)));
     let mut background = JoinSet::new();
-    background.spawn(maintain_index(search));
+    let of_index = traces.as_ref().map(|traces| Arc::new(traces.of_index()));
+    background.spawn(spent::measure(of_index, maintain_index(search)));
     background.spawn(store_token_uses(catalog.clone(), Caller::system()));
     let (audit_retention, retention_changes) = watch::channel(settings.audit_retention_days);
     background.spawn(audit_retention::prune(catalog.clone(), retention_changes));
@@ -120,6 +127,7 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     let parts = ServerParts {
         request_log: Arc::clone(&request_log),
         connections: connections.clone(),
+        traces,
     };
     let http = parts.http_settings(&settings, files.identity);
     let state = AppState::new(catalog.clone(), engine, http);
@@ -147,7 +155,13 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     if !has_terminal {
         background.spawn(reloader.watch()?);
     }
-    let serving = listeners.serve(state, files.frontend, connections, certificate, stop.shared());
+    let serving = listeners.serve(
+        state,
+        files.frontend,
+        connections,
+        certificate,
+        stop.shared(),
+    );
     serving.await?;
     background.abort_all();
     // Best effort: it must not delay the shutdown.
@@ -155,6 +169,9 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     let last_rows = store_periodic_rows(&catalog, &operator);
     let _ = tokio::time::timeout(FINAL_TOKEN_USE_TIMEOUT, last_rows).await;
     request_log.close();
+    if let Some(collector) = collector {
+        collector.stop();
+    }
     tracing::info!("stopped");
     Ok(())
 }
@@ -202,6 +219,7 @@ impl SettingsFiles {
 struct ServerParts {
     request_log: Arc<RequestLog>,
     connections: Connections,
+    traces: Option<Traces>,
 }
 
 impl ServerParts {
@@ -224,6 +242,7 @@ impl ServerParts {
             identity: Arc::new(identity),
             request_log: Some(Arc::clone(&self.request_log)),
             slow_requests: settings.slow_requests,
+            traces: self.traces.clone(),
             connections: Some(self.connections.clone()),
             shown: settings.shown(),
         }
@@ -356,6 +375,14 @@ async fn store_token_uses(catalog: Catalog, caller: Caller) {
 async fn store_periodic_rows(catalog: &Catalog, caller: &Caller) {
     catalog.store_token_uses(caller).await;
     catalog.store_dropped_denials().await;
+}
+
+/// The name of the database system, as OpenTelemetry has it.
+fn database(store: &StoreUrl) -> &'static str {
+    match store {
+        StoreUrl::Sqlite(_) => "sqlite",
+        StoreUrl::Postgres(_) => "postgresql",
+    }
 }
 
 /// Locks the index for this process: several servers on a machine may share a database, but not an

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use clap::Args;
 use bytes::Bytes;
+use clap::Args;
 use docent_client::HttpClient;
 use http::Request;
 use http::header::AUTHORIZATION;

@@ -45,6 +45,7 @@ impl Settings {
             demo,
             search_index,
             audit_retention_days,
+            otlp,
             log,
             log_format,
         } = self;
@@ -101,6 +102,11 @@ impl Settings {
             visible(
                 "audit-retention",
                 audit_retention_days.map_or("forever".to_owned(), |days| days.to_string()),
+            ),
+            visible("otlp", or_none(otlp.as_ref().map(|it| &it.collector))),
+            visible(
+                "otlp-sample",
+                or_none(otlp.as_ref().map(|it| it.sample).as_ref()),
             ),
             visible("log", log),
             visible(

@@ -57,7 +57,7 @@ pub(super) fn start_request_log(settings: &Settings) -> Result<Arc<RequestLog>> 
         LogFormat::Json => RequestLogFormat::Json,
     };
     let log = RequestLog::start(format, request_detail(), std::io::stderr());
-    Ok(Arc::new(log.context(
-        "cannot start the thread of the request log",
-    )?))
+    Ok(Arc::new(
+        log.context("cannot start the thread of the request log")?,
+    ))
 }

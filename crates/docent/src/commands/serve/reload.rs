@@ -63,13 +63,14 @@ impl Reloader {
             applied,
             need_restart,
         } = Changes::between(&self.shown, http.shown);
-        http.shown.clone_from(&in_effect);
-        self.shown = in_effect;
+        self.shown.clone_from(&in_effect);
+        http.shown = in_effect;
         self.state.reload(http);
         if let Some(certificate) = &self.certificate {
             certificate.reload();
         }
-        self.audit_retention.send_replace(settings.audit_retention_days);
+        self.audit_retention
+            .send_replace(settings.audit_retention_days);
         if applied.is_empty() {
             tracing::info!("reloaded the settings: no value has changed");
         } else {
