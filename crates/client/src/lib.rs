@@ -19,8 +19,17 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-const TIMEOUT: Duration = Duration::from_secs(10);
-const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
+/// How long a request may take, and how many bytes the body of its response may have.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    pub timeout: Duration,
+    pub response_bytes: usize,
+}
+
+const DEFAULT_LIMITS: Limits = Limits {
+    timeout: Duration::from_secs(10),
+    response_bytes: 1024 * 1024,
+};
 const AGENT: &str = concat!("docent/", env!("CARGO_PKG_VERSION"));
 
 /// Why there is no response.
@@ -28,8 +37,8 @@ const AGENT: &str = concat!("docent/", env!("CARGO_PKG_VERSION"));
 pub enum ClientError {
     #[error("cannot be reached: {0}")]
     Unreachable(String),
-    #[error("did not answer within {} seconds", TIMEOUT.as_secs())]
-    Timeout,
+    #[error("did not answer within {} seconds", .0.as_secs())]
+    Timeout(Duration),
 }
 
 /// TLS cannot be used at all.
@@ -66,15 +75,28 @@ impl HttpClient {
 
     /// Sends a request with an absolute URI.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, ClientError> {
+        self.send_within(request, DEFAULT_LIMITS).await
+    }
+
+    /// [`Self::send`] with other limits.
+    pub async fn send_within(
+        &self,
+        request: Request<Bytes>,
+        limits: Limits,
+    ) -> Result<Response<Bytes>, ClientError> {
         // On the heap: a connection with TLS is large, and few requests make one.
-        let exchange = Box::pin(self.exchange(request));
-        match tokio::time::timeout(TIMEOUT, exchange).await {
+        let exchange = Box::pin(self.exchange(request, limits.response_bytes));
+        match tokio::time::timeout(limits.timeout, exchange).await {
             Ok(exchanged) => exchanged.map_err(ClientError::Unreachable),
-            Err(_) => Err(ClientError::Timeout),
+            Err(_) => Err(ClientError::Timeout(limits.timeout)),
         }
     }
 
-    async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
+    async fn exchange(
+        &self,
+        request: Request<Bytes>,
+        max_bytes: usize,
+    ) -> Result<Response<Bytes>, String> {
         let (mut parts, body) = request.into_parts();
         let uri = std::mem::take(&mut parts.uri);
         let authority = uri.authority().ok_or("it has no host")?;
@@ -96,9 +118,9 @@ impl HttpClient {
         if is_tls {
             let name = ServerName::try_from(host.to_owned()).map_err(text)?;
             let stream = self.tls.connect(name, stream).await.map_err(text)?;
-            converse(stream, request).await
+            converse(stream, request, max_bytes).await
         } else {
-            converse(stream, request).await
+            converse(stream, request, max_bytes).await
         }
     }
 }
@@ -106,6 +128,7 @@ impl HttpClient {
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     request: Request<Full<Bytes>>,
+    max_bytes: usize,
 ) -> Result<Response<Bytes>, String> {
     let connected = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = connected.map_err(text)?;
@@ -115,7 +138,7 @@ async fn converse(
             .await
             .map_err(text)?
             .into_parts();
-        let body = Limited::new(body, MAX_RESPONSE_BYTES).collect().await;
+        let body = Limited::new(body, max_bytes).collect().await;
         Ok(Response::from_parts(parts, body.map_err(text)?.to_bytes()))
     };
     // The connection ends with the exchange, also when that is cancelled.

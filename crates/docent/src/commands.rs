@@ -2,6 +2,7 @@
 
 mod adopt;
 mod audit;
+mod backup;
 mod config;
 mod maintenance;
 mod serve;
@@ -11,7 +12,6 @@ mod transfer;
 mod user;
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::error::ErrorKind;
@@ -56,23 +56,14 @@ enum Command {
     Rebuild,
     /// Check the store for damage, without changing it
     Check,
-    /// Back up the store to a file; a server may be running
-    Backup {
-        /// The file to create; it must not exist
-        file: PathBuf,
-    },
+    /// Back up the store, or check a backup; a server may be running
+    Backup(backup::BackupFlags),
     /// Copy a store into an empty one, with its history, and verify the copy
     Move(transfer::MoveFlags),
     /// Import a DataHub database into an empty store, with its history
     Adopt(adopt::AdoptFlags),
     /// Restore the store from a backup; no server may be running
-    Restore {
-        /// The backup file
-        file: PathBuf,
-        /// Replace an existing store
-        #[arg(long)]
-        replace: bool,
-    },
+    Restore(backup::RestoreFlags),
 }
 
 /// Rejects global flags that the command would ignore.
@@ -119,10 +110,10 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Config(command) => config::run(&cli.store, command),
         Command::Rebuild => maintenance::rebuild(&cli.store),
         Command::Check => maintenance::check(&cli.store),
-        Command::Backup { file } => maintenance::backup(&cli.store, &file),
+        Command::Backup(flags) => backup::back_up(&cli.store, &flags),
         Command::Move(flags) => transfer::run(&flags),
         Command::Adopt(flags) => adopt::run(&cli.store, &flags),
-        Command::Restore { file, replace } => maintenance::restore(&cli.store, &file, replace),
+        Command::Restore(flags) => backup::restore(&cli.store, &flags),
     }
 }
 

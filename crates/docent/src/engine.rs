@@ -102,14 +102,33 @@ fn begins_with(path: &Path, start: &[u8]) -> bool {
     read.is_ok() && first == start
 }
 
-/// Restores a backup. `replace` allows an existing store, which no process may have open. Returns
-/// where the old store was moved if it could not be closed.
-pub(crate) async fn restore(
+/// Restores a backup to a temporary place, and checks the store there: for SQLite in a new file,
+/// `restored`, and for PostgreSQL in a schema of its own. Returns the findings.
+pub(crate) async fn check_backup(
     url: &StoreUrl,
     backup: &Path,
-    replace: bool,
-    progress: &mut (dyn FnMut(u64, u64) + Send),
-) -> Result<Option<PathBuf>> {
+    restored: &Path,
+    mut progress: Box<dyn FnMut(u64, u64) + Send>,
+) -> Result<Vec<String>> {
+    reject_other_engine(url, backup)?;
+    match url {
+        StoreUrl::Sqlite(_) => {
+            let (from, to) = (backup.to_owned(), restored.to_owned());
+            let restoring = move || docent_store_sqlite::restore(&from, &to, false, &mut *progress);
+            tokio::task::spawn_blocking(restoring).await??;
+            let restored = StoreUrl::Sqlite(restored.to_owned());
+            let store = open(&restored, OpenMode::Exclusive).await?;
+            Ok(store.check().await?)
+        }
+        StoreUrl::Postgres(settings) => {
+            let checking = docent_store_postgres::check_backup(backup, settings, &mut *progress);
+            Ok(checking.await?)
+        }
+    }
+}
+
+/// Rejects a backup that the other engine made.
+fn reject_other_engine(url: &StoreUrl, backup: &Path) -> Result<()> {
     let (start, other) = match url {
         StoreUrl::Sqlite(_) => (docent_store_postgres::BACKUP_START, "PostgreSQL"),
         StoreUrl::Postgres(_) => (docent_store_sqlite::BACKUP_START, "SQLite"),
@@ -120,6 +139,18 @@ pub(crate) async fn restore(
             backup.display()
         );
     }
+    Ok(())
+}
+
+/// Restores a backup. `replace` allows an existing store, which no process may have open. Returns
+/// where the old store was moved if it could not be closed.
+pub(crate) async fn restore(
+    url: &StoreUrl,
+    backup: &Path,
+    replace: bool,
+    progress: &mut (dyn FnMut(u64, u64) + Send),
+) -> Result<Option<PathBuf>> {
+    reject_other_engine(url, backup)?;
     match url {
         StoreUrl::Sqlite(path) => Ok(docent_store_sqlite::restore(
             backup, path, replace, progress,

@@ -3,6 +3,7 @@
 //!
 //! It is the only crate that knows the store engines ([`engine`]).
 
+mod backups;
 mod commands;
 mod demo;
 mod descriptors;

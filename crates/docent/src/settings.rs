@@ -3,6 +3,7 @@
 //! To add one, extend [`ServeFlags`], [`File`] and [`Settings::resolve`]. See
 //! docs/adding-a-setting.md.
 
+mod backup;
 mod file_errors;
 mod identity;
 mod log_filter;
@@ -31,6 +32,8 @@ use docent_model::{EpochMillis, parse_duration_ms};
 use ipnet::IpNet;
 use serde::Deserialize;
 
+use backup::BackupFlags;
+pub(crate) use backup::BackupSettings;
 pub(crate) use identity::IdentitySettings;
 use identity::{IdentityFlags, IssuerTable, ProviderTable};
 use otlp::OtlpFlags;
@@ -164,6 +167,8 @@ pub(crate) struct ServeFlags {
     #[arg(long, env = "DOCENT_AUDIT_RETENTION", value_name = "DAYS|forever")]
     audit_retention: Option<String>,
     #[command(flatten)]
+    backup: BackupFlags,
+    #[command(flatten)]
     otlp: OtlpFlags,
     /// Log filter, for example info or docent=debug [default: info]
     #[arg(long, env = "DOCENT_LOG", value_name = "FILTER")]
@@ -232,6 +237,9 @@ struct File {
     demo: Option<bool>,
     search_index: Option<PathBuf>,
     audit_retention: Option<TextOrNumber>,
+    backup_to: Option<String>,
+    backup_every: Option<String>,
+    backup_keep: Option<u16>,
     otlp: Option<String>,
     otlp_sample: Option<f64>,
     log: Option<String>,
@@ -288,6 +296,8 @@ pub(crate) struct Settings {
     pub(crate) search_index: PathBuf,
     /// `None` keeps the audit log forever.
     pub(crate) audit_retention_days: Option<u32>,
+    /// `None` schedules no backups.
+    pub(crate) backup: Option<BackupSettings>,
     /// `None` makes no traces.
     pub(crate) otlp: Option<OtlpSettings>,
     pub(crate) log: String,
@@ -378,6 +388,11 @@ impl Settings {
                     .audit_retention
                     .or(file.audit_retention.map(String::from)),
             )?,
+            backup: BackupSettings::resolve(serve.backup.or(BackupFlags {
+                backup_to: file.backup_to,
+                backup_every: file.backup_every,
+                backup_keep: file.backup_keep,
+            }))?,
             otlp: OtlpSettings::resolve(serve.otlp, file.otlp, file.otlp_sample)?,
             log: parse_log(serve.log.or(file.log))?,
             log_format: serve

@@ -89,7 +89,7 @@ pub use deadline::RequestTimeout;
 pub use docent_mcp::AgentWrites;
 pub use frontend::Frontend;
 use metrics::HttpCounters;
-pub use metrics::metrics_service;
+pub use metrics::{BackupMeasurements, metrics_service};
 pub use openapi::system_info::ShownSetting;
 use rate_limits::RateLimits;
 use reply_budget::ReplyMemory;
@@ -122,6 +122,8 @@ pub struct HttpSettings {
     pub slow_requests: Option<Duration>,
     /// `None` makes no traces.
     pub traces: Option<Traces>,
+    /// What the schedule of backups does; `None` without one.
+    pub backups: Option<Arc<BackupMeasurements>>,
     /// The connections of the server, to be measured.
     pub connections: Option<Connections>,
     /// The settings of the server, as administrators see them.

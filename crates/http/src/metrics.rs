@@ -8,6 +8,7 @@
 //! To add a metric: a counter where it happens, a member of what its crate reports
 //! (`measurements()`), a line here and a row in the document.
 
+mod backups;
 mod process;
 mod requests;
 mod text;
@@ -32,6 +33,7 @@ use crate::error::ErrorResponse;
 use crate::memory::Usage;
 use crate::server::ConnectionMeasurements;
 use crate::{AppState, GRAPHQL_PATH};
+pub use backups::BackupMeasurements;
 use process::ProcessMeasurements;
 pub(crate) use requests::RequestCounters;
 use text::{MetricsText, Unit};
@@ -96,6 +98,9 @@ fn render(state: &AppState, status: Option<&ServerStatus>) -> String {
     graphql(&mut text, &state.engine().measurements());
     access(&mut text, state, &catalog);
     store(&mut text, status);
+    if let Some(measured) = &state.in_effect().settings.backups {
+        backups::render(&mut text, measured);
+    }
     if let Some(writer) = &catalog.store.writer {
         sqlite(&mut text, writer);
     }

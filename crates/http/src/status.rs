@@ -79,6 +79,18 @@ async fn add_details(health: &mut Value, Authenticated { caller, state }: &Authe
         }),
         None => Value::Null,
     };
+    health["backups"] = backups(state);
+}
+
+/// What is known of scheduled backups.
+fn backups(state: &AppState) -> Value {
+    match &state.in_effect().settings.backups {
+        Some(backups) => json!({
+            "lastSuccessAt": backups.last_success_ms().map(iso),
+            "failures": backups.failures(),
+        }),
+        None => Value::Null,
+    }
 }
 
 async fn is_ready(state: &AppState) -> bool {

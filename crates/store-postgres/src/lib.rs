@@ -13,6 +13,7 @@
 mod arrays;
 mod audit_log;
 mod backup;
+mod backup_check;
 mod browse;
 mod check;
 mod connect;
@@ -69,6 +70,7 @@ use crate::stamp::{Stamp, Watch};
 const FEW_VALUES: usize = 8;
 
 pub use backup::{BACKUP_START, restore};
+pub use backup_check::check_backup;
 pub use foreign::{ForeignAspect, ForeignAspects};
 pub use settings::Settings;
 

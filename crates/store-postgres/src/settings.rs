@@ -217,6 +217,16 @@ impl Settings {
         }
     }
 
+    /// The same database with another schema for the tables.
+    pub(crate) fn in_schema(&self, schema: &str) -> Self {
+        let settings = Self {
+            search_path: Some(schema.to_owned()),
+            ..self.clone()
+        };
+        // Of options with the same name, the last one counts.
+        settings.with_session_options(Some(schema))
+    }
+
     /// How long connecting to one address may take.
     pub(crate) fn connect_timeout(&self) -> Duration {
         let given = self.driver.get_connect_timeout().copied();

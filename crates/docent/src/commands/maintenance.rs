@@ -1,6 +1,5 @@
-//! `docent rebuild`, `check`, `backup` and `restore`.
+//! `docent rebuild` and `check`.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -13,7 +12,7 @@ use crate::import_marker;
 use crate::settings::StoreFlags;
 
 /// Opens an existing, complete store; a server may be running.
-async fn open_complete(flags: &StoreFlags) -> Result<Arc<dyn Store>> {
+pub(super) async fn open_complete(flags: &StoreFlags) -> Result<Arc<dyn Store>> {
     let url = flags.url()?;
     let store = engine::open(&url, OpenMode::Shared).await?;
     import_marker::check_complete(&*store, &url).await?;
@@ -70,28 +69,6 @@ pub(super) fn check(store: &StoreFlags) -> Result<()> {
         "the store is damaged, at most 100 findings are shown: replace it by a backup with 'docent restore', unless \
          all findings say that 'docent rebuild' repairs them"
     );
-}
-
-pub(super) fn backup(store: &StoreFlags, file: &Path) -> Result<()> {
-    let runtime = runtime()?;
-    let store = runtime.block_on(open_complete(store))?;
-    runtime.block_on(store.backup(file, progress("copying")))?;
-    say(format!("backed up to {}", file.display()));
-    Ok(())
-}
-
-pub(super) fn restore(store: &StoreFlags, file: &Path, replace: bool) -> Result<()> {
-    let url = store.url()?;
-    let mut progress = progress("restoring");
-    let old_store = runtime()?.block_on(engine::restore(&url, file, replace, &mut *progress))?;
-    say(format!("restored {} from {}", url, file.display()));
-    if let Some(old_store) = old_store {
-        say(format!(
-            "the old store could not be closed; it was moved to {}",
-            old_store.display()
-        ));
-    }
-    Ok(())
 }
 
 /// A progress bar; hidden if standard error is not a terminal.

@@ -1,6 +1,7 @@
 //! `docent serve`.
 
 mod audit_retention;
+mod backup_schedule;
 mod collector;
 mod listeners;
 mod log;
@@ -20,7 +21,8 @@ use docent_graphql::Engine;
 use docent_http::server::tls::Certificate;
 use docent_http::server::{ConnectionLimits, Connections};
 use docent_http::{
-    AgentWrites, AppState, AuthMode, Frontend, HttpSettings, IdentityProviders, RequestLog, Traces,
+    AgentWrites, AppState, AuthMode, BackupMeasurements, Frontend, HttpSettings, IdentityProviders,
+    RequestLog, Traces,
 };
 use docent_model::{SystemClock, Urn};
 use docent_oidc::{Provider, TrustedIssuer};
@@ -31,6 +33,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use backup_schedule::BackupSchedule;
 use collector::Collector;
 use listeners::Listeners;
 use log::Log;
@@ -50,6 +53,8 @@ use crate::settings::{
 /// How often the last use of tokens is stored. Each time is a commit, which invalidates caches.
 const TOKEN_USE_INTERVAL: Duration = Duration::from_mins(1);
 const FINAL_TOKEN_USE_TIMEOUT: Duration = Duration::from_secs(2);
+/// For blocking work that is not needed any more.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
     let source = SettingsSource {
@@ -66,7 +71,10 @@ pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
         .enable_all()
         .build()
         .context("cannot start the async runtime")?;
-    runtime.block_on(run(source, settings, log))
+    runtime.block_on(run(source, settings, log))?;
+    // A backup that is being made is given up: it has no name yet.
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+    Ok(())
 }
 
 async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()> {
@@ -95,7 +103,7 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
         .map_err(|error| anyhow!("{error}; choose another directory with --search-index"))?;
     let search = Arc::new(search);
     phases.end("opening the search index");
-    let catalog = prepare_catalog(&settings, store, &search).await?;
+    let catalog = prepare_catalog(&settings, Arc::clone(&store), &search).await?;
     phases.end("checking the policies");
     let engine = engine.await.context("reading the GraphQL schema failed")?;
     let engine = engine.context("the built-in GraphQL schema is invalid")?;
@@ -123,11 +131,23 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     background.spawn(store_token_uses(catalog.clone(), Caller::system()));
     let (audit_retention, retention_changes) = watch::channel(settings.audit_retention_days);
     background.spawn(audit_retention::prune(catalog.clone(), retention_changes));
+    let backups = settings.backup.clone().map(|backup| {
+        let measured = Arc::new(BackupMeasurements::new(backup.interval));
+        let schedule = BackupSchedule {
+            store,
+            url: settings.store.clone(),
+            settings: backup,
+            measured: Arc::clone(&measured),
+        };
+        background.spawn(schedule.run());
+        measured
+    });
     let request_log = log::start_request_log(&settings)?;
     let parts = ServerParts {
         request_log: Arc::clone(&request_log),
         connections: connections.clone(),
         traces,
+        backups,
     };
     let http = parts.http_settings(&settings, files.identity);
     let state = AppState::new(catalog.clone(), engine, http);
@@ -220,6 +240,7 @@ struct ServerParts {
     request_log: Arc<RequestLog>,
     connections: Connections,
     traces: Option<Traces>,
+    backups: Option<Arc<BackupMeasurements>>,
 }
 
 impl ServerParts {
@@ -243,6 +264,7 @@ impl ServerParts {
             request_log: Some(Arc::clone(&self.request_log)),
             slow_requests: settings.slow_requests,
             traces: self.traces.clone(),
+            backups: self.backups.clone(),
             connections: Some(self.connections.clone()),
             shown: settings.shown(),
         }

@@ -112,6 +112,11 @@ fn print_details(health: &Value) {
     let is_writable = store["isWritable"].as_bool() == Some(true);
     let mode = if is_writable { "writable" } else { "read-only" };
     say(format!("database: {}, {mode}", size(&store["sizeBytes"])));
+    let backups = &health["backups"];
+    if backups.is_object() {
+        let last = backups["lastSuccessAt"].as_str().unwrap_or("none");
+        say(format!("newest scheduled backup: {last}"));
+    }
     let index = &health["searchIndex"];
     let Some(pending) = index["pendingChanges"].as_u64() else {
         return say("search index: none");
@@ -162,7 +167,7 @@ fn size(bytes: &Value) -> String {
     clippy::cast_precision_loss,
     reason = "one digit after the point is shown"
 )]
-fn in_units(bytes: u64) -> String {
+pub(super) fn in_units(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} bytes");
     }

@@ -45,6 +45,7 @@ impl Settings {
             demo,
             search_index,
             audit_retention_days,
+            backup,
             otlp,
             log,
             log_format,
@@ -102,6 +103,23 @@ impl Settings {
             visible(
                 "audit-retention",
                 audit_retention_days.map_or("forever".to_owned(), |days| days.to_string()),
+            ),
+            visible(
+                "backup-to",
+                or_none(backup.as_ref().map(|it| &it.destination)),
+            ),
+            visible(
+                "backup-every",
+                or_none(
+                    backup
+                        .as_ref()
+                        .map(|it| format!("{}s", it.interval.as_secs()))
+                        .as_ref(),
+                ),
+            ),
+            visible(
+                "backup-keep",
+                or_none(backup.as_ref().map(|it| it.keep).as_ref()),
             ),
             visible("otlp", or_none(otlp.as_ref().map(|it| &it.collector))),
             visible(

@@ -1,0 +1,103 @@
+//! `docent backup` and `docent restore`.
+
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use clap::Args;
+
+use super::maintenance::{open_complete, progress};
+use super::status::in_units;
+use super::{runtime, say};
+use crate::backups::{Destination, LocalBackup};
+use crate::engine;
+use crate::settings::StoreFlags;
+
+#[derive(Debug, Args)]
+pub(crate) struct BackupFlags {
+    /// The file to create; or an existing directory or s3://BUCKET/PREFIX, where the backup gets a
+    /// dated name
+    target: String,
+    /// Delete all but this many of the newest backups there
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
+    keep: Option<u16>,
+    /// Make no backup, but check one: restore it to a temporary place and check the store there;
+    /// of a directory or bucket, the newest
+    #[arg(long, conflicts_with = "keep")]
+    verify: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RestoreFlags {
+    /// The backup file; or a directory or s3://BUCKET/PREFIX, for the newest backup there
+    source: String,
+    /// Replace an existing store
+    #[arg(long)]
+    replace: bool,
+}
+
+pub(super) fn back_up(store: &StoreFlags, flags: &BackupFlags) -> Result<()> {
+    if flags.verify {
+        return verify(store, &flags.target);
+    }
+    if Destination::is_meant(&flags.target) {
+        return back_up_to(store, flags);
+    }
+    ensure!(
+        flags.keep.is_none(),
+        "--keep needs an existing directory or s3://BUCKET/PREFIX, where older backups are"
+    );
+    let file = Path::new(&flags.target);
+    let runtime = runtime()?;
+    let store = runtime.block_on(open_complete(store))?;
+    runtime.block_on(store.backup(file, progress("copying")))?;
+    say(format!("backed up to {}", file.display()));
+    Ok(())
+}
+
+fn back_up_to(store: &StoreFlags, flags: &BackupFlags) -> Result<()> {
+    let destination = Destination::parse(&flags.target)?;
+    let url = store.url()?;
+    let runtime = runtime()?;
+    let store = runtime.block_on(open_complete(store))?;
+    let keep = flags.keep.map(usize::from);
+    let making = destination.back_up(&*store, &url, keep, progress);
+    let made = runtime.block_on(making)?;
+    say(format!(
+        "backed up to {destination}/{}, {}, and checked it",
+        made.name,
+        in_units(made.bytes)
+    ));
+    if made.deleted > 0 {
+        say(format!("deleted {} older backups", made.deleted));
+    }
+    Ok(())
+}
+
+fn verify(store: &StoreFlags, source: &str) -> Result<()> {
+    let url = store.url()?;
+    let runtime = runtime()?;
+    let backup = runtime.block_on(LocalBackup::find(source, progress))?;
+    runtime.block_on(backup.verify(&url, progress("checking")))?;
+    say(format!(
+        "{} was restored to a temporary place: the store is healthy",
+        backup.name
+    ));
+    Ok(())
+}
+
+pub(super) fn restore(store: &StoreFlags, flags: &RestoreFlags) -> Result<()> {
+    let url = store.url()?;
+    let runtime = runtime()?;
+    let backup = runtime.block_on(LocalBackup::find(&flags.source, progress))?;
+    let mut progress = progress("restoring");
+    let restoring = engine::restore(&url, &backup.path, flags.replace, &mut *progress);
+    let old_store = runtime.block_on(restoring)?;
+    say(format!("restored {url} from {}", backup.name));
+    if let Some(old_store) = old_store {
+        say(format!(
+            "the old store could not be closed; it was moved to {}",
+            old_store.display()
+        ));
+    }
+    Ok(())
+}

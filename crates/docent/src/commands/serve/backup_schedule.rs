@@ -1,0 +1,105 @@
+//! Scheduled backups.
+//!
+//! When the next one is due follows from the newest one at the destination, not from the start of
+//! the server: a restart neither skips nor repeats one, and of several servers that back up to the
+//! same place, the first one makes it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use docent_http::BackupMeasurements;
+use docent_store::Store;
+use jiff::Timestamp;
+
+use crate::backups::Progress;
+use crate::settings::{BackupSettings, StoreUrl};
+
+/// How often the time is compared, which may be set meanwhile.
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
+/// Until a failed backup is tried again; less if backups are more frequent.
+const RETRY: Duration = Duration::from_mins(15);
+
+pub(super) struct BackupSchedule {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) url: StoreUrl,
+    pub(super) settings: BackupSettings,
+    pub(super) measured: Arc<BackupMeasurements>,
+}
+
+impl BackupSchedule {
+    pub(super) async fn run(self) {
+        loop {
+            let wait = match self.back_up_if_due().await {
+                Ok(wait) => wait.min(LONGEST_WAIT),
+                Err(error) => {
+                    self.measured.failed();
+                    let retry = RETRY.min(self.settings.interval);
+                    tracing::error!(
+                        "the scheduled backup failed: {error:#}; trying again in {} s",
+                        retry.as_secs()
+                    );
+                    retry
+                }
+            };
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Returns how long it is until the next backup.
+    async fn back_up_if_due(&self) -> Result<Duration> {
+        let BackupSettings {
+            destination,
+            interval,
+            keep,
+        } = &self.settings;
+        if let Some(newest) = destination.list().await?.last() {
+            self.measured.succeeded(newest.time().as_millisecond());
+            let left = time_left(newest.time(), *interval, Timestamp::now());
+            if !left.is_zero() {
+                return Ok(left);
+            }
+        }
+        let silent = |_: &'static str| -> Progress { Box::new(|_, _| {}) };
+        let making = destination.back_up(&*self.store, &self.url, Some(*keep), silent);
+        let made = making.await?;
+        self.measured.succeeded(made.name.time().as_millisecond());
+        self.measured.measured(made.bytes);
+        tracing::info!(
+            "backed up to {destination}/{} ({} bytes), checked it, and deleted {} older backups",
+            made.name,
+            made.bytes,
+            made.deleted
+        );
+        Ok(*interval)
+    }
+}
+
+/// The time until the next backup. A newest one in the future, made by a clock that was ahead, does
+/// not count.
+fn time_left(newest: Timestamp, interval: Duration, now: Timestamp) -> Duration {
+    match Duration::try_from(now.duration_since(newest)) {
+        Ok(age) => interval.saturating_sub(age),
+        Err(_) => Duration::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_backup_is_due_an_interval_after_the_newest_one() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let hour = Duration::from_hours(1);
+        let left = |age: i64| {
+            let newest = Timestamp::from_second(1_000_000 - age).unwrap();
+            time_left(newest, hour, now)
+        };
+        assert_eq!(left(0), hour);
+        assert_eq!(left(600), Duration::from_mins(50));
+        assert_eq!(left(3600), Duration::ZERO);
+        assert_eq!(left(999_999), Duration::ZERO);
+        assert_eq!(left(-60), Duration::ZERO);
+    }
+}
