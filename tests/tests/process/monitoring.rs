@@ -23,7 +23,9 @@ type Metrics = BTreeMap<String, Metric>;
 
 fn start() -> anyhow::Result<Server> {
     let options = Options::default().demo();
-    Server::start(options.argument("--metrics-listen").argument("127.0.0.1:0"))
+    let options = options.argument("--metrics-listen").argument("127.0.0.1:0");
+    // The directory of the server.
+    Server::start(options.argument("--backup-to").argument("."))
 }
 
 /// The metrics at the address without authentication.

@@ -45,6 +45,8 @@ fn show(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
         let value = setting.value.as_deref().unwrap_or("(set, not shown)");
         table.add_row([setting.name.as_str(), value]);
     }
-    say(table);
+    for line in table.lines() {
+        say(line.trim());
+    }
     Ok(())
 }
