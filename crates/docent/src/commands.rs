@@ -4,6 +4,7 @@ mod adopt;
 mod audit;
 mod backup;
 mod config;
+mod generated;
 mod maintenance;
 mod serve;
 mod status;
@@ -17,6 +18,7 @@ use anyhow::{Context, Result, bail};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 use docent_catalog::{Caller, Catalog};
 use docent_model::{SystemClock, Urn, UrnError};
 use std::sync::Arc;
@@ -64,6 +66,16 @@ enum Command {
     Adopt(adopt::AdoptFlags),
     /// Restore the store from a backup; no server may be running
     Restore(backup::RestoreFlags),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write the manual pages of all commands
+    Man {
+        /// The directory to write to; it is created if it is missing
+        directory: PathBuf,
+    },
 }
 
 /// Rejects global flags that the command would ignore.
@@ -114,6 +126,11 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Move(flags) => transfer::run(&flags),
         Command::Adopt(flags) => adopt::run(&cli.store, &flags),
         Command::Restore(flags) => backup::restore(&cli.store, &flags),
+        Command::Completions { shell } => {
+            generated::completions(shell);
+            Ok(())
+        }
+        Command::Man { directory } => generated::man(&directory),
     }
 }
 

@@ -62,8 +62,20 @@ const SERVE: [&str; 46] = [
 fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Result<()> {
     let whole = help(&[])?;
     for command in [
-        "serve", "token", "user", "audit", "status", "config", "rebuild", "check", "backup",
-        "move", "adopt", "restore",
+        "serve",
+        "token",
+        "user",
+        "audit",
+        "status",
+        "config",
+        "rebuild",
+        "check",
+        "backup",
+        "move",
+        "adopt",
+        "restore",
+        "completions",
+        "man",
     ] {
         let listed = whole
             .lines()
@@ -107,7 +119,9 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
     expect(&["adopt"], &["--from", "--report"])?;
     let own = ["--from", "--to", "--help", "--version"];
     compare("move", &flags(&help(&["move"])?), &set(&own))?;
-    expect(&["check"], &[])
+    expect(&["check"], &[])?;
+    expect(&["completions"], &[])?;
+    expect(&["man"], &[])
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The process `docent serve`: start, startup errors, shutdown, settings, demo.
 
 mod backups;
+mod completions;
+mod config;
 mod config;
 mod help;
 mod monitoring;
