@@ -39,6 +39,8 @@ python_environment() {
     case "$1" in
         tests) echo "$target_directory/venv" ;;
         tests/client) echo "$target_directory/venv-client" ;;
+        tests/deploy) echo "$target_directory/venv-deploy" ;;
+        scripts/dist) echo "$target_directory/venv-dist" ;;
         ui) echo "$target_directory/venv-node" ;;
         *) fail "unknown Python environment '$1': add it to scripts/common.sh" ;;
     esac
