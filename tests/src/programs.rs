@@ -58,7 +58,7 @@ pub fn promtool() -> anyhow::Result<Command> {
         .status();
     if found.is_err() {
         bail!(
-            "promtool is missing: run the tests through `make test`, or run `scripts/set-up-promtool` first"
+            "promtool is missing: run the tests through `make test`, or run `scripts/set-up-unpacked promtool` first"
         );
     }
     command.stdin(Stdio::null());
