@@ -9,7 +9,7 @@ LOCKED := $(if $(filter true,$(CI)),--locked)
 
 .PHONY: help
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The demo's addresses. DataHub's clients sign in at the second one.
 LISTEN ?= 127.0.0.1:8080
@@ -62,6 +62,14 @@ frontend: ## Build DataHub's web page for 'docent serve --frontend' (CHECKOUT=DI
 bench: ## Run the benchmarks (see docs/PERFORMANCE.md)
 	@scripts/set-up-system compiler postgresql
 	@bench/run
+
+.PHONY: dist
+dist: ## Build everything that is released into target/dist: binaries, packages, images, chart, documents
+	@scripts/dist/all
+
+.PHONY: dist-test
+dist-test: ## Try what `make dist` has built, each on a bare root file system (needs root)
+	@scripts/test-dist
 
 .PHONY: clean
 clean: ## Remove everything built or installed here
