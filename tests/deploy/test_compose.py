@@ -2,21 +2,18 @@
 
 import os
 import re
-import socket
 import subprocess
-import time
 import tomllib
-import urllib.request
-from pathlib import Path
 
 import pytest
 import yaml
+
+import loopback
 from postgres import Postgres
 from running import Server
 
 COMPOSE = "deploy/compose"
 FILES = ("sqlite", "postgres", "datahub")
-TIMEOUT_SECONDS = 60
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -74,9 +71,7 @@ def servers(tmp_path):
 @pytest.fixture
 def proxy(root, servers, tmp_path):
     """The address of the proxy of postgres.yaml in front of the two servers."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{free.getsockname()[1]}"
+    address = f"http://127.0.0.1:{loopback.free_port()}"
     environment = os.environ | {
         "DOCENT_ADDRESS": address,
         "DOCENT_SERVERS": " ".join(server.url.removeprefix("http://") for server in servers),
@@ -88,28 +83,10 @@ def proxy(root, servers, tmp_path):
     with open(tmp_path / "proxy.log", "w+") as log:
         command = ["caddy", "run", "--adapter", "caddyfile", "--config", config]
         process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        wait_until_ready(f"{address}/health/ready", tmp_path / "proxy.log")
+        loopback.wait_until_ready(address, (tmp_path / "proxy.log").read_text)
         yield address
         process.kill()
         process.wait()
-
-
-def wait_until_ready(url: str, log: Path):
-    deadline = time.monotonic() + TIMEOUT_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            with get(url) as response:
-                if response.status == 200:
-                    return
-        except OSError:
-            time.sleep(0.05)
-    raise AssertionError(log.read_text())
-
-
-def get(url: str, token: str | None = None):
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    return opener.open(urllib.request.Request(url, headers=headers), timeout=TIMEOUT_SECONDS)
 
 
 def test_the_proxy_uses_the_server_that_is_left(servers, proxy):
@@ -117,7 +94,7 @@ def test_the_proxy_uses_the_server_that_is_left(servers, proxy):
 
     def requests_succeed():
         for _ in range(20):
-            with get(f"{proxy}/health/detailed", token) as response:
+            with loopback.send(f"{proxy}/health/detailed", Authorization=f"Bearer {token}") as response:
                 assert response.status == 200
 
     requests_succeed()

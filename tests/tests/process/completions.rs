@@ -52,13 +52,24 @@ fn every_command_has_a_manual_page_with_its_flags() -> anyhow::Result<()> {
     for entry in fs::read_dir(directory.path().join("manual"))? {
         pages.insert(entry?.file_name().to_string_lossy().into_owned());
     }
-    for command in [vec![], vec!["serve"], vec!["token"], vec!["token", "create"], vec!["man"]] {
+    for command in [
+        vec![],
+        vec!["serve"],
+        vec!["token"],
+        vec!["token", "create"],
+        vec!["man"],
+    ] {
         let name = [vec!["docent"], command.clone()].concat().join("-");
-        ensure!(pages.contains(&format!("{name}.1")), "{name} is not in {pages:?}");
+        ensure!(
+            pages.contains(&format!("{name}.1")),
+            "{name} is not in {pages:?}"
+        );
         let page = fs::read_to_string(directory.path().join(format!("manual/{name}.1")))?;
         let mut help = docent_command(directory.path())?;
         let help = CommandOutput::run(help.args(&command).arg("--help"))?.succeeded()?;
-        let flags = help.split_whitespace().filter(|word| word.starts_with("--"));
+        let flags = help
+            .split_whitespace()
+            .filter(|word| word.starts_with("--"));
         for flag in flags.filter(|flag| flag[2..].starts_with(char::is_alphabetic)) {
             let flag = flag.trim_end_matches(|it: char| !it.is_alphanumeric());
             // roff escapes hyphens.
