@@ -21,7 +21,21 @@ const DOCUMENTED_ADDRESS: &str = "localhost:8080";
 
 /// The programs allowed in blocks marked `norun`: they act on the reader's machine, not on the
 /// server.
-const NOT_RUN: [&str; 5] = ["apt", "apt-get", "cargo", "git", "make"];
+const NOT_RUN: [&str; 13] = [
+    "apt",
+    "apt-get",
+    "cargo",
+    "docker",
+    "git",
+    "helm",
+    "kubectl",
+    "make",
+    "openssl",
+    "sha256sum",
+    "skopeo",
+    "sudo",
+    "tar",
+];
 
 #[test]
 fn every_command_in_the_documents_prints_the_output_shown() -> anyhow::Result<()> {
