@@ -16,7 +16,7 @@ version="${version##*[#@]}"
 export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}"
 
 # Debian's and OCI's names of the architectures.
-architectures=(${DOCENT_DIST_ARCHITECTURES:-amd64 arm64})
+read -ra architectures <<<"${DOCENT_DIST_ARCHITECTURES:-amd64 arm64}"
 
 # Prints the Rust target of an architecture. musl: the binary needs no library of the machine.
 target_of() {

@@ -23,7 +23,9 @@ def test_compose_files_have_the_form_of_the_specification(run, tool, name):
 
 def test_the_validator_rejects_an_unknown_key(run, tool, tmp_path):
     (tmp_path / "wrong.yaml").write_text("services:\n  docent:\n    imaje: docent\n")
-    printed = run(tool("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", tmp_path / "wrong.yaml", fails=True)
+    printed = run(
+        tool("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", tmp_path / "wrong.yaml", fails=True
+    )
     assert "imaje" in printed
 
 
@@ -46,7 +48,9 @@ def test_what_a_compose_file_names_exists(root, name):
 
 
 def test_datahubs_image_has_the_version_that_is_tested(root):
-    client = re.search(r"^acryl-datahub\[.*\]==(\d+\.\d+)\.", (root / "tests/client/requirements.txt").read_text(), re.M)
+    client = re.search(
+        r"^acryl-datahub\[.*\]==(\d+\.\d+)\.", (root / "tests/client/requirements.txt").read_text(), re.M
+    )
     image = yaml.safe_load((root / COMPOSE / "datahub.yaml").read_text())["services"]["datahub"]["image"]
     assert f":-v{client.group(1)}." in image
 

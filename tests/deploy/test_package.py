@@ -72,7 +72,9 @@ def test_the_package_has_every_file_with_its_mode(artifacts, run, version):
 
 def test_every_configuration_file_is_kept_on_upgrade(artifacts, run, version, tmp_path):
     run("dpkg-deb", "--raw-extract", artifacts / f"docent_{version}_{ARCHITECTURE}.deb", tmp_path / "package")
-    files = {f"/{path.relative_to(tmp_path / 'package')}" for path in (tmp_path / "package/etc").rglob("*") if path.is_file()}
+    files = {
+        f"/{path.relative_to(tmp_path / 'package')}" for path in (tmp_path / "package/etc").rglob("*") if path.is_file()
+    }
     assert set((tmp_path / "package/DEBIAN/conffiles").read_text().split()) == files
 
 

@@ -27,7 +27,9 @@ def test_the_unit_exposes_little(root, run):
 
 def test_a_unit_without_protection_is_rejected(root, run, tmp_path):
     unit = tmp_path / "docent.service"
-    kept = [line for line in (root / UNIT).read_text().splitlines() if not line.startswith(("Protect", "Private", "System"))]
+    kept = [
+        line for line in (root / UNIT).read_text().splitlines() if not line.startswith(("Protect", "Private", "System"))
+    ]
     unit.write_text("\n".join(kept))
     exposure(run, unit, LIMIT, fails=True)
 
