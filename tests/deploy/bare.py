@@ -9,7 +9,7 @@ from pathlib import Path
 
 IN_ROOT = """#!/bin/bash
 set -euo pipefail
-export {environment}
+{environment}
 exec unshare --mount --propagation private -- bash -euo pipefail -c '
     root="$1" user="$2" group="$3" program="$4" directory="$(pwd -P)"
     shift 4
@@ -32,7 +32,7 @@ exec {podman} run --rm --network host {limits} --volume "$directory:$directory" 
 def in_root(script: Path, root: Path, program: str, user: int, group: int, environment: dict[str, str]) -> Path:
     """A script that runs a program of a root file system."""
     arguments = shlex.join([str(root), str(user), str(group), program])
-    variables = shlex.join(f"{name}={value}" for name, value in environment.items())
+    variables = "\n".join(f"export {name}={shlex.quote(value)}" for name, value in environment.items())
     return _write(script, IN_ROOT.format(arguments=arguments, environment=variables))
 
 
