@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 
 import pytest
 from cyclonedx.schema import SchemaVersion
@@ -24,6 +25,12 @@ def test_the_bill_of_materials_is_valid_and_names_what_is_linked(root, run, tmp_
     references.add(bill["metadata"]["component"]["bom-ref"])
     for entry in bill["dependencies"]:
         assert {entry["ref"], *entry["dependsOn"]} <= references
+
+
+def test_the_document_names_the_artifacts_of_this_version(root):
+    version = tomllib.loads((root / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    text = (root / "docs/INSTALL.md").read_text()
+    assert set(re.findall(r"docent[-_:](\d+\.\d+\.\d+)", text)) == {version}
 
 
 def test_every_document_is_in_the_book(tmp_path, run):

@@ -1,6 +1,7 @@
 """The chart and the plain manifests: rendered by helm, and valid by the schemas of Kubernetes."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -140,6 +141,15 @@ def test_the_url_of_a_value_becomes_a_secret(render):
     container = by_kind(items, "Deployment")["spec"]["template"]["spec"]["containers"][0]
     (store,) = [it for it in container["env"] if it["name"] == "DOCENT_STORE"]
     assert store["valueFrom"]["secretKeyRef"] == {"name": secret["metadata"]["name"], "key": "url"}
+
+
+def test_the_values_of_the_document_are_valid(root, run, tool, tmp_path):
+    (text,) = re.findall(r"```yaml\n(# docent.yaml\n.*?)```", (root / "docs/INSTALL.md").read_text(), re.S)
+    (tmp_path / "docent.yaml").write_text(text)
+    items = list(
+        yaml.safe_load_all(run(tool("helm"), "template", "docent", CHART, "--values", tmp_path / "docent.yaml"))
+    )
+    assert by_kind(items, "Ingress")["spec"]["tls"][0]["hosts"] == ["docent.example.com"]
 
 
 @pytest.mark.parametrize(
