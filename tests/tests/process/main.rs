@@ -3,7 +3,6 @@
 mod backups;
 mod completions;
 mod config;
-mod config;
 mod help;
 mod monitoring;
 mod reload;
