@@ -10,12 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{HOST, HeaderValue, USER_AGENT};
-use http::{Request, Response, Uri};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, USER_AGENT};
+use http::{Request, Response, StatusCode, Uri, request};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -31,6 +32,7 @@ const DEFAULT_LIMITS: Limits = Limits {
     timeout: Duration::from_secs(10),
     response_bytes: 1024 * 1024,
 };
+const JSON: &str = "application/json";
 const AGENT: &str = concat!("docent/", env!("CARGO_PKG_VERSION"));
 
 /// Why there is no response.
@@ -40,6 +42,8 @@ pub enum ClientError {
     Unreachable(String),
     #[error("did not answer within {} seconds", .0.as_secs())]
     Timeout(Duration),
+    #[error("returned {0} without JSON")]
+    NoJson(StatusCode),
 }
 
 /// TLS cannot be used at all.
@@ -91,6 +95,49 @@ impl HttpClient {
             Ok(exchanged) => exchanged.map_err(ClientError::Unreachable),
             Err(_) => Err(ClientError::Timeout(limits.timeout)),
         }
+    }
+
+    /// Gets JSON, whatever the status.
+    pub async fn get_json(
+        &self,
+        url: &str,
+        bearer: Option<&str>,
+    ) -> Result<(StatusCode, Value), ClientError> {
+        let request = Request::get(url);
+        let sent = self.send_json(request, bearer, Bytes::new(), DEFAULT_LIMITS);
+        sent.await
+    }
+
+    /// Posts JSON and returns JSON, whatever the status.
+    pub async fn post_json(
+        &self,
+        url: &str,
+        bearer: Option<&str>,
+        body: &Value,
+        limits: Limits,
+    ) -> Result<(StatusCode, Value), ClientError> {
+        let request = Request::post(url).header(CONTENT_TYPE, JSON);
+        let body = body.to_string().into();
+        self.send_json(request, bearer, body, limits).await
+    }
+
+    async fn send_json(
+        &self,
+        mut request: request::Builder,
+        bearer: Option<&str>,
+        body: Bytes,
+        limits: Limits,
+    ) -> Result<(StatusCode, Value), ClientError> {
+        request = request.header(ACCEPT, JSON);
+        if let Some(token) = bearer {
+            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        let request = request.body(body);
+        let request = request.map_err(|error| ClientError::Unreachable(text(error)))?;
+        let response = self.send_within(request, limits).await?;
+        let status = response.status();
+        let body = serde_json::from_slice(response.body());
+        Ok((status, body.map_err(|_| ClientError::NoJson(status))?))
     }
 
     async fn exchange(

@@ -5,6 +5,7 @@ mod audit;
 mod backup;
 mod config;
 mod generated;
+mod files;
 mod maintenance;
 mod serve;
 mod status;
@@ -13,6 +14,8 @@ mod transfer;
 mod user;
 
 use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::error::ErrorKind;
@@ -54,6 +57,14 @@ enum Command {
     /// Check or show the settings of the server
     #[command(subcommand)]
     Config(config::ConfigCommand),
+    /// Write what people have written in the catalog to files, through a running server
+    Export(files::ExportFlags),
+    /// Show what applying files would change; the status is 2 if there are changes
+    Plan(files::CompareFlags),
+    /// Write the changes in files to the catalog, in one run
+    Apply(files::CompareFlags),
+    /// Roll back a run of docent apply, or of an ingestion
+    Rollback(files::RollbackFlags),
     /// Recompute the data that is derived from the stored aspects
     Rebuild,
     /// Check the store for damage, without changing it
@@ -80,14 +91,19 @@ enum Command {
 
 /// Rejects global flags that the command would ignore.
 pub(crate) fn reject_unused(matches: &ArgMatches) -> Result<(), clap::Error> {
-    let Some(("move", flags)) = matches.subcommand() else {
+    let Some((command, flags)) = matches.subcommand() else {
         return Ok(());
+    };
+    let instead = match command {
+        "move" => "takes its two stores from --from and --to",
+        "export" | "plan" | "apply" | "rollback" => "uses the server in --server",
+        _ => return Ok(()),
     };
     let is_given = |flag: &str| flags.value_source(flag) == Some(ValueSource::CommandLine);
     match ["store", "config"].into_iter().find(|flag| is_given(flag)) {
         Some(flag) => Err(Cli::command().error(
             ErrorKind::ArgumentConflict,
-            format!("docent move takes its two stores from --from and --to, not from --{flag}"),
+            format!("docent {command} {instead}, not --{flag}"),
         )),
         None => Ok(()),
     }
@@ -112,8 +128,8 @@ fn unknown_variables() -> Vec<String> {
         .collect()
 }
 
-pub(crate) fn run(cli: Cli) -> Result<()> {
-    match cli.command {
+pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
+    let done = match cli.command {
         Command::Serve(flags) => serve::serve(&cli.store, *flags),
         Command::Token(command) => token::run(&cli.store, command),
         Command::User(command) => user::run(&cli.store, command),
@@ -131,7 +147,12 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
             Ok(())
         }
         Command::Man { directory } => generated::man(&directory),
-    }
+        Command::Export(flags) => files::export(&flags),
+        Command::Plan(flags) => return files::plan(&flags),
+        Command::Apply(flags) => files::apply(&flags),
+        Command::Rollback(flags) => files::rollback(&flags),
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 /// Opens the catalog for a command. A new store is reported, because its address may be mistyped.

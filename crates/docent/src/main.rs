@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         Err(error) => return print_usage_error(&error, &arguments),
     };
     match commands::run(cli) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(error) => {
             // The whole chain of causes in one line.
             let error = commands::printable_lines(&format!("{error:#}"));

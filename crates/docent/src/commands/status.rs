@@ -4,11 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use bytes::Bytes;
 use clap::Args;
 use docent_client::HttpClient;
-use http::Request;
-use http::header::AUTHORIZATION;
 use serde_json::Value;
 use url::Url;
 
@@ -37,33 +34,20 @@ pub(super) fn run(store: &StoreFlags, flags: &StatusFlags) -> Result<()> {
 }
 
 async fn of_server(address: &str, token_file: Option<&Path>) -> Result<()> {
-    let url = health_url(address)?;
-    let token = match token_file {
-        Some(path) => {
-            let text = fs::read_to_string(path);
-            let text = text.with_context(|| format!("cannot read {}", path.display()))?;
-            Some(text.trim().to_owned())
-        }
-        None => None,
-    };
-    let mut request = Request::get(url.as_str());
-    if let Some(token) = &token {
-        request = request.header(AUTHORIZATION, format!("Bearer {token}"));
-    }
-    let request = request.body(Bytes::new());
-    let request = request.context("the token file contains no token")?;
-    let response = HttpClient::new()?
-        .send(request)
+    let mut url = server_url(address)?;
+    url.set_path("/health/detailed");
+    let token = token_file.map(read_token).transpose()?;
+    let (status, health) = HttpClient::new()?
+        .get_json(url.as_str(), token.as_deref())
         .await
         .with_context(|| format!("no answer; is 'docent serve' running at {address}?"))?;
-    match response.status().as_u16() {
+    match status.as_u16() {
         200 => {}
         401 => bail!(
             "{address} does not accept the token: it has expired or was revoked; 'docent token create' makes one"
         ),
         status => bail!("{url} returned {status}; is it the address of a Docent server?"),
     }
-    let health: Value = serde_json::from_slice(response.body()).unwrap_or_default();
     let (Some(is_ready), Some(version)) = (health["ready"].as_bool(), health["version"].as_str())
     else {
         bail!(
@@ -89,7 +73,15 @@ async fn of_server(address: &str, token_file: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-fn health_url(address: &str) -> Result<Url> {
+/// The token in a file.
+pub(super) fn read_token(path: &Path) -> Result<String> {
+    let text = fs::read_to_string(path);
+    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(text.trim().to_owned())
+}
+
+/// The address of a server, without a path.
+pub(super) fn server_url(address: &str) -> Result<Url> {
     let wrong = || {
         format!("'{address}' is not the address of a server: use for example http://localhost:8080")
     };
@@ -98,7 +90,7 @@ fn health_url(address: &str) -> Result<Url> {
         ["http", "https"].contains(&url.scheme()) && url.has_host(),
         wrong()
     );
-    url.set_path("/health/detailed");
+    url.set_path("/");
     url.set_query(None);
     Ok(url)
 }
@@ -202,13 +194,10 @@ mod tests {
 
     #[test]
     fn the_address_of_a_server_is_a_url() {
-        let url = health_url("https://docent.example.com:8443/some/path?x=1").unwrap();
-        assert_eq!(
-            url.as_str(),
-            "https://docent.example.com:8443/health/detailed"
-        );
+        let url = server_url("https://docent.example.com:8443/some/path?x=1").unwrap();
+        assert_eq!(url.as_str(), "https://docent.example.com:8443/");
         for wrong in ["localhost:8080", "docent", "sqlite:docent.db", "http://"] {
-            let error = health_url(wrong).unwrap_err().to_string();
+            let error = server_url(wrong).unwrap_err().to_string();
             assert!(error.contains("http://localhost:8080"), "{error}");
         }
     }
