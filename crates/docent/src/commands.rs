@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand};
+use clap::{Arg, ArgMatches, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use docent_catalog::{Caller, Catalog};
 use docent_model::{SystemClock, Urn, UrnError};
@@ -29,6 +29,9 @@ use std::sync::Arc;
 use crate::engine::{self, OpenMode};
 use crate::import_marker;
 use crate::settings::{ServeFlags, StoreFlags};
+
+/// The flags of [`StoreFlags`].
+const STORE_FLAGS: [&str; 2] = ["store", "config"];
 
 /// Metadata catalog in one binary, compatible with DataHub's API
 #[derive(Debug, Parser)]
@@ -89,6 +92,11 @@ enum Command {
     },
 }
 
+/// Hides the global flags in the help of commands that reject them.
+fn hidden_store_flags() -> [Arg; 2] {
+    STORE_FLAGS.map(|name| Arg::new(name).long(name).hide(true))
+}
+
 /// Rejects global flags that the command would ignore.
 pub(crate) fn reject_unused(matches: &ArgMatches) -> Result<(), clap::Error> {
     let Some((command, flags)) = matches.subcommand() else {
@@ -100,7 +108,7 @@ pub(crate) fn reject_unused(matches: &ArgMatches) -> Result<(), clap::Error> {
         _ => return Ok(()),
     };
     let is_given = |flag: &str| flags.value_source(flag) == Some(ValueSource::CommandLine);
-    match ["store", "config"].into_iter().find(|flag| is_given(flag)) {
+    match STORE_FLAGS.into_iter().find(|flag| is_given(flag)) {
         Some(flag) => Err(Cli::command().error(
             ErrorKind::ArgumentConflict,
             format!("docent {command} {instead}, not --{flag}"),

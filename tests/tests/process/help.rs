@@ -6,8 +6,10 @@ use std::fs;
 use anyhow::ensure;
 use docent_e2e::{CommandOutput, docent_command, repository_root, temporary_directory};
 
-/// The flags of every command but `move`.
+/// The flags of every command that uses one store.
 const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
+/// The flags of commands that use a server.
+const SERVER: [&str; 2] = ["--server", "--token-file"];
 /// The settings of `docent serve`, besides the common ones.
 const SERVE: [&str; 46] = [
     "--listen",
@@ -76,6 +78,10 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
         "restore",
         "completions",
         "man",
+        "export",
+        "plan",
+        "apply",
+        "rollback",
     ] {
         let listed = whole
             .lines()
@@ -117,11 +123,22 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
     expect(&["backup"], &["--keep", "--verify"])?;
     expect(&["restore"], &["--replace"])?;
     expect(&["adopt"], &["--from", "--report"])?;
+<<<<<<< HEAD
     let own = ["--from", "--to", "--help", "--version"];
     compare("move", &flags(&help(&["move"])?), &set(&own))?;
     expect(&["check"], &[])?;
     expect(&["completions"], &[])?;
     expect(&["man"], &[])
+=======
+    expect_only(&["move"], &["--from", "--to"])?;
+    let export = ["--domain", "--csv", "--discard-changes"];
+    expect_only(&["export"], &[&SERVER[..], &export].concat())?;
+    for command in ["plan", "apply"] {
+        expect_only(&[command], &[&SERVER[..], &["--overwrite", "--json"]].concat())?;
+    }
+    expect_only(&["rollback"], &[&SERVER[..], &["--dry-run"]].concat())?;
+    expect(&["check"], &[])
+>>>>>>> b8dc5483 (docent: the help of commands that use a server hides the flags of the store)
 }
 
 #[test]
@@ -163,6 +180,13 @@ fn variables(help: &str) -> BTreeSet<String> {
 fn expect(command: &[&str], own: &[&str]) -> anyhow::Result<()> {
     let mut expected = set(own);
     expected.extend(set(&COMMON));
+    compare(&command.join(" "), &flags(&help(command)?), &expected)
+}
+
+/// Of a command without the common flags of a store.
+fn expect_only(command: &[&str], own: &[&str]) -> anyhow::Result<()> {
+    let mut expected = set(own);
+    expected.extend(set(&["--help", "--version"]));
     compare(&command.join(" "), &flags(&help(command)?), &expected)
 }
 

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
-use super::runtime;
+use super::{hidden_store_flags, runtime};
 use remote::Remote;
 
 /// The status of a plan with changes.
@@ -36,6 +36,7 @@ pub(crate) struct ServerFlags {
 }
 
 #[derive(Debug, Args)]
+#[command(args = hidden_store_flags())]
 pub(crate) struct ExportFlags {
     /// The directory to write to; it is created
     directory: PathBuf,
@@ -54,6 +55,7 @@ pub(crate) struct ExportFlags {
 
 /// What a plan and an apply compare.
 #[derive(Debug, Args)]
+#[command(args = hidden_store_flags())]
 pub(crate) struct CompareFlags {
     /// The directory of an export
     directory: PathBuf,
@@ -68,6 +70,7 @@ pub(crate) struct CompareFlags {
 }
 
 #[derive(Debug, Args)]
+#[command(args = hidden_store_flags())]
 pub(crate) struct RollbackFlags {
     /// The id of the run, as printed by docent apply
     run: String,

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use clap::{Arg, Args};
+use clap::Args;
 use docent_catalog::Catalog;
 use docent_model::SystemClock;
 use docent_store::{AuditRecord, RawAspect, RawPoint, RawRetiredVersion, Store};
 use sha2::{Digest as _, Sha256};
 
 use super::maintenance::progress;
-use super::{runtime, say};
+use super::{hidden_store_flags, runtime, say};
 use crate::engine::{self, OpenMode};
 use crate::import_marker::{self, Import};
 use crate::interrupt;
@@ -20,13 +20,8 @@ use crate::settings::StoreUrl;
 const PAGE: usize = 1000;
 const CONCURRENT_WRITE: &str = "another process wrote to one of them; stop it, delete the new store, and run the command again";
 
-/// Hides the global flags that this command rejects.
-fn unused() -> [Arg; 2] {
-    ["store", "config"].map(|name| Arg::new(name).long(name).hide(true))
-}
-
 #[derive(Debug, Args)]
-#[command(args = unused())]
+#[command(args = hidden_store_flags())]
 pub(crate) struct MoveFlags {
     // The help would show the values, which may contain passwords.
     /// Store URL to read; no server may be running

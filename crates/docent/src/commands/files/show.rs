@@ -33,7 +33,9 @@ pub(super) fn print(plan: &Plan, json: bool) {
             ));
         }
     }
-    say(summary(plan));
+    if plan.problems.is_empty() {
+        say(summary(plan));
+    }
 }
 
 pub(super) fn errors(problems: &[FileProblem]) {
