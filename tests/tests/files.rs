@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, ensure};
 use docent_e2e::{CommandOutput, Options, Server, files_below};
@@ -564,5 +567,72 @@ fn the_rights_of_the_token_apply() -> anyhow::Result<()> {
     let mut docent = server.docent(["plan", "catalog", "--server", server.address()])?;
     let error = CommandOutput::run(&mut docent)?.failed()?;
     ensure!(error.contains("--token-file"), "{error}");
+    Ok(())
+}
+
+/// Forwards one request to the server. Before a list of writes, a user describes the dataset.
+fn forward(server: &Server, mut client: TcpStream) -> anyhow::Result<()> {
+    let mut request = Vec::new();
+    let mut byte = [0];
+    while !request.ends_with(b"\r\n\r\n") {
+        client.read_exact(&mut byte)?;
+        request.push(byte[0]);
+    }
+    let head = String::from_utf8(request)?;
+    let mut lines = head.lines();
+    let length = lines.find_map(|it| it.strip_prefix("content-length: "));
+    let mut body = vec![0; length.context("no length")?.parse()?];
+    client.read_exact(&mut body)?;
+    if head.contains("action=ingestProposalBatch") {
+        describe(server, "meanwhile")?;
+    }
+    let mut upstream = TcpStream::connect(server.address().trim_start_matches("http://"))?;
+    let head = head.trim_end();
+    write!(upstream, "{head}\r\nconnection: close\r\n\r\n")?;
+    upstream.write_all(&body)?;
+    io::copy(&mut upstream, &mut client)?;
+    Ok(())
+}
+
+#[test]
+fn a_change_during_an_apply_is_a_conflict_and_nothing_is_written() -> anyhow::Result<()> {
+    let server = Server::start(Options::default().demo())?;
+    let files = exported(&server)?;
+    let tags = stored(&server, REFUNDS, "globalTags", "/tags")?;
+    files.edit(REFUNDS_FILE, "description: base\n", "description: file\n")?;
+    files.edit(
+        REFUNDS_FILE,
+        "tags:\n  - Financial Reporting\n",
+        "tags: []\n",
+    )?;
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    let is_done = AtomicBool::new(false);
+    let output = std::thread::scope(|scope| {
+        let proxy = scope.spawn(|| {
+            loop {
+                let (client, _) = listener.accept()?;
+                if is_done.load(Ordering::Relaxed) {
+                    return anyhow::Ok(());
+                }
+                forward(&server, client)?;
+            }
+        });
+        let mut docent = server.docent(["apply", "catalog"])?;
+        docent.args(["--server", &format!("http://{address}")]);
+        let output = CommandOutput::run(docent.args(["--token-file", &files.token_file]));
+        is_done.store(true, Ordering::Relaxed);
+        TcpStream::connect(address)?;
+        let forwarded = proxy.join();
+        forwarded.map_err(|_| anyhow::anyhow!("the proxy panicked"))??;
+        output
+    })?;
+    let error = output.failed()?;
+    ensure!(
+        error.contains("nothing was written: the catalog has changed"),
+        "{error}"
+    );
+    ensure!(description(&server)? == "meanwhile");
+    ensure!(stored(&server, REFUNDS, "globalTags", "/tags")? == tags);
     Ok(())
 }

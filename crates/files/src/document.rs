@@ -6,7 +6,7 @@ use docent_model::{Registry, Urn, shorten};
 use serde_json::{Value, json};
 
 use crate::entity::{Entity, PartId};
-use crate::kinds::{self, COLUMN_PARTS, Kind, Layout, Part};
+use crate::kinds::{self, COLUMN_PARTS, Kind, Part};
 use crate::names::Names;
 use crate::shape::{is_empty, unknown_key};
 use crate::values::part_values;
@@ -355,11 +355,6 @@ fn read_columns(node: &Node, names: &Names, entity: &mut FileEntity, problems: &
             }
         }
     }
-}
-
-/// Whether files of this layout have a list of entities.
-pub fn is_list(layout: Layout) -> bool {
-    matches!(layout, Layout::OneFile(_))
 }
 
 impl FileEntity {

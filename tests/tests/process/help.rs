@@ -134,7 +134,10 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
     let export = ["--domain", "--csv", "--discard-changes"];
     expect_only(&["export"], &[&SERVER[..], &export].concat())?;
     for command in ["plan", "apply"] {
-        expect_only(&[command], &[&SERVER[..], &["--overwrite", "--json"]].concat())?;
+        expect_only(
+            &[command],
+            &[&SERVER[..], &["--overwrite", "--json"]].concat(),
+        )?;
     }
     expect_only(&["rollback"], &[&SERVER[..], &["--dry-run"]].concat())?;
     expect(&["check"], &[])

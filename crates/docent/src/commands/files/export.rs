@@ -22,7 +22,7 @@ use super::remote::Remote;
 use super::show;
 use crate::commands::{note, say};
 
-/// The kinds that belong to no domain, and the domain itself, which needs no filter.
+/// The type of domains. They are no members of domains, but part of the export of one.
 const DOMAIN: &str = "domain";
 
 /// What an export has written so far.

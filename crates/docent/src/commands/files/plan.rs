@@ -1,7 +1,6 @@
 //! Compares a directory with the catalog.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use docent_files::compare::{AspectWrite, Comparison, EntityPlan, Outcome};
@@ -26,7 +25,7 @@ pub(super) struct Plan {
     /// In the order in which they are applied.
     pub(super) writes: Vec<AspectWrite>,
     pub(super) problems: Vec<FileProblem>,
-    pub(super) names: Arc<Names>,
+    pub(super) names: Names,
 }
 
 impl Plan {
@@ -90,7 +89,7 @@ pub(super) async fn compare(
         entities: Vec::new(),
         writes: Vec::new(),
         problems,
-        names: Arc::new(names),
+        names,
     };
     let mut writes = Vec::new();
     for (path, file) in &files {
@@ -143,7 +142,7 @@ async fn read_catalog(
 }
 
 /// Sorts writes so that an entity comes after those that it refers to.
-fn in_order(mut writes: Vec<(&FileEntity, Vec<AspectWrite>)>) -> Vec<AspectWrite> {
+fn in_order(writes: Vec<(&FileEntity, Vec<AspectWrite>)>) -> Vec<AspectWrite> {
     let parents: HashMap<&Urn, String> = writes
         .iter()
         .filter_map(|(file, _)| Some((&file.urn, file.parent()?.to_owned())))
@@ -169,7 +168,7 @@ fn in_order(mut writes: Vec<(&FileEntity, Vec<AspectWrite>)>) -> Vec<AspectWrite
             .position(|kind| kind.entity_type == entity_type)
     };
     let mut keyed: Vec<_> = writes
-        .drain(..)
+        .into_iter()
         .map(|(file, writes)| ((kind_index(file), depth(&file.urn), &file.urn), writes))
         .collect();
     keyed.sort_by(|one, other| one.0.cmp(&other.0));
