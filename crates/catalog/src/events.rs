@@ -1,14 +1,19 @@
-//! Events for programs that follow what changes: the change log in the form of DataHub's topics.
+//! Events for programs that follow what changes: the change log in the form of DataHub's topics, or
+//! as [`feed`] for other programs.
 //!
 //! A reader keeps its own position, so nothing is stored about it. What the caller may not see is
-//! left out, and so are secrets; [`change_event`] says what a change means to users.
+//! left out, and so are secrets; [`filter`] leaves out what the reader does not follow, and
+//! [`change_event`] says what a change means to users.
 
 mod change_event;
+pub mod feed;
+mod filter;
 
 use std::collections::VecDeque;
 
 use docent_model::{AspectName, EpochMillis, LogicalVersion, Registry};
 use docent_store::{LogEntry, LogEntryKind, LogPosition, StoredAspect, VersionKey, version};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::privilege::{
@@ -16,6 +21,7 @@ use crate::privilege::{
 };
 use crate::{Caller, Catalog, Error, redaction};
 use change_event::AspectDifference;
+pub use filter::EventFilter;
 
 /// The most entries of the log that one page examines.
 const MAX_EXAMINED: usize = 5_000;
@@ -30,11 +36,13 @@ const READ_BYTES: u64 = 8 * 1024 * 1024;
 const DAY_MS: EpochMillis = 24 * 60 * 60 * 1000;
 
 /// What a reader follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Topic {
     /// Changes as users see them.
+    #[serde(rename = "PlatformEvent_v1")]
     PlatformEvents,
     /// Changes of aspects.
+    #[serde(rename = "MetadataChangeLog_Versioned_v1")]
     ChangeLog,
 }
 
@@ -53,12 +61,22 @@ impl Topic {
         }
     }
 
-    fn readers(self) -> [Privilege; 2] {
+    /// The privileges of which one is enough to read it; the second is the one for it alone.
+    pub(crate) fn readers(self) -> [Privilege; 2] {
         match self {
             Self::PlatformEvents => [GET_TOPIC_EVENTS, GET_PLATFORM_EVENTS],
             Self::ChangeLog => [GET_TOPIC_EVENTS, GET_METADATA_CHANGE_LOG_EVENTS],
         }
     }
+}
+
+/// Where a page of events ends.
+#[derive(Debug, Clone, Copy)]
+pub struct PageLimits {
+    /// After so many events.
+    pub events: usize,
+    /// After changes with so much text.
+    pub bytes: usize,
 }
 
 /// A page of events.
@@ -98,53 +116,85 @@ impl Catalog {
         after: LogPosition,
         limit: usize,
     ) -> Result<EventPage, Error> {
-        let shows_recipes = self.is_executor(caller).await?;
-        let mut page = EventPage {
-            events: Vec::new(),
-            next: after,
+        let mut events = Vec::new();
+        let limits = PageLimits {
+            events: limit,
+            bytes: MAX_BYTES,
         };
-        let chunk = limit.clamp(MIN_CHUNK, MAX_CHUNK);
-        let (mut examined, mut bytes) = (0, 0);
+        let everything = EventFilter::default();
+        let take = |entry: &LogEntry, before, after| {
+            let made = match topic {
+                Topic::ChangeLog => vec![change_log_event(entry, before, after)],
+                Topic::PlatformEvents => platform_events(entry, before.as_ref(), after.as_ref()),
+            };
+            let count = made.len();
+            events.extend(made);
+            count
+        };
+        let next = self.visit_changes(caller, &everything, after, limits, take);
+        let next = next.await?;
+        Ok(EventPage { events, next })
+    }
+
+    /// Calls `take` with each change behind a position that the caller of this catalog may see and
+    /// the filter accepts, with the versions before and after it, as far as they are retained.
+    /// `take` returns how many events it has made of the change. Returns where to continue.
+    async fn visit_changes(
+        &self,
+        caller: &Caller,
+        filter: &EventFilter,
+        after: LogPosition,
+        limits: PageLimits,
+        mut take: impl FnMut(&LogEntry, Option<StoredAspect>, Option<StoredAspect>) -> usize + Send,
+    ) -> Result<LogPosition, Error> {
+        let shows_recipes = self.is_executor(caller).await?;
+        let mut next = after;
+        let chunk = limits.events.clamp(MIN_CHUNK, MAX_CHUNK);
+        let (mut examined, mut events, mut bytes) = (0, 0, 0);
         while examined < MAX_EXAMINED {
-            let entries = self.store().log_read(page.next, chunk).await?;
+            let mut entries = self.store().log_read(next, chunk).await?;
             let is_end = entries.len() < chunk;
             examined += entries.len();
-            let urns = entries.iter().map(|entry| &entry.key.urn);
-            let hidden = self.hidden_among(urns).await?;
-            let is_shown = |entry: &LogEntry| {
-                Registry::get()
-                    .entity(entry.key.urn.entity_type())
-                    .is_some()
-                    && !Self::is_secret(entry.key.aspect)
-                    && !hidden.contains(&entry.key.urn)
-            };
-            let shown = entries.iter().filter(|entry| is_shown(entry));
-            let mut versions = EventVersions::of(self, shown, shows_recipes);
+            let last = entries.last().map_or(next, |entry| entry.position);
+            self.retain_followed(filter, &mut entries).await?;
+            let mut versions = EventVersions::of(self, entries.iter(), shows_recipes);
             for entry in &entries {
-                if page.events.len() >= limit || bytes >= MAX_BYTES {
-                    return Ok(page);
+                if events >= limits.events || bytes >= limits.bytes {
+                    return Ok(next);
                 }
-                page.next = entry.position;
-                if !is_shown(entry) {
-                    continue;
-                }
+                next = entry.position;
                 let (before, after) = versions.take(entry).await?;
                 let text =
                     |row: &Option<StoredAspect>| row.as_ref().map_or(0, |row| row.metadata.len());
                 bytes += text(&before) + text(&after);
-                match topic {
-                    Topic::ChangeLog => page.events.push(change_log_event(entry, before, after)),
-                    Topic::PlatformEvents => {
-                        let events = platform_events(entry, before.as_ref(), after.as_ref());
-                        page.events.extend(events);
-                    }
-                }
+                events += take(entry, before, after);
             }
+            next = last;
             if is_end {
                 break;
             }
         }
-        Ok(page)
+        Ok(next)
+    }
+
+    /// Leaves out the entries that are no events, that the caller of this catalog may not see, or
+    /// that the filter does not accept.
+    async fn retain_followed(
+        &self,
+        filter: &EventFilter,
+        entries: &mut Vec<LogEntry>,
+    ) -> Result<(), Error> {
+        entries.retain(|entry| {
+            Registry::get()
+                .entity(entry.key.urn.entity_type())
+                .is_some()
+                && !Self::is_secret(entry.key.aspect)
+                && filter.accepts(entry)
+        });
+        let hidden = self.hidden_among(entries.iter().map(|entry| &entry.key.urn));
+        let hidden = hidden.await?;
+        entries.retain(|entry| !hidden.contains(&entry.key.urn));
+        self.retain_in_filter(filter, entries).await
     }
 }
 

@@ -231,7 +231,7 @@ impl Catalog {
         Ok(values)
     }
 
-    /// Encrypts the secrets and connections of the previous key with the current one; returns how
+    /// Encrypts the secrets, connections and webhooks of the previous key with the current one; returns how
     /// many there were. Damaged ones stay as they are, and are logged. The server calls this when
     /// it starts.
     pub async fn reencrypt_secrets(&self) -> Result<usize, Error> {
@@ -240,6 +240,7 @@ impl Catalog {
             _ => return Ok(0),
         };
         let mut count = self.reencrypt_connections(keys).await?;
+        count += self.reencrypt_webhooks(keys).await?;
         let mut after: Option<Urn> = None;
         loop {
             let page = self

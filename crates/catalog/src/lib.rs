@@ -11,7 +11,7 @@
 //! [`logical_parents`], [`names`], [`owners`], [`ownership_types`], [`pages`], [`people`],
 //! [`policies`], [`products`], [`profiles`], [`property_definitions`], [`saved_queries`],
 //! [`service_accounts`], [`sessions`], [`structured_properties`], [`tokens`], [`user_settings`],
-//! [`versions`], [`vocabulary`].
+//! [`versions`], [`vocabulary`], [`webhooks`].
 //!
 //! Every use case that writes takes the [`Caller`], [`access`] decides whether the caller may, and
 //! [`audit`] records it.
@@ -118,6 +118,7 @@ pub mod versions;
 pub mod view;
 pub mod views;
 pub mod vocabulary;
+pub mod webhooks;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -132,7 +133,7 @@ pub use caller::Caller;
 pub use conditions::Conditions;
 pub use docent_model::aspects::SYSTEM_ACTOR;
 pub use docent_store::{
-    AspectKey, AspectRow, AuditEvent, AuditItem, AuditKey, AuditOutcome, AuditRecord,
+    AspectKey, AspectRow, AuditEvent, AuditItem, AuditKey, AuditOutcome, AuditRecord, CommitStamp,
     EntityAspects, ListPage, LogKey, LogPosition, LogicalVersion, PointRange, ReadReply,
     ReadRequest, RelatedEntity, RowVersion, StoredAspect, spent,
 };
@@ -162,6 +163,8 @@ struct Options {
     token_limits: tokens::TokenLimits,
     /// `None` if the server has no key for secrets.
     secret_keys: Option<ingestion_secrets::SecretKeys>,
+    /// `None` if the server sends no events.
+    event_sender: Option<Arc<dyn webhooks::EventSender>>,
 }
 
 #[derive(Debug)]
@@ -214,6 +217,7 @@ impl Catalog {
                 token_limits: tokens::TokenLimits::default(),
                 session_limits: sessions::SessionLimits::default(),
                 secret_keys: None,
+                event_sender: None,
             }),
             view: None,
             reading_caller: None,

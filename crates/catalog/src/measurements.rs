@@ -1,8 +1,10 @@
 //! What the catalog counts, for administrators: with the counts of the layers below it.
 
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use docent_model::EpochMillis;
-use docent_model::measure::Counter;
 pub use docent_model::measure::Distribution;
+use docent_model::measure::{Counter, Histogram};
 pub use docent_search::SearchMeasurements;
 pub use docent_store::{PoolMeasurements, StoreMeasurements, WriterMeasurements};
 
@@ -19,6 +21,7 @@ pub struct CatalogMeasurements {
     /// The memory for metadata that requests load, and its limit.
     pub loaded_bytes: u64,
     pub max_loaded_bytes: u64,
+    pub webhooks: WebhookMeasurements,
     pub store: StoreMeasurements,
     /// `None` for a server without a search index.
     pub search: Option<SearchMeasurements>,
@@ -33,12 +36,72 @@ pub struct SignInCounts {
     pub delayed: u64,
 }
 
-#[derive(Debug, Default)]
+/// What webhooks have sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookMeasurements {
+    /// Events that a receiver accepted.
+    pub accepted: u64,
+    /// Attempts that failed.
+    pub failed: u64,
+    /// Events that became dead letters.
+    pub dead_letters: u64,
+    /// Changes that were read and are not delivered yet, of the webhooks that this server delivers.
+    pub pending: u64,
+    /// Attempts by how long they took.
+    pub attempt_micros: Distribution,
+}
+
+#[derive(Debug)]
 pub(crate) struct Counters {
     succeeded_sign_ins: Counter,
     pub(crate) rejected_sign_ins: Counter,
     delayed_sign_ins: Counter,
     pub(crate) denials: Counter,
+    pub(crate) webhooks: WebhookCounters,
+}
+
+/// What webhooks count.
+#[derive(Debug)]
+pub(crate) struct WebhookCounters {
+    pub(crate) accepted: Counter,
+    pub(crate) failed: Counter,
+    pub(crate) dead_letters: Counter,
+    pub(crate) pending: AtomicI64,
+    pub(crate) attempts: Histogram,
+}
+
+impl WebhookCounters {
+    fn read(&self) -> WebhookMeasurements {
+        WebhookMeasurements {
+            accepted: self.accepted.get(),
+            failed: self.failed.get(),
+            dead_letters: self.dead_letters.get(),
+            pending: self
+                .pending
+                .load(Ordering::Relaxed)
+                .try_into()
+                .unwrap_or_default(),
+            attempt_micros: self.attempts.read(),
+        }
+    }
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self {
+            succeeded_sign_ins: Counter::default(),
+            rejected_sign_ins: Counter::default(),
+            delayed_sign_ins: Counter::default(),
+            denials: Counter::default(),
+            webhooks: WebhookCounters {
+                accepted: Counter::default(),
+                failed: Counter::default(),
+                dead_letters: Counter::default(),
+                pending: AtomicI64::default(),
+                attempts: Histogram::of_durations(),
+            },
+        }
+    }
 }
 
 impl Counters {
@@ -72,6 +135,7 @@ impl Catalog {
                 delayed: counters.delayed_sign_ins.get(),
             },
             denials: counters.denials.get(),
+            webhooks: counters.webhooks.read(),
             loaded_bytes,
             max_loaded_bytes,
             store: self.store().measurements(),

@@ -91,6 +91,14 @@ pub enum Change {
         property: &'static str,
         value: String,
     },
+    /// Replaces a property of the aspect's system metadata, or fails if it has another value than
+    /// expected, or the aspect is missing.
+    ReplaceSystemProperty {
+        aspect: AspectName,
+        property: &'static str,
+        expected: String,
+        value: String,
+    },
     /// Sets a property of the aspect's system metadata to a time, unless it has that time or a
     /// later one.
     RaiseSystemTime {
@@ -135,6 +143,7 @@ impl Change {
             | Self::Edit { aspect, .. }
             | Self::RemoveReferences { aspect, .. }
             | Self::SetSystemProperty { aspect, .. }
+            | Self::ReplaceSystemProperty { aspect, .. }
             | Self::RaiseSystemTime { aspect, .. }
             | Self::DeletePoints { aspect, .. }
             | Self::DeleteAspect { aspect } => Some(*aspect),

@@ -1,12 +1,13 @@
-//! HTTP requests to other servers: identity providers, a collector of traces, and for
-//! `docent status` another Docent.
+//! HTTP requests to other servers: identity providers, receivers of webhooks, buckets, a collector
+//! of traces, and for commands a running Docent.
 //!
 //! They are few and small, so each has its own connection. Every request is limited in time, and
 //! every response in size. Redirects are not followed, because a redirected secret would reach
 //! another host.
 
+use std::net::IpAddr;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,7 +22,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// How long a request may take, and how many bytes the body of its response may have.
+/// How long a request may take, and how many bytes the body of its response may have; 0 does not
+/// read it.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     pub timeout: Duration,
@@ -32,6 +34,8 @@ const DEFAULT_LIMITS: Limits = Limits {
     timeout: Duration::from_secs(10),
     response_bytes: 1024 * 1024,
 };
+/// How many addresses of a host are tried.
+const MAX_ADDRESSES: usize = 8;
 const JSON: &str = "application/json";
 const AGENT: &str = concat!("docent/", env!("CARGO_PKG_VERSION"));
 
@@ -42,18 +46,19 @@ pub enum ClientError {
     Unreachable(String),
     #[error("did not answer within {} seconds", .0.as_secs())]
     Timeout(Duration),
+    #[error("is at {0}, and that address is not allowed")]
+    Refused(IpAddr),
     #[error("returned {0} without JSON")]
     NoJson(StatusCode),
 }
 
-/// TLS cannot be used at all.
-#[derive(Debug, thiserror::Error)]
-#[error("TLS cannot be used: {0}")]
-pub struct TlsError(rustls::Error);
+/// Whether to connect to an address.
+pub type AddressCheck<'c> = dyn Fn(IpAddr) -> bool + Send + Sync + 'c;
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct HttpClient {
-    tls: TlsConnector,
+    /// Made when it is first needed: reading the authorities takes longer than the rest of a start.
+    tls: Arc<OnceLock<TlsConnector>>,
 }
 
 impl std::fmt::Debug for HttpClient {
@@ -63,21 +68,6 @@ impl std::fmt::Debug for HttpClient {
 }
 
 impl HttpClient {
-    /// Trusts the certificate authorities of the system, or those in `SSL_CERT_FILE`.
-    pub fn new() -> Result<Self, TlsError> {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(TlsError)?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Ok(Self {
-            tls: TlsConnector::from(Arc::new(config)),
-        })
-    }
-
     /// Sends a request with an absolute URI.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, ClientError> {
         self.send_within(request, DEFAULT_LIMITS).await
@@ -90,11 +80,20 @@ impl HttpClient {
         limits: Limits,
     ) -> Result<Response<Bytes>, ClientError> {
         // On the heap: a connection with TLS is large, and few requests make one.
-        let exchange = Box::pin(self.exchange(request, limits.response_bytes));
-        match tokio::time::timeout(limits.timeout, exchange).await {
-            Ok(exchanged) => exchanged.map_err(ClientError::Unreachable),
-            Err(_) => Err(ClientError::Timeout(limits.timeout)),
-        }
+        let exchange = Box::pin(self.exchange(request, limits.response_bytes, None));
+        within(limits.timeout, exchange).await
+    }
+
+    /// [`Self::send_within`] to a server that somebody else has chosen: connects only to addresses
+    /// that the check allows. What is checked is what is connected to: a name is resolved once.
+    pub async fn send_checked(
+        &self,
+        request: Request<Bytes>,
+        limits: Limits,
+        check: &AddressCheck<'_>,
+    ) -> Result<Response<Bytes>, ClientError> {
+        let exchange = Box::pin(self.exchange(request, limits.response_bytes, Some(check)));
+        within(limits.timeout, exchange).await
     }
 
     /// Gets JSON, whatever the status.
@@ -133,7 +132,7 @@ impl HttpClient {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         }
         let request = request.body(body);
-        let request = request.map_err(|error| ClientError::Unreachable(text(error)))?;
+        let request = request.map_err(unreachable)?;
         let response = self.send_within(request, limits).await?;
         let status = response.status();
         let body = serde_json::from_slice(response.body());
@@ -144,10 +143,12 @@ impl HttpClient {
         &self,
         request: Request<Bytes>,
         max_bytes: usize,
-    ) -> Result<Response<Bytes>, String> {
+        check: Option<&AddressCheck<'_>>,
+    ) -> Result<Response<Bytes>, ClientError> {
         let (mut parts, body) = request.into_parts();
         let uri = std::mem::take(&mut parts.uri);
-        let authority = uri.authority().ok_or("it has no host")?;
+        let failed = |reason: &str| ClientError::Unreachable(reason.to_owned());
+        let authority = uri.authority().ok_or_else(|| failed("it has no host"))?;
         let is_tls = uri.scheme_str() == Some("https");
         let port = authority
             .port_u16()
@@ -157,37 +158,90 @@ impl HttpClient {
         let name = authority.as_str();
         let name = name.rsplit_once('@').map_or(name, |(_, name)| name);
         let headers = &mut parts.headers;
-        headers.insert(HOST, HeaderValue::from_str(name).map_err(text)?);
+        headers.insert(HOST, HeaderValue::from_str(name).map_err(unreachable)?);
         headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
         let target = uri.path_and_query().map_or("/", |target| target.as_str());
-        parts.uri = target.parse::<Uri>().map_err(text)?;
+        parts.uri = target.parse::<Uri>().map_err(unreachable)?;
         let request = Request::from_parts(parts, Full::new(body));
-        let stream = TcpStream::connect((host, port)).await.map_err(text)?;
+        let stream = connect(host, port, check).await?;
         if is_tls {
-            let name = ServerName::try_from(host.to_owned()).map_err(text)?;
-            let stream = self.tls.connect(name, stream).await.map_err(text)?;
+            let name = ServerName::try_from(host.to_owned()).map_err(unreachable)?;
+            let connecting = self.tls()?.connect(name, stream);
+            let stream = connecting.await.map_err(unreachable)?;
             converse(stream, request, max_bytes).await
         } else {
             converse(stream, request, max_bytes).await
         }
     }
+
+    /// Trusts the certificate authorities of the system, or those in `SSL_CERT_FILE`.
+    fn tls(&self) -> Result<&TlsConnector, ClientError> {
+        if let Some(tls) = self.tls.get() {
+            return Ok(tls);
+        }
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(unreachable)?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(self
+            .tls
+            .get_or_init(|| TlsConnector::from(Arc::new(config))))
+    }
+}
+
+async fn within(
+    timeout: Duration,
+    exchange: impl Future<Output = Result<Response<Bytes>, ClientError>>,
+) -> Result<Response<Bytes>, ClientError> {
+    match tokio::time::timeout(timeout, exchange).await {
+        Ok(exchanged) => exchanged,
+        Err(_) => Err(ClientError::Timeout(timeout)),
+    }
+}
+
+/// Connects to the first address of a host that answers, and that the check allows.
+async fn connect(
+    host: &str,
+    port: u16,
+    check: Option<&AddressCheck<'_>>,
+) -> Result<TcpStream, ClientError> {
+    let found = tokio::net::lookup_host((host, port)).await;
+    let mut failure = ClientError::Unreachable("the host has no address".to_owned());
+    for address in found.map_err(unreachable)?.take(MAX_ADDRESSES) {
+        if check.is_some_and(|is_allowed| !is_allowed(address.ip())) {
+            failure = ClientError::Refused(address.ip());
+            continue;
+        }
+        match TcpStream::connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failure = unreachable(error),
+        }
+    }
+    Err(failure)
 }
 
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     request: Request<Full<Bytes>>,
     max_bytes: usize,
-) -> Result<Response<Bytes>, String> {
+) -> Result<Response<Bytes>, ClientError> {
     let connected = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
-    let (mut sender, connection) = connected.map_err(text)?;
+    let (mut sender, connection) = connected.map_err(unreachable)?;
     let exchange = async {
         let (parts, body) = sender
             .send_request(request)
             .await
-            .map_err(text)?
+            .map_err(unreachable)?
             .into_parts();
+        if max_bytes == 0 {
+            return Ok(Response::from_parts(parts, Bytes::new()));
+        }
         let body = Limited::new(body, max_bytes).collect().await;
-        Ok(Response::from_parts(parts, body.map_err(text)?.to_bytes()))
+        Ok(Response::from_parts(parts, body.map_err(unreachable)?.to_bytes()))
     };
     // The connection ends with the exchange, also when that is cancelled.
     let (mut exchange, connection) = (pin!(exchange), pin!(connection));
@@ -197,11 +251,11 @@ async fn converse(
         ended = connection => match ended {
             // The server closes its connections, and the rest of the response is here.
             Ok(()) => exchange.await,
-            Err(error) => Err(text(error)),
+            Err(error) => Err(unreachable(error)),
         },
     }
 }
 
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
+fn unreachable(error: impl std::fmt::Display) -> ClientError {
+    ClientError::Unreachable(error.to_string())
 }

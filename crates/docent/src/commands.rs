@@ -12,6 +12,7 @@ mod status;
 mod token;
 mod transfer;
 mod user;
+mod webhook;
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -68,6 +69,8 @@ enum Command {
     Apply(files::CompareFlags),
     /// Roll back a run of docent apply, or of an ingestion
     Rollback(files::RollbackFlags),
+    /// Send changes to other programs
+    Webhook(webhook::WebhookFlags),
     /// Recompute the data that is derived from the stored aspects
     Rebuild,
     /// Check the store for damage, without changing it
@@ -144,6 +147,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::Audit(flags) => audit::run(&cli.store, flags),
         Command::Status(flags) => status::run(&cli.store, &flags),
         Command::Config(command) => config::run(&cli.store, command),
+        Command::Webhook(flags) => webhook::run(&flags),
         Command::Rebuild => maintenance::rebuild(&cli.store),
         Command::Check => maintenance::check(&cli.store),
         Command::Backup(flags) => backup::back_up(&cli.store, &flags),

@@ -12,6 +12,7 @@ mod import_marker;
 mod interrupt;
 mod secret;
 mod settings;
+mod webhook_sender;
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;

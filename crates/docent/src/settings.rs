@@ -26,6 +26,7 @@ use docent_catalog::ingestion_secrets::SecretKeys;
 use docent_catalog::rate::RateLimit;
 use docent_catalog::sessions::SessionLimits;
 use docent_catalog::tokens::MAX_ISSUED_TTL_MS;
+use docent_catalog::webhooks::DeliverySettings;
 use docent_http::RequestTimeout;
 use docent_http::server::ConnectionLimits;
 use docent_model::{EpochMillis, parse_duration_ms};
@@ -43,6 +44,7 @@ pub(crate) use store_url::StoreUrl;
 pub(crate) const DEFAULT_ROLE: &str = "Editor";
 const DEFAULT_RETENTION_DAYS: u32 = 365;
 const DEFAULT_SLOW: Duration = Duration::from_secs(1);
+const MAX_WEBHOOK_RETRY_MS: EpochMillis = 7 * 24 * 60 * 60 * 1000;
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 const REQUEST_TIMEOUTS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_mins(10);
 
@@ -155,6 +157,19 @@ pub(crate) struct ServeFlags {
     /// File with the key that was used before, to decrypt what it encrypted [default: none]
     #[arg(long, env = "DOCENT_PREVIOUS_SECRET_KEY_FILE", value_name = "FILE")]
     previous_secret_key_file: Option<PathBuf>,
+    /// Private address or network (CIDR) to which webhooks may send events, besides public ones;
+    /// repeatable [default: none]
+    #[arg(
+        long,
+        env = "DOCENT_WEBHOOK_ALLOW_PRIVATE",
+        value_name = "CIDR",
+        value_delimiter = ','
+    )]
+    webhook_allow_private: Option<Vec<String>>,
+    /// How long the events of webhooks are sent again before they become dead letters [default:
+    /// 24h]
+    #[arg(long, env = "DOCENT_WEBHOOK_RETRY", value_name = "TIME")]
+    webhook_retry: Option<String>,
     /// Load a sample catalog into an empty store, and print a token
     #[arg(long, env = "DOCENT_DEMO", num_args = 0..=1, default_missing_value = "true", value_name = "true|false",
           value_parser = clap::builder::BoolishValueParser::new())]
@@ -234,6 +249,8 @@ struct File {
     admin_password_file: Option<PathBuf>,
     secret_key_file: Option<PathBuf>,
     previous_secret_key_file: Option<PathBuf>,
+    webhook_allow_private: Option<Vec<String>>,
+    webhook_retry: Option<String>,
     demo: Option<bool>,
     search_index: Option<PathBuf>,
     audit_retention: Option<TextOrNumber>,
@@ -292,6 +309,9 @@ pub(crate) struct Settings {
     pub(crate) admin_password_file: Option<PathBuf>,
     /// `None` if secrets cannot be stored.
     pub(crate) secret_keys: Option<SecretKeys>,
+    /// Networks to which webhooks may send, besides public ones.
+    pub(crate) webhook_networks: Vec<IpNet>,
+    pub(crate) webhook_retry_ms: EpochMillis,
     pub(crate) demo: bool,
     pub(crate) search_index: PathBuf,
     /// `None` keeps the audit log forever.
@@ -382,6 +402,14 @@ impl Settings {
                     .previous_secret_key_file
                     .or(file.previous_secret_key_file),
             )?,
+            webhook_networks: serve
+                .webhook_allow_private
+                .or(file.webhook_allow_private)
+                .unwrap_or_default()
+                .iter()
+                .map(|text| parse_network(text))
+                .collect::<Result<_>>()?,
+            webhook_retry_ms: parse_webhook_retry(serve.webhook_retry.or(file.webhook_retry))?,
             demo: serve.demo.or(file.demo).unwrap_or(false),
             audit_retention_days: parse_retention(
                 serve
@@ -528,6 +556,20 @@ fn parse_token_ttl(text: &str) -> Result<EpochMillis> {
         .filter(|ttl_ms| *ttl_ms <= MAX_ISSUED_TTL_MS)
         .with_context(|| {
             format!("'{text}' is not a lifetime of tokens: use for example 30d, and at most 365d")
+        })
+}
+
+/// How long events are sent again, at most a week.
+fn parse_webhook_retry(text: Option<String>) -> Result<EpochMillis> {
+    let Some(text) = text else {
+        return Ok(DeliverySettings::default().give_up_ms);
+    };
+    parse_duration_ms(&text)
+        .filter(|retry_ms| *retry_ms <= MAX_WEBHOOK_RETRY_MS)
+        .with_context(|| {
+            format!(
+                "'{text}' is not a time for retries of webhooks: use for example 24h, from 1s to 7d"
+            )
         })
 }
 

@@ -38,6 +38,7 @@ mod tokens;
 mod versions;
 mod views;
 mod vocabulary;
+mod webhooks;
 
 use docent_catalog::descriptions::NewDescription;
 use docent_catalog::{Error, ErrorSubject, Target};
@@ -69,6 +70,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         structured_properties::register,
         tokens::register,
         views::register,
+        webhooks::register,
     ];
     let resolvers = parts.iter().fold(resolvers, |all, part| part(all));
     register_accounts(register_assets(resolvers))

@@ -35,6 +35,7 @@ mod timeline;
 mod timeseries;
 mod tokens;
 mod usage;
+mod webhooks;
 
 use crate::Resolvers;
 
@@ -66,6 +67,9 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query("getInviteToken", accounts::get_invite_token)
         .query("listInviteTokens", accounts::list_invite_tokens)
         .query("serverStatus", server_status::server_status)
+        .query("listWebhooks", webhooks::list_webhooks)
+        .query("webhook", webhooks::webhook)
+        .query("webhookDeadLetters", webhooks::dead_letters)
         .query("listServiceAccounts", accounts::list_service_accounts)
         .query("getServiceAccount", accounts::get_service_account)
         .query("getAccessTokenMetadata", queries::get_access_token_metadata)

@@ -64,6 +64,7 @@ pub const SDL: &[(&str, &str)] = sources![
     "tags_and_glossary.graphql",
     "timeline.graphql",
     "tokens.graphql",
+    "webhooks.graphql",
 ];
 
 #[cfg(test)]
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     /// URNs that are shown as they are stored, and why.
-    const SHOWN: [(&str, &str); 17] = [
+    const SHOWN: [(&str, &str); 20] = [
         ("AccessTokenMetadata.actorUrn", "everyone sees users"),
         ("AccessTokenMetadata.ownerUrn", "everyone sees users"),
         ("ActionRequest.urn", "the request itself"),
@@ -91,6 +92,7 @@ mod tests {
             "everyone sees posts",
         ),
         ("Entity.urn", "the entity itself"),
+        ("CreateWebhookResult.urn", "the caller has created it"),
         ("EntityDataProducts.urn", "the caller named it"),
         ("EntityWithRelationships.urn", "the entity itself"),
         ("ExecutionRequestInput.actorUrn", "everyone sees users"),
@@ -102,6 +104,11 @@ mod tests {
         ("Schema.platformUrn", "everyone sees platforms"),
         ("SchemaMetadata.platformUrn", "everyone sees platforms"),
         ("Secret.urn", "those who manage secrets list them"),
+        ("Webhook.urn", "those who manage webhooks list them"),
+        (
+            "WebhookDeadLetter.entityUrn",
+            "for callers who see what the owner sees",
+        ),
     ];
 
     /// View policies hide what a text names only where the schema says that it is a URN.

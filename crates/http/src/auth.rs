@@ -47,8 +47,20 @@ impl FromRequestParts<AppState> for Authenticated {
         parts: &mut Parts,
         state: &AppState,
     ) -> Result<Self, ErrorResponse> {
+        Self::of(parts, state, Attempt::Request).await
+    }
+}
+
+impl Authenticated {
+    /// Authenticates a request again, while its response is being sent: the token may have been
+    /// revoked, and the rights may have changed.
+    pub(crate) async fn recheck(parts: &Parts, state: &AppState) -> Result<Self, ErrorResponse> {
+        Self::of(parts, state, Attempt::Recheck).await
+    }
+
+    async fn of(parts: &Parts, state: &AppState, attempt: Attempt) -> Result<Self, ErrorResponse> {
         let client = Client::of(parts);
-        let caller = authenticate(parts, state, &client).await?;
+        let caller = authenticate(parts, state, &client, attempt).await?;
         client.record().set_caller(caller.actor());
         let mut caller = caller.at(client.address()).in_operation(operation(parts));
         if let Some(trace) = parts.extensions.get::<Trace>() {
@@ -61,6 +73,13 @@ impl FromRequestParts<AppState> for Authenticated {
             state: state.with_seen(catalog),
         })
     }
+}
+
+/// Why a caller is authenticated. Rechecks do not count as requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    Request,
+    Recheck,
 }
 
 /// The route in the audit log: the method, the path without values, and the action of Rest.li.
@@ -101,6 +120,7 @@ async fn authenticate(
     parts: &Parts,
     state: &AppState,
     client: &Client,
+    attempt: Attempt,
 ) -> Result<Caller, ErrorResponse> {
     let in_effect = state.in_effect();
     let settings = &in_effect.settings;
@@ -117,7 +137,7 @@ async fn authenticate(
             Some(issuer) => Box::pin(sso::authenticate(catalog, issuer, secret, client)).await?,
             None => catalog.authenticate(secret).await?,
         };
-        if caller.is_some() {
+        if caller.is_some() && attempt == Attempt::Request {
             rate_limits.check_secret(secret, catalog)?;
         }
         caller
@@ -126,7 +146,7 @@ async fn authenticate(
             .read(&parts.headers, client)
             .ok_or_else(ErrorResponse::unauthenticated)?;
         let caller = catalog.authenticate_session(&secret).await?;
-        if caller.is_some() {
+        if caller.is_some() && attempt == Attempt::Request {
             rate_limits.check_secret(&secret, catalog)?;
             origin::check(parts, client)?;
         }

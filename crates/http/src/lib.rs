@@ -5,6 +5,7 @@
 //!
 //! - [`graphql`]: `POST /api/graphql`
 //! - [`agents`]: `POST /mcp`, for agents
+//! - [`feed`]: `GET /events`, the feed of changes
 //! - [`restli`]: the endpoints of DataHub's ingestion clients
 //! - [`openapi`]: the endpoints of DataHub's OpenAPI
 //! - [`wire`]: body helpers that both of these use
@@ -46,6 +47,7 @@ mod conditions;
 mod cookies;
 mod deadline;
 mod error;
+mod feed;
 mod filter;
 mod frontend;
 mod graphql;
@@ -87,6 +89,7 @@ use ipnet::IpNet;
 pub use auth::AuthMode;
 pub use deadline::RequestTimeout;
 pub use docent_mcp::AgentWrites;
+use feed::FeedStreams;
 pub use frontend::Frontend;
 use metrics::HttpCounters;
 pub use metrics::{BackupMeasurements, metrics_service};
@@ -148,6 +151,7 @@ struct Parts {
     body_budget: body::BodyBudget,
     reply_memory: ReplyMemory,
     counters: HttpCounters,
+    streams: FeedStreams,
 }
 
 /// The settings, and what is built from them.
@@ -180,6 +184,7 @@ impl AppState {
                 body_budget: body::BodyBudget::default(),
                 reply_memory: ReplyMemory::default(),
                 counters: HttpCounters::default(),
+                streams: FeedStreams::default(),
             }),
             seen: None,
         }
@@ -219,6 +224,16 @@ impl AppState {
     pub(crate) fn take_catalog(&mut self) -> Catalog {
         let seen = self.seen.take();
         seen.unwrap_or_else(|| self.inner.catalog.clone())
+    }
+
+    /// Ends the streams of events, which would end by themselves never: the server stops. Their
+    /// clients connect again.
+    pub fn end_streams(&self) {
+        self.inner.streams.end();
+    }
+
+    pub(crate) fn streams(&self) -> &FeedStreams {
+        &self.inner.streams
     }
 
     pub(crate) fn engine(&self) -> &Arc<Engine> {
@@ -291,6 +306,7 @@ fn routes(state: &AppState) -> Router<AppState> {
         .route("/api/graphql", graphql())
         .route("/api/v2/graphql", graphql())
         .route("/mcp", post(agents::answer))
+        .route("/events", get(feed::follow))
         .route("/aspects", trace::traced(state, post(restli::aspects::act)))
         .route("/aspects/{*urn}", get(restli::aspects::read))
         .route("/entitiesV2", get(restli::entities::read_many))

@@ -22,7 +22,8 @@ use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use docent_catalog::Caller;
 use docent_catalog::measurements::{
-    CatalogMeasurements, PoolMeasurements, SearchMeasurements, WriterMeasurements,
+    CatalogMeasurements, PoolMeasurements, SearchMeasurements, WebhookMeasurements,
+    WriterMeasurements,
 };
 use docent_catalog::server_status::{STATUS_PRIVILEGES, ServerStatus};
 use docent_graphql::EngineMeasurements;
@@ -30,6 +31,7 @@ use docent_model::measure::Counter;
 
 use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
+use crate::feed::FeedStreams;
 use crate::memory::Usage;
 use crate::server::ConnectionMeasurements;
 use crate::{AppState, GRAPHQL_PATH};
@@ -97,6 +99,8 @@ fn render(state: &AppState, status: Option<&ServerStatus>) -> String {
     memory(&mut text, state, &catalog);
     graphql(&mut text, &state.engine().measurements());
     access(&mut text, state, &catalog);
+    streams(&mut text, state.streams());
+    webhooks(&mut text, &catalog.webhooks);
     store(&mut text, status);
     if let Some(measured) = &state.in_effect().settings.backups {
         backups::render(&mut text, measured);
@@ -272,6 +276,51 @@ fn access(text: &mut MetricsText, state: &AppState, catalog: &CatalogMeasurement
         "docent_denials_total",
         "Requests that the audit log counts as denied, with sign-ins that failed.",
         catalog.denials,
+    );
+}
+
+fn streams(text: &mut MetricsText, streams: &FeedStreams) {
+    text.gauge(
+        "docent_event_streams",
+        "Open streams of events.",
+        streams.count(),
+    );
+    text.gauge(
+        "docent_event_streams_limit",
+        "The most streams of events that may be open.",
+        FeedStreams::limit(),
+    );
+    text.counter(
+        "docent_event_streams_sent_total",
+        "Events that were sent in streams.",
+        streams.sent(),
+    );
+}
+
+fn webhooks(text: &mut MetricsText, webhooks: &WebhookMeasurements) {
+    let name = "docent_webhook_events_total";
+    text.family(
+        name,
+        "counter",
+        "Attempts to send an event of a webhook by outcome: accepted or failed; and events that became dead letters.",
+    );
+    for (outcome, count) in [
+        ("accepted", webhooks.accepted),
+        ("failed", webhooks.failed),
+        ("dead", webhooks.dead_letters),
+    ] {
+        text.sample(name, &[("outcome", outcome)], count);
+    }
+    text.gauge(
+        "docent_webhook_pending_changes",
+        "Changes that webhooks have read and not delivered yet, of those that this server delivers.",
+        webhooks.pending,
+    );
+    text.histogram(
+        "docent_webhook_attempt_duration_seconds",
+        "Attempts to send an event of a webhook by how long they took.",
+        &webhooks.attempt_micros,
+        Unit::Seconds,
     );
 }
 

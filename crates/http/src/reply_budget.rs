@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -49,6 +50,9 @@ const LARGE_REPLIES: usize = 192 * MIB;
 /// Shorter replies do not count: there is one for each connection at most.
 const UNCOUNTED_BYTES: usize = 16 * 1024;
 
+/// How long a part of a response waits for memory.
+const MAX_PART_WAIT: Duration = Duration::from_secs(15);
+
 /// The memory that all replies share.
 #[derive(Debug)]
 pub(crate) struct ReplyMemory(Shares);
@@ -66,6 +70,15 @@ pub(crate) struct SharedReply;
 impl ReplyMemory {
     pub(crate) fn usage(&self) -> Usage {
         self.0.usage()
+    }
+
+    /// Reserves memory for a part of a response that has no length until it has been sent.
+    pub(crate) async fn hold_part(&self, part: Vec<u8>) -> Result<Bytes, ErrorResponse> {
+        if part.len() <= UNCOUNTED_BYTES {
+            return Ok(part.into());
+        }
+        let reserved = self.0.reserve(part.len(), MAX_PART_WAIT).await?;
+        Ok(reserved_bytes(part, reserved))
     }
 
     /// Reserves memory for a response until it has been sent.

@@ -64,6 +64,9 @@ impl AspectName {
     pub const EXECUTION_REQUEST_INPUT: Self = Self("dataHubExecutionRequestInput");
     pub const EXECUTION_REQUEST_RESULT: Self = Self("dataHubExecutionRequestResult");
     pub const EXECUTION_REQUEST_SIGNAL: Self = Self("dataHubExecutionRequestSignal");
+    pub const WEBHOOK_DEAD_LETTER: Self = Self("docentWebhookDeadLetter");
+    pub const WEBHOOK_INFO: Self = Self("docentWebhookInfo");
+    pub const WEBHOOK_STATE: Self = Self("docentWebhookState");
     pub const EXTERNAL_USER_INFO: Self = Self("docentExternalUserInfo");
     pub const FILE_INFO: Self = Self("dataHubFileInfo");
     pub const FORM_INFO: Self = Self("formInfo");

@@ -10,15 +10,10 @@ use url::Url;
 use crate::{OidcError, SettingsError};
 
 /// A client of identity providers.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ProviderClient(HttpClient);
 
 impl ProviderClient {
-    pub(crate) fn new() -> Result<Self, SettingsError> {
-        let client = HttpClient::new().map_err(|error| SettingsError(error.to_string()))?;
-        Ok(Self(client))
-    }
-
     pub(crate) async fn get(&self, url: &Url, bearer: Option<&str>) -> Result<Value, OidcError> {
         let authorization = bearer.map(|token| format!("Bearer {token}"));
         let request = Request::get(url.as_str());

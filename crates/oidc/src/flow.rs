@@ -162,7 +162,7 @@ impl Provider {
         Ok(Self {
             settings,
             redirect_uri,
-            client: ProviderClient::new()?,
+            client: ProviderClient::default(),
             clock,
             metadata: Cached::default(),
             keys: KeySet::default(),

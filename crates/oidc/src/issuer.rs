@@ -60,7 +60,7 @@ impl TrustedIssuer {
         Ok(Self {
             settings,
             keys_url,
-            client: ProviderClient::new()?,
+            client: ProviderClient::default(),
             clock,
             metadata: Cached::default(),
             keys: KeySet::default(),

@@ -20,10 +20,11 @@ use crate::{AspectKey, AspectWrite, Effect, RowVersion, StoredAspect};
 pub const RETAINED_VERSIONS: i64 = 20;
 
 /// States of running programs, which report often and at length. Only the latest is retained.
-const WITHOUT_HISTORY: [&str; 3] = [
+const WITHOUT_HISTORY: [&str; 4] = [
     "dataHubActionStatus",
     "dataHubExecutionRequestResult",
     "dataHubRemoteExecutorStatus",
+    "docentWebhookInfo",
 ];
 
 /// The property of the system metadata that marks a write which did not change the content.

@@ -388,22 +388,9 @@ impl<'t> Batch<'t> {
                 self.remove_references(&item.proposal, *aspect, target)
                     .await
             }
-            Change::SetSystemProperty {
-                aspect,
-                property,
-                value,
-            } => {
-                self.set_system_property(urn, *aspect, property, value)
-                    .await
-            }
-            Change::RaiseSystemTime {
-                aspect,
-                property,
-                time_ms,
-            } => {
-                self.raise_system_time(urn, *aspect, property, *time_ms)
-                    .await
-            }
+            Change::SetSystemProperty { .. }
+            | Change::ReplaceSystemProperty { .. }
+            | Change::RaiseSystemTime { .. } => self.change_system_property(urn, change).await,
             Change::DeletePoints { aspect, range } => self.delete_points(urn, *aspect, range).await,
             Change::DeleteEntity => self.delete_entity(urn, false).await.map(drop),
             Change::EndSessions { keep } => self.end_sessions(urn, *keep).await,

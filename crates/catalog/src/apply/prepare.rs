@@ -117,6 +117,7 @@ impl Prepared {
             | Change::RollbackRun { .. }
             | Change::RemoveReferences { .. }
             | Change::SetSystemProperty { .. }
+            | Change::ReplaceSystemProperty { .. }
             | Change::RaiseSystemTime { .. }
             | Change::DeletePoints { .. }
             | Change::DeleteAspect { .. }

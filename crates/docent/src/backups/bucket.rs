@@ -91,7 +91,7 @@ impl Bucket {
             } else {
                 format!("{prefix}/")
             },
-            client: HttpClient::new()?,
+            client: HttpClient::default(),
         })
     }
 

@@ -16,7 +16,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use docent_catalog::people::{ADMINISTRATOR, Administrator, Password};
 use docent_catalog::tokens::TokenLimits;
+use docent_catalog::webhooks::{DeliverySettings, WebhookDeliverer};
 use docent_catalog::{Caller, Catalog};
+use docent_client::HttpClient;
 use docent_graphql::Engine;
 use docent_http::server::tls::Certificate;
 use docent_http::server::{ConnectionLimits, Connections};
@@ -49,6 +51,7 @@ use crate::interrupt::EXIT_INTERRUPTED;
 use crate::settings::{
     AgentChanges, IdentitySettings, ServeFlags, Settings, StoreFlags, StoreUrl, Switch,
 };
+use crate::webhook_sender::WebhookSender;
 
 /// How often the last use of tokens is stored. Each time is a commit, which invalidates caches.
 const TOKEN_USE_INTERVAL: Duration = Duration::from_mins(1);
@@ -80,7 +83,7 @@ pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
 async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()> {
     // Before anything else, so that a signal during startup stops the server.
     let has_terminal = std::io::stdin().is_terminal();
-    let stop = stop_signal(has_terminal)?;
+    let stop = stop_signal(has_terminal)?.shared();
     let mut phases = Phases::start();
     // Before files are opened, which count as well.
     let connections = Connections::new(connection_limits(&settings));
@@ -128,6 +131,8 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     let mut background = JoinSet::new();
     let of_index = traces.as_ref().map(|traces| Arc::new(traces.of_index()));
     background.spawn(spent::measure(of_index, maintain_index(search)));
+    let deliverer = WebhookDeliverer::new(catalog.clone(), delivery_settings(&settings));
+    let delivery = tokio::spawn(deliverer.run(stop.clone()));
     background.spawn(store_token_uses(catalog.clone(), Caller::system()));
     let (audit_retention, retention_changes) = watch::channel(settings.audit_retention_days);
     background.spawn(audit_retention::prune(catalog.clone(), retention_changes));
@@ -175,15 +180,12 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     if !has_terminal {
         background.spawn(reloader.watch()?);
     }
-    let serving = listeners.serve(
-        state,
-        files.frontend,
-        connections,
-        certificate,
-        stop.shared(),
-    );
+    background.spawn(end_streams(state.clone(), stop.clone()));
+    let serving = listeners.serve(state, files.frontend, connections, certificate, stop);
     serving.await?;
     background.abort_all();
+    // It stores which events were accepted, in a few seconds at most.
+    let _ = delivery.await;
     // Best effort: it must not delay the shutdown.
     let operator = Caller::system();
     let last_rows = store_periodic_rows(&catalog, &operator);
@@ -308,6 +310,15 @@ impl Phases {
     }
 }
 
+fn delivery_settings(settings: &Settings) -> DeliverySettings {
+    DeliverySettings {
+        // The lock on the SQLite file keeps other servers away.
+        is_only_server: matches!(settings.store, StoreUrl::Sqlite(_)),
+        give_up_ms: settings.webhook_retry_ms,
+        ..DeliverySettings::default()
+    }
+}
+
 /// The limits on connections, as far as there are file descriptors for them.
 fn connection_limits(settings: &Settings) -> ConnectionLimits {
     let defaults = ConnectionLimits::default();
@@ -328,8 +339,11 @@ async fn prepare_catalog(
     if let Some(session_ttl_ms) = settings.max_token_ttl_ms {
         token_limits.session_ttl_ms = session_ttl_ms;
     }
+    let client = HttpClient::default();
+    let sender = WebhookSender::new(client, settings.webhook_networks.clone());
     let catalog = Catalog::new(store, Arc::new(SystemClock))
         .with_search(Arc::clone(search))
+        .with_event_sender(Arc::new(sender))
         .with_session_limits(settings.session_limits)
         .with_token_limits(token_limits)
         .with_secret_keys(settings.secret_keys.clone());
@@ -374,6 +388,12 @@ fn announce(settings: &Settings, password: Option<&Password>, token: Option<&str
     if let Some(token) = token {
         say(format!("token: {token}"));
     }
+}
+
+/// Ends the streams of events when the server stops, which would otherwise wait for them.
+async fn end_streams(state: AppState, stop: impl Future<Output = ()>) {
+    stop.await;
+    state.end_streams();
 }
 
 /// Builds the search index if it is missing, then keeps it up to date in the background.

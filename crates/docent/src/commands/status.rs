@@ -37,7 +37,7 @@ async fn of_server(address: &str, token_file: Option<&Path>) -> Result<()> {
     let mut url = server_url(address)?;
     url.set_path("/health/detailed");
     let token = token_file.map(read_token).transpose()?;
-    let (status, health) = HttpClient::new()?
+    let (status, health) = HttpClient::default()
         .get_json(url.as_str(), token.as_deref())
         .await
         .with_context(|| format!("no answer; is 'docent serve' running at {address}?"))?;

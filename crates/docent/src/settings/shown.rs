@@ -42,6 +42,8 @@ impl Settings {
             identity,
             admin_password_file,
             secret_keys,
+            webhook_networks,
+            webhook_retry_ms,
             demo,
             search_index,
             audit_retention_days,
@@ -98,6 +100,8 @@ impl Settings {
             masked("admin-password-file", admin_password_file.is_some()),
             masked("secret-key-file", secret_keys.is_some()),
             masked("previous-secret-key-file", has_previous_key),
+            visible("webhook-allow-private", list(webhook_networks)),
+            visible("webhook-retry", seconds(*webhook_retry_ms)),
             visible("demo", demo),
             visible("search-index", search_index.display()),
             visible(

@@ -441,3 +441,37 @@ fn administrators_see_settings_without_secrets() {
         assert!(!texts.contains(secret), "{secret}");
     }
 }
+
+#[test]
+fn webhooks_send_to_public_addresses_for_a_day_unless_set() {
+    let (_directory, store) = file("");
+    let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+    assert!(settings.webhook_networks.is_empty());
+    assert_eq!(settings.webhook_retry_ms, 24 * 60 * 60 * 1000);
+    let (_directory, store) =
+        file("webhook-allow-private = ['10.1.0.0/16', '::1']\nwebhook-retry = '2h'\n");
+    let flags = ServeFlags {
+        webhook_retry: Some("3h".to_owned()),
+        ..ServeFlags::default()
+    };
+    let settings = Settings::resolve(&store, flags).unwrap();
+    let networks: Vec<String> = settings
+        .webhook_networks
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(networks, ["10.1.0.0/16", "::1/128"]);
+    assert_eq!(settings.webhook_retry_ms, 3 * 60 * 60 * 1000);
+    for (text, part) in [
+        ("webhook-retry = 'never'", "'never' is not a time"),
+        ("webhook-retry = '8d'", "'8d' is not a time"),
+        (
+            "webhook-allow-private = ['local']",
+            "'local' is not a network",
+        ),
+    ] {
+        let (_directory, store) = file(text);
+        let error = Settings::resolve(&store, ServeFlags::default()).unwrap_err();
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}

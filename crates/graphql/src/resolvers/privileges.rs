@@ -13,7 +13,7 @@ use crate::entity_types;
 use crate::{Args, BatchResult, Context, EntityView};
 
 /// The fields of `PlatformPrivileges`, and the privileges of which one suffices.
-const PLATFORM: [(&str, &[Privilege]); 31] = [
+const PLATFORM: [(&str, &[Privilege]); 32] = [
     ("viewAnalytics", &[p::VIEW_ANALYTICS]),
     ("managePolicies", &[p::MANAGE_POLICIES]),
     ("manageIdentities", &[p::MANAGE_USERS_AND_GROUPS]),
@@ -63,6 +63,7 @@ const PLATFORM: [(&str, &[Privilege]); 31] = [
     ("viewAuditLog", AUDIT_PRIVILEGES),
     ("manageHomePageTemplates", &[p::MANAGE_HOME_PAGE_TEMPLATES]),
     ("manageServiceAccounts", &[p::MANAGE_SERVICE_ACCOUNTS]),
+    ("manageWebhooks", &[p::MANAGE_WEBHOOKS]),
 ];
 
 /// A field of `EntityPrivileges`.

@@ -14,7 +14,7 @@ use crate::access::{
     APPLICATION, ASSERTION, FINANCE, GROUP, NODE, POLICY, PRODUCT, TAG, TERM, app, ended_tokens,
     fields_of, tokens,
 };
-use crate::support::{App, DATASET, token_of};
+use crate::support::{App, DATASET, new_webhook, token_of};
 
 pub(crate) use types::OTHER_TYPES;
 
@@ -52,8 +52,8 @@ enum Denial {
 type Row = (&'static str, String, &'static str, Denial);
 
 /// What the rows name and the writes of `access.rs` do not need. Returns a secret of a token of
-/// Rita, the URN of this token, and that of a service account.
-async fn extend(app: &App) -> [String; 3] {
+/// Rita, the URN of this token, and those of a service account and a webhook.
+async fn extend(app: &App) -> [String; 4] {
     for (urn, aspect, value) in [
         (CHART, "status", json!({"removed": false})),
         (DASHBOARD, "status", json!({"removed": false})),
@@ -87,10 +87,12 @@ async fn extend(app: &App) -> [String; 3] {
     let system = Caller::system();
     let account = app.catalog.create_service_account(&system, new).await;
     let account = account.unwrap();
+    let webhook = app.catalog.create_webhook(&system, new_webhook("w")).await;
     [
         secret,
         token.urn().unwrap().to_string(),
         account.to_string(),
+        webhook.unwrap().urn.to_string(),
     ]
 }
 
@@ -283,7 +285,7 @@ fn reads() -> Vec<(&'static str, String)> {
     by_urn.chain(lists).chain(others).collect()
 }
 
-fn rows([secret, token, account]: &[String; 3]) -> Vec<Row> {
+fn rows([secret, token, account, webhook]: &[String; 4]) -> Vec<Row> {
     use Denial::{Forbidden, Unsupported, Without};
     let of_rita = |field: &str| {
         format!(
@@ -440,6 +442,24 @@ fn rows([secret, token, account]: &[String; 3]) -> Vec<Row> {
         (
             "serverStatus",
             "{ version }".to_owned(),
+            ADMINISTRATORS,
+            Forbidden,
+        ),
+        (
+            "listWebhooks",
+            "{ urn }".to_owned(),
+            ADMINISTRATORS,
+            Forbidden,
+        ),
+        (
+            "webhook",
+            format!(r#"(urn: "{webhook}") {{ urn }}"#),
+            ADMINISTRATORS,
+            Forbidden,
+        ),
+        (
+            "webhookDeadLetters",
+            format!(r#"(input: {{ urn: "{webhook}" }}) {{ total }}"#),
             ADMINISTRATORS,
             Forbidden,
         ),

@@ -356,6 +356,13 @@ fn reads() -> Vec<Read> {
         Value::Null,
         ADMINISTRATORS,
     ));
+    reads.push((
+        "GET",
+        "/events",
+        "?since=0".to_owned(),
+        Value::Null,
+        ADMINISTRATORS,
+    ));
     for path in [
         "/openapi/operations/throttle/requests",
         "/metrics",

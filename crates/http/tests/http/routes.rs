@@ -1,10 +1,11 @@
 //! The routes of the API that need authentication.
 
 /// Every route with its method. These lists and the router must agree.
-pub(crate) const PROTECTED: [(&str, &str); 71] = [
+pub(crate) const PROTECTED: [(&str, &str); 72] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
     ("POST", "/mcp"),
+    ("GET", "/events"),
     ("POST", "/aspects"),
     ("GET", "/aspects/{*urn}"),
     ("GET", "/entitiesV2"),

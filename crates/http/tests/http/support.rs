@@ -6,9 +6,12 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use docent_catalog::connections::NewConnection;
+use docent_catalog::events::feed::EventFormat;
+use docent_catalog::events::{EventFilter, Topic};
 use docent_catalog::ingestion_secrets::{NewSecret, SecretKey, SecretKeys};
 use docent_catalog::sessions::SessionLimits;
 use docent_catalog::tokens::NewToken;
+use docent_catalog::webhooks::{EventSender, NewWebhook};
 use docent_catalog::{Caller, Catalog, Proposal};
 use docent_graphql::Engine;
 use docent_http::{AppState, AuthMode, Frontend, HttpService, HttpSettings};
@@ -49,27 +52,43 @@ impl App {
     }
 
     pub(crate) async fn with_session_limits(limits: SessionLimits) -> Self {
-        Self::with(HttpSettings::default(), limits, Some(secret_keys())).await
+        Self::with(HttpSettings::default(), limits, Some(secret_keys()), None).await
     }
 
     /// A catalog that stores no secrets.
     pub(crate) async fn without_secret_keys() -> Self {
-        Self::with(HttpSettings::default(), SessionLimits::default(), None).await
+        let settings = HttpSettings::default();
+        Self::with(settings, SessionLimits::default(), None, None).await
     }
 
     pub(crate) async fn with_settings(settings: HttpSettings) -> Self {
-        Self::with(settings, SessionLimits::default(), Some(secret_keys())).await
+        let limits = SessionLimits::default();
+        Self::with(settings, limits, Some(secret_keys()), None).await
     }
 
-    async fn with(settings: HttpSettings, limits: SessionLimits, keys: Option<SecretKeys>) -> Self {
+    /// A catalog that sends the events of webhooks.
+    pub(crate) async fn with_sender(sender: Arc<dyn EventSender>) -> Self {
+        let (settings, limits) = (HttpSettings::default(), SessionLimits::default());
+        Self::with(settings, limits, Some(secret_keys()), Some(sender)).await
+    }
+
+    async fn with(
+        settings: HttpSettings,
+        limits: SessionLimits,
+        keys: Option<SecretKeys>,
+        sender: Option<Arc<dyn EventSender>>,
+    ) -> Self {
         let test_store = TestStore::open().await.unwrap();
         let clock = Arc::new(FixedClock::at(NOW_MS));
         let store = test_store.store();
         let search = Search::in_memory(Arc::clone(&store));
-        let catalog = Catalog::new(store, clock.clone())
+        let mut catalog = Catalog::new(store, clock.clone())
             .with_search(Arc::new(search))
             .with_session_limits(limits)
             .with_secret_keys(keys);
+        if let Some(sender) = sender {
+            catalog = catalog.with_event_sender(sender);
+        }
         if settings.auth == AuthMode::On {
             catalog.ensure_policies().await.unwrap();
             catalog.enforce_policies(Some(&role("Editor")));
@@ -96,7 +115,9 @@ impl App {
 
     /// The catalog of another server on the same store.
     pub(crate) fn other_server(&self, limits: SessionLimits) -> Catalog {
-        Catalog::new(self.store(), self.clock.clone()).with_session_limits(limits)
+        Catalog::new(self.store(), self.clock.clone())
+            .with_session_limits(limits)
+            .with_secret_keys(Some(secret_keys()))
     }
 
     /// Stores a secret.
@@ -380,6 +401,19 @@ fn secret_keys() -> SecretKeys {
 pub(crate) fn secret_key(letter: char) -> SecretKey {
     let text = letter.to_string().repeat(43) + "=";
     SecretKey::parse(&text).unwrap()
+}
+
+/// A webhook that follows everything.
+pub(crate) fn new_webhook(name: &str) -> NewWebhook {
+    NewWebhook {
+        name: name.to_owned(),
+        url: "https://example.com/events".to_owned(),
+        topic: Topic::ChangeLog,
+        format: EventFormat::CloudEvents,
+        filter: EventFilter::default(),
+        is_active: true,
+        secret: None,
+    }
 }
 
 /// The code and the message of the first error of a reply.

@@ -58,7 +58,7 @@ pub(super) enum Written {
 impl Remote {
     pub(super) fn connect(flags: &ServerFlags) -> Result<Self> {
         Ok(Self {
-            client: HttpClient::new()?,
+            client: HttpClient::default(),
             address: flags.server.clone(),
             base: server_url(&flags.server)?,
             token: flags.token_file.as_deref().map(read_token).transpose()?,

@@ -91,6 +91,7 @@ pub(super) fn of(operation: &Operation, entity: Option<&EntitySpec>) -> Option<R
         (_, "/openapi/v3/lineage/scroll") => reference("LineageEdges"),
         (_, "/openapi/v1/events/audit/search") => reference("AuditPage"),
         (_, "/openapi/v1/events/poll") => reference("EventPage"),
+        (_, "/events") => reference("FeedPage"),
         (_, "/openapi/v1/trace/write/{trace}") => reference("WriteStatus"),
         (_, "/openapi/v1/system-info") => {
             let components = json!({"springComponents": reference("Components")});
@@ -313,6 +314,7 @@ pub(super) fn schemas() -> Value {
             &json!({"results": list(&reference("EntityV2")), "scrollId": text}),
         ),
         "EventPage": event_page(),
+        "FeedPage": record(&["next", "events"], &json!({"next": text, "events": list(&any)})),
         "AuditPage": audit_page(),
         "WriteStatus": {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": any}},
         "Transaction": record(

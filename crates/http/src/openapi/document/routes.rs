@@ -47,6 +47,21 @@ impl Operation {
 
 type Query = &'static [(&'static str, &'static str)];
 
+const FEED: Query = &[
+    ("since", "string"),
+    ("wait", "integer"),
+    ("limit", "integer"),
+    (
+        "topic",
+        "one of MetadataChangeLog_Versioned_v1, PlatformEvent_v1",
+    ),
+    ("format", "one of cloudevents, datahub"),
+    ("entityType", "string"),
+    ("aspect", "string"),
+    ("domain", "string"),
+    ("tag", "string"),
+    ("actor", "string"),
+];
 const PAGE: Query = &[
     ("count", "integer"),
     ("query", "string"),
@@ -182,6 +197,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     call("post", "/openapi/v3/relationship/scroll", ALL_TYPES, "Scroll through relationships", EDGES, Body::Example("{}")),
     call("post", "/openapi/v3/lineage/scroll", ALL_TYPES, "Scroll through lineage", LINEAGE, Body::Example(r#"{"urns": ["urn:li:dataset:(urn:li:dataPlatform:hive,d,PROD)"]}"#)),
     call("post", "/openapi/v1/events/audit/search", ALL_TYPES, "Search the audit log", &[("startTime", "integer"), ("endTime", "integer"), ("size", "integer"), ("scrollId", "string"), ("includeRaw", "boolean")], Body::Example(r#"{"eventTypes": ["LogInEvent"], "actorUrns": []}"#)),
+    call("get", "/events", ALL_TYPES, "Follow what changes, as CloudEvents or as a stream of server-sent events", FEED, Body::None),
     call("get", "/openapi/v1/events/poll", ALL_TYPES, "Follow what changes", &[("topic", "one of PlatformEvent_v1, MetadataChangeLog_Versioned_v1"), ("offsetId", "string"), ("limit", "integer"), ("pollTimeoutSeconds", "integer"), ("lookbackWindowDays", "integer")], Body::None),
     call("post", "/openapi/v1/trace/write/{trace}", ALL_TYPES, "The status of a write", &[("onlyIncludeErrors", "boolean"), ("detailed", "boolean")], Body::Example(r#"{"urn:li:domain:d": ["domainProperties"]}"#)),
     call("post", "/openapi/v1/tracking/track", ALL_TYPES, "An event of DataHub's web page, which is not recorded", &[], Body::Example(r#"{"type": "PageViewEvent"}"#)),

@@ -1,4 +1,4 @@
-//! Rows about ingestion sources and secrets.
+//! Rows about ingestion sources, secrets and webhooks.
 
 use serde_json::{Value, json};
 
@@ -27,6 +27,7 @@ pub(super) fn entities() -> Vec<(&'static str, &'static str, Value)> {
 
 pub(super) fn rows() -> Vec<Row> {
     let input = |members: String| format!("(input: {{ {members} }})");
+    let webhook = r#"urn: "urn:li:docentWebhook:none""#;
     let source =
         r#"input: { name: "s", type: "hive", config: { recipe: "{}", executorId: "default" } }"#;
     vec![
@@ -86,6 +87,36 @@ pub(super) fn rows() -> Vec<Row> {
         (
             "deleteSecret",
             format!(r#"(urn: "{SECRET}")"#),
+            ADMINISTRATORS,
+        ),
+        (
+            "createWebhook",
+            input(r#"name: "w", url: "https://example.com""#.to_owned()) + " { urn }",
+            ADMINISTRATORS,
+        ),
+        (
+            "updateWebhook",
+            format!(r#"({webhook}, input: {{ name: "w", url: "https://example.com" }})"#),
+            ADMINISTRATORS,
+        ),
+        (
+            "testWebhook",
+            format!("({webhook}) {{ accepted }}"),
+            ADMINISTRATORS,
+        ),
+        (
+            "replayWebhookDeadLetters",
+            format!("({webhook}) {{ delivered }}"),
+            ADMINISTRATORS,
+        ),
+        (
+            "discardWebhookDeadLetters",
+            format!("({webhook})"),
+            ADMINISTRATORS,
+        ),
+        (
+            "deleteWebhook",
+            format!("({webhook})"),
             ADMINISTRATORS,
         ),
     ]

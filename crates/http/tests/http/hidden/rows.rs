@@ -167,6 +167,9 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         more("getInviteToken", "getInviteToken(input: {}) { inviteToken }".to_owned()),
         more("listInviteTokens", "listInviteTokens { urn role { urn } }".to_owned()),
         more("serverStatus", "serverStatus { version store { engine } }".to_owned()),
+        more("listWebhooks", "listWebhooks { urn }".to_owned()),
+        more("webhook", r#"webhook(urn: "urn:li:docentWebhook:none") { urn }"#.to_owned()),
+        more("webhookDeadLetters", r#"webhookDeadLetters(input: { urn: "urn:li:docentWebhook:none" }) { total }"#.to_owned()),
         more("listServiceAccounts", "listServiceAccounts(input: {}) { total }".to_owned()),
         more("getServiceAccount", r#"getServiceAccount(urn: "urn:li:corpuser:none") { urn }"#.to_owned()),
         more("searchAcrossLineage", format!(
@@ -322,6 +325,9 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
             query("?topic=PlatformEvent_v1&pollTimeoutSeconds=0&lookbackWindowDays=1"),
             Value::Null,
         ),
+        // Denied: positions tell how much there is. `events_of_hidden_entities_are_left_out` has a
+        // caller that may read the feed.
+        ("GET", "/events", query("?since=0"), Value::Null),
         ("GET", "/openapi/v1/system-info", query(""), Value::Null),
         (
             "GET",

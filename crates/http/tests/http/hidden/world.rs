@@ -18,12 +18,12 @@ pub(super) const PAULA: &str = "urn:li:corpuser:paula";
 
 /// What the caller must not see. Every name and text of it has this word; labels have it only in
 /// their names, because what is seen refers to their ids.
-pub(super) const WORD: &str = "hush";
-pub(super) const TABLE: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,hush.table,PROD)";
-pub(super) const DOMAIN: &str = "urn:li:domain:d-1";
+pub(crate) const WORD: &str = "hush";
+pub(crate) const TABLE: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,hush.table,PROD)";
+pub(crate) const DOMAIN: &str = "urn:li:domain:d-1";
 pub(super) const SUBDOMAIN: &str = "urn:li:domain:d-2";
-pub(super) const CONTAINER: &str = "urn:li:container:c-1";
-pub(super) const TERM: &str = "urn:li:glossaryTerm:t-1";
+pub(crate) const CONTAINER: &str = "urn:li:container:c-1";
+pub(crate) const TERM: &str = "urn:li:glossaryTerm:t-1";
 pub(super) const NODE: &str = "urn:li:glossaryNode:n-1";
 pub(super) const DASHBOARD: &str = "urn:li:dashboard:(looker,hush)";
 pub(super) const CHART: &str = "urn:li:chart:(looker,hush)";
@@ -52,7 +52,7 @@ const SEEN_TYPES: [&str; 8] = [
 ];
 
 /// A catalog whose caller vera sees what is in the domain of finance, and edits it.
-pub(super) async fn app(has_hidden: bool) -> (App, String) {
+pub(crate) async fn app(has_hidden: bool) -> (App, String) {
     let app = App::empty().await;
     app.catalog.enforce_view_policies();
     let audit = json!({"time": 0, "actor": "urn:li:corpuser:datahub"});
