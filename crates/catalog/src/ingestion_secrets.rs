@@ -231,9 +231,9 @@ impl Catalog {
         Ok(values)
     }
 
-    /// Encrypts the secrets, connections and webhooks of the previous key with the current one; returns how
-    /// many there were. Damaged ones stay as they are, and are logged. The server calls this when
-    /// it starts.
+    /// Encrypts the secrets, connections and webhooks of the previous key with the current one;
+    /// returns how many there were. Damaged ones stay as they are, and are logged. The server calls
+    /// this when it starts.
     pub async fn reencrypt_secrets(&self) -> Result<usize, Error> {
         let keys = match &self.options.secret_keys {
             Some(keys) if keys.previous.is_some() => keys,

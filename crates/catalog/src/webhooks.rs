@@ -53,8 +53,8 @@ pub struct NewWebhook {
     pub format: EventFormat,
     pub filter: EventFilter,
     pub is_active: bool,
-    /// In the form of Standard Webhooks. `None` for a random one, or for the stored one of a webhook
-    /// that is changed.
+    /// In the form of Standard Webhooks. `None` for a random one, or for the stored one of a
+    /// webhook that is changed.
     pub secret: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! Sends the events of webhooks, to public addresses unless the settings name others: whoever
-//! manages webhooks must not reach what only the server can reach, such as the metadata service of a
-//! cloud.
+//! manages webhooks must not reach what only the server can reach, such as the metadata service of
+//! a cloud.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
@@ -129,21 +129,18 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    let [a, b, c, d, e, f, g, h] = address.segments();
     let embedded = |high: u16, low: u16| {
-        let [w, x] = high.to_be_bytes();
-        let [y, z] = low.to_be_bytes();
-        is_public_v4(Ipv4Addr::new(w, x, y, z))
+        let bits = (u32::from(high) << 16) | u32::from(low);
+        is_public_v4(Ipv4Addr::from_bits(bits))
     };
-    match [a, b, c, d, e, f] {
+    match address.segments() {
         // Translated to version 4 by the network.
-        [0x64, 0xff9b, 0, 0, 0, 0] => embedded(g, h),
-        [0x2002, high, low, ..] => embedded(high, low),
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => embedded(high, low),
         // Protocol assignments with tunnels, and documentation.
         [0x2001, second, ..] if second < 0x200 || second == 0xdb8 => false,
         [0x3fff, second, ..] if second < 0x1000 => false,
         // The only addresses that are assigned to the internet.
-        _ => (0x2000..0x4000).contains(&a),
+        [first, ..] => (0x2000..0x4000).contains(&first),
     }
 }
 

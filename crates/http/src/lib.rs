@@ -226,7 +226,7 @@ impl AppState {
         seen.unwrap_or_else(|| self.inner.catalog.clone())
     }
 
-    /// Ends the streams of events, which would end by themselves never: the server stops. Their
+    /// Ends the streams of events, which never end by themselves, because the server stops. Their
     /// clients connect again.
     pub fn end_streams(&self) {
         self.inner.streams.end();

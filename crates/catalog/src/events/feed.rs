@@ -1,5 +1,5 @@
-//! The change log for programs that are not DataHub's: [CloudEvents](https://cloudevents.io), or the
-//! messages of DataHub's topics without their envelope.
+//! The change log for programs that are not DataHub's: as [CloudEvents](https://cloudevents.io), or
+//! as the messages of DataHub's topics without their envelope.
 
 use docent_model::{EpochMillis, Urn};
 use docent_store::{CommitStamp, LogEntry, LogEntryKind, LogPosition, StoredAspect, version};

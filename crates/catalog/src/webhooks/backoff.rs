@@ -17,8 +17,8 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    /// How long to wait after so many failures, at least as long as the receiver asks for. Random by
-    /// a fifth, so that many deliveries that failed together do not come back together.
+    /// How long to wait after so many failures, at least as long as the receiver asks for. Random
+    /// by a fifth, so that many deliveries that failed together do not come back together.
     pub(super) fn after(self, failures: u32, asked_ms: Option<EpochMillis>) -> EpochMillis {
         // Without random numbers, all wait for the same time.
         let random = random().map_or(128, |[byte]: [u8; 1]| byte);

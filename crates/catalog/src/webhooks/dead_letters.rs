@@ -1,5 +1,5 @@
-//! Events that a receiver has not accepted for a day: stored with their bodies, until somebody sends
-//! them again or discards them.
+//! Events that a receiver has not accepted for a day: stored with their bodies, until somebody
+//! sends them again or discards them.
 //!
 //! They are points of a time series, which makes no log entries. The time of a point, in
 //! milliseconds, is its id.

@@ -1,5 +1,5 @@
-//! `docent webhook`: manages the webhooks of a running server, over its API, because only the server
-//! has the key of secrets and sends events.
+//! `docent webhook`: manages the webhooks of a running server, over its API, because only the
+//! server has the key of secrets and sends events.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -189,7 +189,7 @@ impl Api {
     }
 
     /// Executes an operation with one field, and returns its value.
-    fn execute(&self, field: &str, query: &str, variables: Value) -> Result<Value> {
+    fn execute(&self, field: &str, query: &str, variables: &Value) -> Result<Value> {
         let body = json!({"query": query, "variables": variables});
         let token = self.token.as_deref();
         let sent = self
@@ -212,14 +212,15 @@ impl Api {
             "{} returned {status}; is it the address of a Docent server?",
             self.url
         );
-        Ok(reply["data"][field].take())
+        let data = reply.get_mut("data").and_then(|data| data.get_mut(field));
+        Ok(data.map(Value::take).unwrap_or_default())
     }
 
     fn create(&self, flags: &CreateFlags) -> Result<()> {
         let query =
             "mutation ($input: WebhookInput!) { createWebhook(input: $input) { urn secret } }";
         let variables = json!({"input": flags.input()});
-        let created = self.execute("createWebhook", query, variables)?;
+        let created = self.execute("createWebhook", query, &variables)?;
         say(format!("webhook: {}", text(&created["urn"])));
         say(format!("secret: {}", text(&created["secret"])));
         note("save the secret, it is not shown again; the receiver checks signatures with it");
@@ -228,7 +229,7 @@ impl Api {
 
     fn list(&self) -> Result<()> {
         let query = format!("{{ listWebhooks {{ {FIELDS} }} }}");
-        let webhooks = self.execute("listWebhooks", &query, json!({}))?;
+        let webhooks = self.execute("listWebhooks", &query, &json!({}))?;
         let webhooks = webhooks.as_array().cloned().unwrap_or_default();
         if webhooks.is_empty() {
             say("no webhooks; create one with 'docent webhook create NAME URL'");
@@ -256,7 +257,7 @@ impl Api {
 
     fn show(&self, urn: &str) -> Result<()> {
         let query = format!("query ($urn: String!) {{ webhook(urn: $urn) {{ {FIELDS} }} }}");
-        let webhook = self.execute("webhook", &query, json!({"urn": urn}))?;
+        let webhook = self.execute("webhook", &query, &json!({"urn": urn}))?;
         let delivery = &webhook["delivery"];
         for (name, value) in [
             ("webhook", &webhook["urn"]),
@@ -300,7 +301,7 @@ impl Api {
         let query = "query ($input: WebhookDeadLettersInput!) { webhookDeadLetters(input: $input) {
             deadLetters { id entityUrn attempts reason } } }";
         let variables = json!({"input": {"urn": urn, "count": SHOWN_LETTERS}});
-        let page = self.execute("webhookDeadLetters", query, variables)?;
+        let page = self.execute("webhookDeadLetters", query, &variables)?;
         for letter in page["deadLetters"].as_array().into_iter().flatten() {
             say(format!(
                 "  {}: {}, {} attempts, {}",
@@ -315,7 +316,7 @@ impl Api {
 
     fn delete(&self, urn: &str) -> Result<()> {
         let query = "mutation ($urn: String!) { deleteWebhook(urn: $urn) }";
-        self.execute("deleteWebhook", query, json!({"urn": urn}))?;
+        self.execute("deleteWebhook", query, &json!({"urn": urn}))?;
         say("deleted");
         Ok(())
     }
@@ -328,7 +329,7 @@ impl Api {
         let mut delivered = 0;
         loop {
             let variables = json!({"urn": urn, "ids": ids});
-            let replay = self.execute("replayWebhookDeadLetters", query, variables)?;
+            let replay = self.execute("replayWebhookDeadLetters", query, &variables)?;
             let now = replay["delivered"].as_u64().unwrap_or_default();
             delivered += now;
             let remaining = replay["remaining"].as_u64().unwrap_or_default();
@@ -350,7 +351,7 @@ impl Api {
             discardWebhookDeadLetters(urn: $urn, ids: $ids) }";
         let ids = (!ids.is_empty()).then_some(ids);
         let variables = json!({"urn": urn, "ids": ids});
-        let count = self.execute("discardWebhookDeadLetters", query, variables)?;
+        let count = self.execute("discardWebhookDeadLetters", query, &variables)?;
         say(format!("discarded {count}"));
         Ok(())
     }
@@ -358,7 +359,7 @@ impl Api {
     fn test(&self, urn: &str) -> Result<()> {
         let query =
             "mutation ($urn: String!) { testWebhook(urn: $urn) { accepted failure milliseconds } }";
-        let test = self.execute("testWebhook", query, json!({"urn": urn}))?;
+        let test = self.execute("testWebhook", query, &json!({"urn": urn}))?;
         if let Some(failure) = test["failure"].as_str() {
             bail!("the event was not accepted: {}", printable(failure));
         }

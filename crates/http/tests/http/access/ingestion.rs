@@ -8,6 +8,15 @@ const SECRET: &str = "urn:li:dataHubSecret:warehouse";
 const SOURCE: &str = "urn:li:dataHubIngestionSource:warehouse";
 const REQUEST: &str = "urn:li:dataHubExecutionRequest:warehouse";
 
+/// They name a webhook that does not exist.
+pub(super) const NAME_NO_WEBHOOK: [&str; 5] = [
+    "updateWebhook",
+    "testWebhook",
+    "replayWebhookDeadLetters",
+    "discardWebhookDeadLetters",
+    "deleteWebhook",
+];
+
 /// What the rows name.
 pub(super) fn entities() -> Vec<(&'static str, &'static str, Value)> {
     vec![

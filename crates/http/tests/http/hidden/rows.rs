@@ -267,6 +267,7 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
 pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
     let table = encoded(TABLE);
     let query = |text: &str| text.to_owned();
+    let plain = |route| ("GET", route, String::new(), Value::Null);
     let filter = |urn: &str| json!({"or": [{"and": [{"field": "urn", "value": urn, "condition": "EQUAL"}]}]});
     let mut requests = vec![
         (
@@ -295,18 +296,8 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
             format!("{table}?categories=DOCUMENTATION"),
             Value::Null,
         ),
-        (
-            "GET",
-            "/openapi/operations/throttle/requests",
-            query(""),
-            Value::Null,
-        ),
-        (
-            "GET",
-            "/openapi/operations/identity/user/urn",
-            query(""),
-            Value::Null,
-        ),
+        plain("/openapi/operations/throttle/requests"),
+        plain("/openapi/operations/identity/user/urn"),
         (
             "GET",
             "/openapi/v2/timeseries/",
@@ -328,25 +319,10 @@ pub(super) fn requests() -> Vec<(&'static str, &'static str, String, Value)> {
         // Denied: positions tell how much there is. `events_of_hidden_entities_are_left_out` has a
         // caller that may read the feed.
         ("GET", "/events", query("?since=0"), Value::Null),
-        ("GET", "/openapi/v1/system-info", query(""), Value::Null),
-        (
-            "GET",
-            "/openapi/v1/system-info/spring-components",
-            query(""),
-            Value::Null,
-        ),
-        (
-            "GET",
-            "/openapi/v1/system-info/properties",
-            query(""),
-            Value::Null,
-        ),
-        (
-            "GET",
-            "/openapi/v1/system-info/properties/simple",
-            query(""),
-            Value::Null,
-        ),
+        plain("/openapi/v1/system-info"),
+        plain("/openapi/v1/system-info/spring-components"),
+        plain("/openapi/v1/system-info/properties"),
+        plain("/openapi/v1/system-info/properties/simple"),
         (
             "POST",
             "/openapi/v1/trace/write/",
