@@ -172,6 +172,7 @@ export const platformPrivileges: readonly PrivilegeGroup[] = [
       GET_PLATFORM_EVENTS: ["read", "platform events"],
       GET_METADATA_CHANGE_LOG_EVENTS: ["read", "change events"],
       GET_TOPIC_EVENTS: ["read", "events of topics"],
+      MANAGE_WEBHOOKS: ["manage", "webhooks"],
     },
   },
 ];
