@@ -33,11 +33,12 @@ pub(super) const RESPONSES: &[Response] = &[
     response(403, "The caller has no permission, or the request is cross-site", |it| !it.is_open || it.tag == "sign in"),
     response(404, "It does not exist", |it| it.path.contains('{') || it.path == "/mcp"),
     response(409, "It conflicts with the stored state", |it| it.is_write() || it.path.contains("/relationship/versionOf/")),
+    response(410, "The position is of another store, or newer than this one", |it| it.path == "/events"),
     response(412, "A precondition failed", Operation::is_write),
-    response(413, "The request is too large", |it| !matches!(it.body, Body::None)),
+    response(413, "The request is too large", |it| !matches!(it.body, Body::None) || it.path == "/events"),
     response(415, "The content type is not supported", has_secret),
     response(422, "An aspect is invalid", |it| it.method == "post" && matches!(it.path, "/aspects" | "/entities" | "/usageStats")),
-    response(429, "Too many attempts", has_secret),
+    response(429, "Too many attempts, or streams", |it| has_secret(it) || it.path == "/events"),
     response(503, "Try again later", |it| !it.is_open || has_secret(it) || it.path.starts_with("/health")),
 ];
 
