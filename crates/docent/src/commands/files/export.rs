@@ -84,7 +84,7 @@ pub(super) async fn export(remote: &Remote, flags: &ExportFlags) -> Result<()> {
     csv.map(CsvFiles::finish).transpose()?;
     let (entities, files) = export.finish()?;
     say(format!(
-        "exported {entities} entities to {}, {files} files changed",
+        "exported {entities} entities to {}; changed files: {files}",
         flags.directory.display()
     ));
     Ok(())
