@@ -241,7 +241,10 @@ async fn converse(
             return Ok(Response::from_parts(parts, Bytes::new()));
         }
         let body = Limited::new(body, max_bytes).collect().await;
-        Ok(Response::from_parts(parts, body.map_err(unreachable)?.to_bytes()))
+        Ok(Response::from_parts(
+            parts,
+            body.map_err(unreachable)?.to_bytes(),
+        ))
     };
     // The connection ends with the exchange, also when that is cancelled.
     let (mut exchange, connection) = (pin!(exchange), pin!(connection));

@@ -91,7 +91,7 @@ async fn page(
     wait: Duration,
 ) -> Result<Response, ErrorResponse> {
     // The request must not time out while it waits.
-    let half = follower.state.settings().request_timeout.0 / 2;
+    let half = follower.state.in_effect().settings.request_timeout.0 / 2;
     let end = Instant::now() + wait.min(half);
     let limits = PageLimits {
         events: limit,

@@ -97,7 +97,9 @@ impl Remote {
             }
             match self.post(target, body).await? {
                 Ok(reply) => return Ok(reply),
-                Err(failure) if failure.status == StatusCode::SERVICE_UNAVAILABLE => last = Some(failure),
+                Err(failure) if failure.status == StatusCode::SERVICE_UNAVAILABLE => {
+                    last = Some(failure)
+                }
                 Err(failure) => return Err(failure.into_error(&self.address, target)),
             }
         }
@@ -282,7 +284,9 @@ impl Remote {
                 let warnings = warnings.filter_map(Value::as_str).map(str::to_owned);
                 Ok(Written::Done(warnings.collect()))
             }
-            Err(failure) if failure.status == StatusCode::PRECONDITION_FAILED => Ok(Written::Conflict(failure.message)),
+            Err(failure) if failure.status == StatusCode::PRECONDITION_FAILED => {
+                Ok(Written::Conflict(failure.message))
+            }
             Err(failure) => Err(failure.into_error(&self.address, target)),
         }
     }
