@@ -287,16 +287,7 @@ pub fn all() -> &'static [Kind] {
                     text("color", "tagProperties", "colorHex"),
                 ],
             ),
-            defined(
-                "domain",
-                "domains.yaml",
-                vec![
-                    required(text("name", "domainProperties", "name")),
-                    parent("domainProperties", "parentDomain", &["domain"]),
-                    text("description", "domainProperties", "description"),
-                    custom("domainProperties"),
-                ],
-            ),
+            defined("domain", "domains.yaml", domain_parts()),
             defined(
                 "glossaryNode",
                 "glossary_groups.yaml",
@@ -364,6 +355,15 @@ pub fn all() -> &'static [Kind] {
         ]
     });
     &ALL
+}
+
+fn domain_parts() -> Vec<Part> {
+    vec![
+        required(text("name", "domainProperties", "name")),
+        parent("domainProperties", "parentDomain", &["domain"]),
+        text("description", "domainProperties", "description"),
+        custom("domainProperties"),
+    ]
 }
 
 fn group_parts() -> Vec<Part> {

@@ -156,24 +156,25 @@ impl Open {
             Self::List(_, items) => items.push(node),
             Self::Map {
                 entries, keys, key, ..
-            } => match key.take() {
-                Some((key, line)) => entries.push(Entry {
-                    key,
-                    line,
-                    value: node,
-                }),
-                None => {
-                    let line = node.line;
-                    let Content::Scalar { text, .. } = node.content else {
-                        return Err(Problem::new(line, "a key must be a single value"));
-                    };
-                    if !keys.insert(text.clone()) {
-                        let message = format!("the key '{text}' appears twice: remove one");
-                        return Err(Problem::new(line, message));
-                    }
-                    *key = Some((text, line));
+            } => {
+                if let Some((key, line)) = key.take() {
+                    entries.push(Entry {
+                        key,
+                        line,
+                        value: node,
+                    });
+                    return Ok(());
                 }
-            },
+                let line = node.line;
+                let Content::Scalar { text, .. } = node.content else {
+                    return Err(Problem::new(line, "a key must be a single value"));
+                };
+                if !keys.insert(text.clone()) {
+                    let message = format!("the key '{text}' appears twice: remove one");
+                    return Err(Problem::new(line, message));
+                }
+                *key = Some((text, line));
+            }
         }
         Ok(())
     }
