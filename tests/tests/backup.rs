@@ -495,7 +495,7 @@ fn a_move_into_the_same_store_and_an_unused_flag_are_rejected() -> anyhow::Resul
     let finished = docent(directory, "third.db", &flags)?;
     ensure!(finished.code == Some(2), "{finished:?}");
     ensure!(
-        finished.stderr.contains("--to, not from --store"),
+        finished.stderr.contains("--to, not --store"),
         "{finished:?}"
     );
     // The variable may be set for other commands, so it is ignored.

@@ -136,7 +136,7 @@ impl LocalBackup {
         source: &str,
         progress: impl Fn(&'static str) -> Progress,
     ) -> Result<Self> {
-        let (place, wanted) = match source.rsplit_once('/') {
+        let (place, requested) = match source.rsplit_once('/') {
             Some((place, name)) if source.starts_with(BUCKET) => match BackupName::parse(name) {
                 Some(name) => (place, Some(name)),
                 None => (source, None),
@@ -152,8 +152,8 @@ impl LocalBackup {
         }
         let destination = Destination::parse(place)?;
         let names = destination.list().await?;
-        let found = match wanted {
-            Some(wanted) => names.into_iter().find(|name| *name == wanted),
+        let found = match requested {
+            Some(requested) => names.into_iter().find(|name| *name == requested),
             None => names.last().copied(),
         };
         let Some(found) = found else {

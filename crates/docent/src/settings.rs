@@ -7,6 +7,7 @@ mod backup;
 mod file_errors;
 mod identity;
 mod log_filter;
+mod network;
 mod otlp;
 mod secret_keys;
 mod session_limits;
@@ -15,7 +16,7 @@ mod store_url;
 #[cfg(test)]
 mod tests;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,6 +38,8 @@ use backup::BackupFlags;
 pub(crate) use backup::BackupSettings;
 pub(crate) use identity::IdentitySettings;
 use identity::{IdentityFlags, IssuerTable, ProviderTable};
+pub(crate) use network::TlsFiles;
+use network::{parse_address, parse_host, parse_network};
 use otlp::OtlpFlags;
 pub(crate) use otlp::OtlpSettings;
 pub(crate) use store_url::StoreUrl;
@@ -431,26 +434,6 @@ impl Settings {
     }
 }
 
-/// The files for HTTPS.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TlsFiles {
-    pub(crate) certificate: PathBuf,
-    pub(crate) key: PathBuf,
-}
-
-impl TlsFiles {
-    fn resolve(certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<Self>> {
-        match (certificate, key) {
-            (Some(certificate), Some(key)) => Ok(Some(Self { certificate, key })),
-            (None, None) => Ok(None),
-            (Some(_), None) => {
-                bail!("--tls-cert needs --tls-key, the private key of the certificate")
-            }
-            (None, Some(_)) => bail!("--tls-key needs --tls-cert, the certificate of the key"),
-        }
-    }
-}
-
 impl StoreFlags {
     /// The store, for commands that need no other setting.
     pub(crate) fn url(&self) -> Result<StoreUrl> {
@@ -573,25 +556,6 @@ fn parse_webhook_retry(text: Option<String>) -> Result<EpochMillis> {
         })
 }
 
-/// A network, or a single address.
-fn parse_network(text: &str) -> Result<IpNet> {
-    let network = text.parse().ok();
-    network
-        .or_else(|| Some(IpNet::from(text.parse::<IpAddr>().ok()?)))
-        .with_context(|| {
-            format!("'{text}' is not a network: use for example 10.0.0.0/8 or 192.0.2.1")
-        })
-}
-
-/// A host name without a port.
-fn parse_host(name: String) -> Result<String> {
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    if name.is_empty() || !name.bytes().all(is_part) {
-        bail!("'{name}' is not a host name: use for example docent.example.com, without a port");
-    }
-    Ok(name)
-}
-
 /// The days that the audit log is kept; `None` for the word `forever`.
 fn parse_retention(text: Option<String>) -> Result<Option<u32>> {
     let Some(text) = text else {
@@ -606,15 +570,4 @@ fn parse_retention(text: Option<String>) -> Result<Option<u32>> {
             "'{text}' is not a number of days for --audit-retention: use for example 90, or forever"
         )
     })
-}
-
-/// Accepts host names, such as `localhost:8080`, as well as addresses.
-fn parse_address(text: &str) -> Result<SocketAddr> {
-    use std::net::ToSocketAddrs;
-    text.to_socket_addrs()
-        .ok()
-        .and_then(|mut addresses| addresses.next())
-        .with_context(|| {
-            format!("'{text}' is not an address to listen on: use for example 127.0.0.1:8080")
-        })
 }

@@ -190,8 +190,8 @@ impl AppState {
         }
     }
 
-    /// Applies other settings from the next request on. Whether authentication is on stays as it is:
-    /// sessions and pages depend on it.
+    /// Applies other settings from the next request on. Whether authentication is on stays as it
+    /// is: sessions and pages depend on it.
     pub fn reload(&self, settings: HttpSettings) {
         let current = self.in_effect();
         let settings = HttpSettings {

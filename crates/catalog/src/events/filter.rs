@@ -148,13 +148,13 @@ impl Catalog {
             (AspectName::DOMAINS, &filter.domains),
             (AspectName::GLOBAL_TAGS, &filter.tags),
         ];
-        for (aspect, wanted) in conditions {
-            if wanted.is_empty() || entries.is_empty() {
+        for (aspect, requested) in conditions {
+            if requested.is_empty() || entries.is_empty() {
                 continue;
             }
             let labels = self.labels_of(aspect, entries).await?;
             let deleted = self.deleted_among(entries).await?;
-            let mut accepted: HashSet<Urn> = wanted.iter().cloned().collect();
+            let mut accepted: HashSet<Urn> = requested.iter().cloned().collect();
             if aspect == AspectName::DOMAINS {
                 self.add_subdomains(&mut accepted, &labels, entries).await?;
             }

@@ -43,6 +43,7 @@ use reload::Reloader;
 
 use super::say;
 use super::user::password_from;
+use crate::backups::Destination;
 use crate::demo;
 use crate::descriptors;
 use crate::engine::{self, OpenMode};
@@ -136,11 +137,13 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     background.spawn(store_token_uses(catalog.clone(), Caller::system()));
     let (audit_retention, retention_changes) = watch::channel(settings.audit_retention_days);
     background.spawn(audit_retention::prune(catalog.clone(), retention_changes));
-    let backups = settings.backup.clone().map(|backup| {
+    let scheduled = settings.backup.clone().zip(files.backups);
+    let backups = scheduled.map(|(backup, destination)| {
         let measured = Arc::new(BackupMeasurements::new(backup.interval));
         let schedule = BackupSchedule {
             store,
             url: settings.store.clone(),
+            destination,
             settings: backup,
             measured: Arc::clone(&measured),
         };
@@ -216,6 +219,7 @@ pub(super) struct SettingsFiles {
     certificate: Option<Certificate>,
     identity: IdentityProviders,
     initial_password: Option<Password>,
+    backups: Option<Destination>,
 }
 
 impl SettingsFiles {
@@ -233,6 +237,11 @@ impl SettingsFiles {
                 .transpose()?,
             identity: identity_providers(&settings.identity)?,
             initial_password: password.map(password_from).transpose()?,
+            backups: settings
+                .backup
+                .as_ref()
+                .map(|backup| backup_destination(&backup.place))
+                .transpose()?,
         })
     }
 }
@@ -271,6 +280,13 @@ impl ServerParts {
             shown: settings.shown(),
         }
     }
+}
+
+fn backup_destination(place: &str) -> Result<Destination> {
+    if !Destination::is_meant(place) {
+        bail!("--backup-to is neither an existing directory nor s3://BUCKET/PREFIX: '{place}'");
+    }
+    Destination::parse(place)
 }
 
 fn open_frontend(directory: &Path) -> Result<Frontend> {

@@ -7,8 +7,6 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use docent_model::parse_duration_ms;
 
-use crate::backups::Destination;
-
 const DEFAULT_INTERVAL: Duration = Duration::from_hours(24);
 const INTERVALS: RangeInclusive<Duration> = Duration::from_mins(1)..=Duration::from_hours(31 * 24);
 const DEFAULT_KEEP: u16 = 14;
@@ -41,7 +39,8 @@ impl BackupFlags {
 /// When backups are made, and where they are kept.
 #[derive(Debug, Clone)]
 pub(crate) struct BackupSettings {
-    pub(crate) destination: Destination,
+    /// A directory, or `s3://BUCKET/PREFIX`.
+    pub(crate) place: String,
     pub(crate) interval: Duration,
     pub(crate) keep: usize,
 }
@@ -62,14 +61,10 @@ impl BackupSettings {
             }
             return Ok(None);
         };
-        ensure!(
-            Destination::is_meant(&place),
-            "--backup-to is neither an existing directory nor s3://BUCKET/PREFIX: '{place}'"
-        );
         let keep = backup_keep.unwrap_or(DEFAULT_KEEP);
         ensure!(keep > 0, "--backup-keep is 0: keep at least one backup");
         Ok(Some(Self {
-            destination: Destination::parse(&place)?,
+            place,
             interval: parse_interval(backup_every.as_deref())?,
             keep: usize::from(keep),
         }))
@@ -110,7 +105,6 @@ mod tests {
         for (to, every, keep, says) in [
             (None, Some("1h"), None, "need --backup-to"),
             (None, None, Some(3), "need --backup-to"),
-            (Some("/nowhere"), None, None, "'/nowhere'"),
             (Some("/"), Some("1s"), None, "'1s'"),
             (Some("/"), Some("daily"), None, "'daily'"),
             (Some("/"), None, Some(0), "at least one"),

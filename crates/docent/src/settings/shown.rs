@@ -108,10 +108,7 @@ impl Settings {
                 "audit-retention",
                 audit_retention_days.map_or("forever".to_owned(), |days| days.to_string()),
             ),
-            visible(
-                "backup-to",
-                or_none(backup.as_ref().map(|it| &it.destination)),
-            ),
+            visible("backup-to", or_none(backup.as_ref().map(|it| &it.place))),
             visible(
                 "backup-every",
                 or_none(

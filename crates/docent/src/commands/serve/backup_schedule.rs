@@ -12,7 +12,7 @@ use docent_http::BackupMeasurements;
 use docent_store::Store;
 use jiff::Timestamp;
 
-use crate::backups::Progress;
+use crate::backups::{Destination, Progress};
 use crate::settings::{BackupSettings, StoreUrl};
 
 /// How often the time is compared, which may be set meanwhile.
@@ -23,6 +23,7 @@ const RETRY: Duration = Duration::from_mins(15);
 pub(super) struct BackupSchedule {
     pub(super) store: Arc<dyn Store>,
     pub(super) url: StoreUrl,
+    pub(super) destination: Destination,
     pub(super) settings: BackupSettings,
     pub(super) measured: Arc<BackupMeasurements>,
 }
@@ -48,11 +49,8 @@ impl BackupSchedule {
 
     /// Returns how long it is until the next backup.
     async fn back_up_if_due(&self) -> Result<Duration> {
-        let BackupSettings {
-            destination,
-            interval,
-            keep,
-        } = &self.settings;
+        let destination = &self.destination;
+        let BackupSettings { interval, keep, .. } = &self.settings;
         if let Some(newest) = destination.list().await?.last() {
             self.measured.succeeded(newest.time().as_millisecond());
             let left = time_left(newest.time(), *interval, Timestamp::now());
