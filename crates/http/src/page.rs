@@ -76,7 +76,7 @@ const PAGE_ROUTES: &[&str] = &[
 
 /// First path segments of the API. Unknown paths below them get an API error, never the page. All
 /// methods of the first ones need a token.
-const API_PREFIXES: [&str; 24] = [
+const API_PREFIXES: [&str; 25] = [
     "api",
     "mcp",
     "gms",
@@ -84,6 +84,7 @@ const API_PREFIXES: [&str; 24] = [
     "aspects",
     "entities",
     "entitiesV2",
+    "events",
     "relationships",
     "runs",
     "usageStats",
@@ -114,7 +115,7 @@ const MISSING_OPEN_PATHS: [&str; 5] = [
 ];
 
 /// How many of [`API_PREFIXES`] are only for callers with a token.
-const PROTECTED_PREFIXES: usize = 12;
+const PROTECTED_PREFIXES: usize = 13;
 
 /// The page may load its own scripts and call this server, nothing else. Inline styles are for the
 /// editors, which generate theirs at runtime.

@@ -112,8 +112,9 @@ const HOT: [(&str, &str); 79] = [
 const COUNTED: [&str; 1] = ["read::COUNT"];
 
 /// Modules with statements of maintenance commands and of server start only.
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 10] = [
     "backup.rs",
+    "backup_check.rs",
     "check.rs",
     "derived.rs",
     "foreign.rs",

@@ -10,7 +10,7 @@ use docent_store::CommitStamp;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::worker::{Orders, Worker};
+use super::worker::Worker;
 use super::{ENTITY, WebhookInfo};
 use crate::{Catalog, Error};
 
@@ -58,7 +58,7 @@ pub struct WebhookDeliverer {
 /// A webhook that is delivered.
 struct Running {
     info: Arc<WebhookInfo>,
-    orders: watch::Sender<Orders>,
+    orders: watch::Sender<()>,
 }
 
 impl WebhookDeliverer {
@@ -88,12 +88,12 @@ impl WebhookDeliverer {
                         match running.get_mut(&urn) {
                             Some(known) if *known.info == *info => {}
                             Some(known) => {
-                                known.info = Arc::clone(&info);
-                                known.orders.send_replace(Orders::Deliver(info));
+                                known.info = info;
+                                known.orders.send_replace(());
                             }
                             None => {
                                 count += 1;
-                                let orders = watch::Sender::new(Orders::Deliver(Arc::clone(&info)));
+                                let orders = watch::Sender::new(());
                                 let worker = self.worker(&urn, count);
                                 workers.spawn(worker.run(orders.subscribe()));
                                 running.insert(urn, Running { info, orders });

@@ -32,12 +32,6 @@ const CLAIM_INTERVAL: Duration = Duration::from_secs(2);
 /// Events with longer text are sent without values.
 const MAX_BODY_BYTES: usize = 256 * 1024;
 
-/// What a worker is to do. If its sender is gone, it ends.
-#[derive(Debug, Clone)]
-pub(super) enum Orders {
-    Deliver(Arc<WebhookInfo>),
-}
-
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) catalog: Catalog,
@@ -69,8 +63,8 @@ enum Sent {
 }
 
 impl Worker {
-    /// Delivers until there are no more orders.
-    pub(super) async fn run(self, mut orders: watch::Receiver<Orders>) {
+    /// Delivers until the sender of orders is gone. An order is that the settings have changed.
+    pub(super) async fn run(self, mut orders: watch::Receiver<()>) {
         loop {
             match self.claim().await {
                 Ok(Some((stored, claimed_at))) => {

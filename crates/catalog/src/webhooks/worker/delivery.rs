@@ -10,12 +10,11 @@ use docent_store::{CommitStamp, LogPosition};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::super::WebhookInfo;
 use super::super::backoff::Backoff;
 use super::super::dead_letters::{DeadLetter, MAX_DEAD_LETTERS};
 use super::super::message::SendFailure;
 use super::super::state::{DeliveryState, PendingChange, StoredState};
-use super::{CLAIM, LAST_START, Orders, RENEWAL, Reader, Sent, Worker};
+use super::{CLAIM, LAST_START, RENEWAL, Reader, Sent, Worker};
 use crate::Error;
 
 /// How many changes are read before they are delivered.
@@ -63,7 +62,7 @@ pub(super) struct Delivery<'w> {
     expired: HashSet<LogPosition>,
     /// Dead letters to store with the state.
     letters: Vec<DeadLetter>,
-    reader: Option<(CommitStamp, Arc<WebhookInfo>, Reader)>,
+    reader: Option<(CommitStamp, Reader)>,
     /// Up to which stamp the log was read.
     read: Option<CommitStamp>,
     claimed_at: Instant,
@@ -96,10 +95,10 @@ impl<'w> Delivery<'w> {
     }
 
     /// Delivers until there are no more orders, or the claim is lost.
-    pub(super) async fn run(mut self, orders: &mut watch::Receiver<Orders>) {
+    pub(super) async fn run(mut self, orders: &mut watch::Receiver<()>) {
         while orders.has_changed().is_ok() {
-            let Orders::Deliver(info) = orders.borrow_and_update().clone();
-            let wait = match self.step(&info).await {
+            orders.borrow_and_update();
+            let wait = match self.step().await {
                 Ok(Step::Wait(wait)) => wait,
                 Ok(Step::Lost) => return,
                 Err(error) => {
@@ -151,14 +150,15 @@ impl<'w> Delivery<'w> {
         }
     }
 
-    async fn step(&mut self, info: &Arc<WebhookInfo>) -> Result<Step, Error> {
+    async fn step(&mut self) -> Result<Step, Error> {
         let stamp = self.worker.catalog.commit_stamp()?;
         if self.must_save() && !self.save().await? {
             return Ok(Step::Lost);
         }
-        let reader = match self.reader(info, stamp).await? {
-            Ok(reader) => reader,
-            Err(reason) => return Ok(self.stop(reason)),
+        let reader = match self.reader(stamp).await? {
+            Some(Ok(reader)) => reader,
+            Some(Err(reason)) => return Ok(self.stop(reason)),
+            None => return Ok(Step::Wait(INTERVAL)),
         };
         self.bury(&reader).await?;
         if self.is_full().await? {
@@ -221,24 +221,28 @@ impl<'w> Delivery<'w> {
         Ok(true)
     }
 
-    /// Who reads, looked up again after each commit.
+    /// Who reads, or why nobody does; `None` for a webhook that is switched off. Looked up again
+    /// after each commit, so that settings count as soon as they are stored.
     async fn reader(
         &mut self,
-        info: &Arc<WebhookInfo>,
         stamp: CommitStamp,
-    ) -> Result<Result<Reader, String>, Error> {
-        if let Some((known, of_info, reader)) = &self.reader
+    ) -> Result<Option<Result<Reader, String>>, Error> {
+        if let Some((known, reader)) = &self.reader
             && *known == stamp
-            && Arc::ptr_eq(of_info, info)
         {
-            return Ok(Ok(reader.clone()));
+            return Ok(Some(Ok(reader.clone())));
         }
-        let reader = self.worker.reader(info).await?;
-        self.reader = match &reader {
-            Ok(reader) => Some((stamp, Arc::clone(info), reader.clone())),
-            Err(_) => None,
-        };
-        Ok(reader)
+        self.reader = None;
+        let worker = self.worker;
+        let info = worker.catalog.webhook_info(&worker.webhook).await?;
+        if !info.is_active {
+            return Ok(None);
+        }
+        let reader = worker.reader(&Arc::new(info)).await?;
+        if let Ok(reader) = &reader {
+            self.reader = Some((stamp, reader.clone()));
+        }
+        Ok(Some(reader))
     }
 
     /// Delivers nothing until somebody acts.
