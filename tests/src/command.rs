@@ -15,13 +15,18 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 /// Prepares a command in a directory, without the developer's own `DOCENT_…` variables.
 pub fn docent_command(directory: &Path) -> anyhow::Result<Command> {
     let mut command = Command::new(docent_binary()?);
+    remove_settings(&mut command);
+    command.current_dir(directory);
+    Ok(command)
+}
+
+/// Takes the developer's own `DOCENT_…` variables from a command.
+pub(crate) fn remove_settings(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("DOCENT_") {
             command.env_remove(name);
         }
     }
-    command.current_dir(directory);
-    Ok(command)
 }
 
 /// The result of a command that has ended, whatever its exit code.

@@ -13,6 +13,7 @@ use anyhow::{Context as _, bail};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
+use crate::command::remove_settings;
 use crate::temporary::temporary_directory;
 
 /// Far longer than any command in a document takes.
@@ -50,7 +51,9 @@ impl Shell {
         let scratch = temporary_directory()?;
         // curl shows a progress meter if its output is not a terminal.
         std::fs::write(scratch.path().join(".curlrc"), "silent\nshow-error\n")?;
-        let mut child = Command::new("bash")
+        let mut shell = Command::new("bash");
+        remove_settings(&mut shell);
+        let mut child = shell
             .args(["--noprofile", "--norc"])
             .current_dir(directory)
             .env("CURL_HOME", scratch.path())

@@ -119,7 +119,7 @@ fn describe(server: &Server, text: &str) -> anyhow::Result<()> {
 }
 
 /// A server with a description of the refunds, and an export of it.
-fn exported<'s>(server: &'s Server) -> anyhow::Result<Files<'s>> {
+fn exported(server: &Server) -> anyhow::Result<Files<'_>> {
     describe(server, "base")?;
     let files = Files::new(server, "catalog")?;
     files.export()?;

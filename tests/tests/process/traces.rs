@@ -108,7 +108,7 @@ fn start(collector: &Collector, arguments: &[&str]) -> anyhow::Result<Server> {
         .argument("--otlp")
         .argument(&collector.address)
         .variable("OTEL_BSP_SCHEDULE_DELAY", "50");
-    let options = arguments.iter().fold(options, |all, it| all.argument(it));
+    let options = arguments.iter().fold(options, Options::argument);
     Server::start(options)
 }
 
@@ -128,7 +128,9 @@ fn is_text(span: &Span, name: &str, text: &str) -> bool {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes
+        .iter()
+        .fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 fn find(server: &Server, traceparent: Option<&str>) -> anyhow::Result<()> {

@@ -1,7 +1,7 @@
 //! The change log for programs that are not DataHub's: as [CloudEvents](https://cloudevents.io), or
 //! as the messages of DataHub's topics without their envelope.
 
-use docent_model::{EpochMillis, Urn};
+use docent_model::{EpochMillis, LogicalVersion, Urn};
 use docent_store::{CommitStamp, LogEntry, LogEntryKind, LogPosition, StoredAspect, version};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::{EventFilter, EventVersions, PageLimits, Topic, change_log_event, pla
 use crate::times::{iso, parse_iso};
 use crate::{Caller, Catalog, Error};
 
-/// Where events come from, as `source` of CloudEvents.
+/// Where events come from, as `source` of a `CloudEvent`.
 const SOURCE: &str = "urn:docent:catalog";
 const JSON: &str = "application/json";
 
@@ -315,7 +315,7 @@ fn aspect_event(
         entity_type: entry.key.urn.entity_type(),
         aspect: entry.key.aspect.as_str(),
         change,
-        version: entry.logical_version.map(|version| version.get()),
+        version: entry.logical_version.map(LogicalVersion::get),
         run_id: run,
         value: raw(after),
         previous_value: raw(before),

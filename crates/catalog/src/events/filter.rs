@@ -184,10 +184,10 @@ impl Catalog {
         let mut versions = EventVersions::of(self, changes(), false);
         for entry in changes() {
             let (before, after) = versions.take(entry).await?;
-            let changed = labels.changed.entry(entry.position).or_default();
+            let of_change = labels.changed.entry(entry.position).or_default();
             for row in [before, after].into_iter().flatten() {
                 let value = serde_json::from_str(&row.metadata).unwrap_or_default();
-                changed.extend(labels_in(aspect, &value));
+                of_change.extend(labels_in(aspect, &value));
             }
         }
         Ok(labels)
