@@ -328,6 +328,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    #[expect(clippy::too_many_lines, reason = "a few lines for each setting")]
     pub(crate) fn resolve(store: &StoreFlags, serve: ServeFlags) -> Result<Self> {
         let file = File::read(store.config.as_deref())?;
         let listen = serve.listen.or(file.listen);

@@ -14,8 +14,9 @@ use crate::settings::StoreFlags;
 
 #[derive(Debug, Args)]
 pub(crate) struct BackupFlags {
-    /// The file to create; or an existing directory or s3://BUCKET/PREFIX, where the backup gets a
-    /// dated name
+    #[arg(
+        help = "The file to create; or an existing directory or s3://BUCKET/PREFIX, where the backup gets a dated name"
+    )]
     target: String,
     /// Delete all but this many of the newest backups there
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
@@ -28,7 +29,9 @@ pub(crate) struct BackupFlags {
 
 #[derive(Debug, Args)]
 pub(crate) struct RestoreFlags {
-    /// The backup file; or a directory or s3://BUCKET/PREFIX, for the newest backup there
+    #[arg(
+        help = "The backup file; or a directory or s3://BUCKET/PREFIX, for the newest backup there"
+    )]
     source: String,
     /// Replace an existing store
     #[arg(long)]

@@ -27,8 +27,11 @@ const CHANGES: u8 = 2;
 /// A running server, and the token of a user there.
 #[derive(Debug, Args)]
 pub(crate) struct ServerFlags {
-    /// Address of the server, for example http://localhost:8080
-    #[arg(long, value_name = "URL")]
+    #[arg(
+        long,
+        value_name = "URL",
+        help = "Address of the server, for example http://localhost:8080"
+    )]
     server: String,
     /// File with the token of a user, whose rights apply
     #[arg(long, value_name = "FILE")]

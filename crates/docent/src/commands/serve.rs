@@ -98,11 +98,7 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     let store = engine::open(&settings.store, OpenMode::Server).await?;
     import_marker::check_complete(&*store, &settings.store).await?;
     phases.end("opening the store");
-    let _index_lock = match &settings.store {
-        // The lock on the SQLite file covers the index.
-        StoreUrl::Sqlite(_) => None,
-        StoreUrl::Postgres(_) => Some(lock_index(&settings.search_index)?),
-    };
+    let _index_lock = index_lock(&settings)?;
     let search = Search::in_directory(Arc::clone(&store), &settings.search_index)
         .map_err(|error| anyhow!("{error}; choose another directory with --search-index"))?;
     let search = Arc::new(search);
@@ -117,18 +113,12 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
         Switch::Off => None,
     };
     phases.end("checking the administrator");
-    if settings.demo {
-        demo::load(&catalog).await?;
-    }
-    let token = if settings.demo && settings.auth == Switch::On {
-        Some(demo::create_token(&catalog).await?)
-    } else {
-        None
-    };
+    let token = load_demo(&settings, &catalog).await?;
     let collector = settings.otlp.as_ref().map(Collector::start).transpose()?;
+    let system = database(&settings.store);
     let traces = collector
         .as_ref()
-        .map(|collector| Traces::new(collector.provider(), database(&settings.store)));
+        .map(|it| Traces::new(it.provider(), system));
     let mut background = JoinSet::new();
     let of_index = traces.as_ref().map(|traces| Arc::new(traces.of_index()));
     background.spawn(spent::measure(of_index, maintain_index(search)));
@@ -137,25 +127,21 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     background.spawn(store_token_uses(catalog.clone(), Caller::system()));
     let (audit_retention, retention_changes) = watch::channel(settings.audit_retention_days);
     background.spawn(audit_retention::prune(catalog.clone(), retention_changes));
-    let scheduled = settings.backup.clone().zip(files.backups);
-    let backups = scheduled.map(|(backup, destination)| {
-        let measured = Arc::new(BackupMeasurements::new(backup.interval));
-        let schedule = BackupSchedule {
-            store,
-            url: settings.store.clone(),
-            destination,
-            settings: backup,
-            measured: Arc::clone(&measured),
-        };
+    let backups = files
+        .backups
+        .and_then(|destination| backup_schedule(&settings, destination, store));
+    let measured = backups
+        .as_ref()
+        .map(|schedule| Arc::clone(&schedule.measured));
+    if let Some(schedule) = backups {
         background.spawn(schedule.run());
-        measured
-    });
+    }
     let request_log = log::start_request_log(&settings)?;
     let parts = ServerParts {
         request_log: Arc::clone(&request_log),
         connections: connections.clone(),
         traces,
-        backups,
+        backups: measured,
     };
     let http = parts.http_settings(&settings, files.identity);
     let state = AppState::new(catalog.clone(), engine, http);
@@ -440,6 +426,41 @@ fn database(store: &StoreUrl) -> &'static str {
     match store {
         StoreUrl::Sqlite(_) => "sqlite",
         StoreUrl::Postgres(_) => "postgresql",
+    }
+}
+
+/// Loads the sample catalog, and creates a token for it, if the settings say so.
+async fn load_demo(settings: &Settings, catalog: &Catalog) -> Result<Option<String>> {
+    if !settings.demo {
+        return Ok(None);
+    }
+    demo::load(catalog).await?;
+    match settings.auth {
+        Switch::On => demo::create_token(catalog).await.map(Some),
+        Switch::Off => Ok(None),
+    }
+}
+
+fn backup_schedule(
+    settings: &Settings,
+    destination: Destination,
+    store: Arc<dyn Store>,
+) -> Option<BackupSchedule> {
+    let backup = settings.backup.clone()?;
+    Some(BackupSchedule {
+        store,
+        url: settings.store.clone(),
+        destination,
+        measured: Arc::new(BackupMeasurements::new(backup.interval)),
+        settings: backup,
+    })
+}
+
+fn index_lock(settings: &Settings) -> Result<Option<File>> {
+    match &settings.store {
+        // The lock on the SQLite file covers the index.
+        StoreUrl::Sqlite(_) => Ok(None),
+        StoreUrl::Postgres(_) => lock_index(&settings.search_index).map(Some),
     }
 }
 

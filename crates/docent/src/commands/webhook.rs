@@ -29,8 +29,12 @@ const LIMITS: Limits = Limits {
 
 #[derive(Debug, Args)]
 pub(crate) struct WebhookFlags {
-    /// Address of the running server [default: http://localhost:8080]
-    #[arg(long, value_name = "URL", global = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        global = true,
+        help = "Address of the running server [default: http://localhost:8080]"
+    )]
     server: Option<String>,
     /// File with a token of a user who manages webhooks; needed unless the server has --auth off
     #[arg(long, value_name = "FILE", global = true)]

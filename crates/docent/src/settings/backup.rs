@@ -13,9 +13,13 @@ const DEFAULT_KEEP: u16 = 14;
 
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct BackupFlags {
-    /// Directory or s3://BUCKET/PREFIX for scheduled backups; of several servers on one database,
-    /// one makes them [default: none]
-    #[arg(long, env = "DOCENT_BACKUP_TO", value_name = "PLACE")]
+    #[arg(
+        long,
+        env = "DOCENT_BACKUP_TO",
+        value_name = "PLACE",
+        help = "Directory or s3://BUCKET/PREFIX for scheduled backups; of several servers on one database, one makes \
+                them [default: none]"
+    )]
     pub(super) backup_to: Option<String>,
     /// Time from one backup to the next [default: 24h]
     #[arg(long, env = "DOCENT_BACKUP_EVERY", value_name = "TIME")]

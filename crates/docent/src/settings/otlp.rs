@@ -8,8 +8,12 @@ const DEFAULT_SAMPLE: f64 = 1.0;
 
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct OtlpFlags {
-    /// Collector of OpenTelemetry traces, for example http://localhost:4318 [default: none]
-    #[arg(long, env = "DOCENT_OTLP", value_name = "URL")]
+    #[arg(
+        long,
+        env = "DOCENT_OTLP",
+        value_name = "URL",
+        help = "Collector of OpenTelemetry traces, for example http://localhost:4318 [default: none]"
+    )]
     otlp: Option<String>,
     /// Share of the requests that are traced, from 0 to 1; the client's traceparent takes
     /// precedence [default: 1]
@@ -80,7 +84,11 @@ mod tests {
     fn traces_need_a_collector_and_a_share() {
         assert_eq!(resolve(None, None).unwrap(), None);
         let settings = resolve(Some("http://localhost:4318"), None).unwrap();
-        assert_eq!(settings.unwrap().sample, DEFAULT_SAMPLE);
+        let expected = OtlpSettings {
+            collector: Url::parse("http://localhost:4318").unwrap(),
+            sample: DEFAULT_SAMPLE,
+        };
+        assert_eq!(settings, Some(expected));
         for (otlp, sample, says) in [
             (None, Some(0.5), "needs --otlp"),
             (Some("localhost:4318"), None, "http://localhost:4318"),

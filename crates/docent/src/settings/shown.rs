@@ -18,6 +18,7 @@ const NONE: &str = "none";
 const OFF: &str = "off";
 
 impl Settings {
+    #[expect(clippy::too_many_lines, reason = "a few lines for each setting")]
     pub(crate) fn shown(&self) -> Vec<ShownSetting> {
         let Self {
             store,

@@ -83,7 +83,7 @@ impl Stream {
         loop {
             if let Some((message, rest)) = self.text.split_once("\n\n") {
                 let lines = message.lines().map(str::to_owned).collect();
-                self.text = rest.to_owned();
+                self.text = rest.into();
                 return Some(lines);
             }
             let bytes = self.body.next().await?.unwrap();
@@ -94,7 +94,7 @@ impl Stream {
     /// The next event: its id and its value.
     async fn event(&mut self) -> (String, Value) {
         loop {
-            let message = self.message().await.expect("the stream has ended");
+            let message = self.message().await.unwrap();
             let member = |name: &str| {
                 let values = message.iter().filter_map(|line| line.strip_prefix(name));
                 values.collect::<String>()

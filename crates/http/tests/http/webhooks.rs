@@ -269,7 +269,7 @@ async fn what_fails_for_a_day_becomes_a_dead_letter_that_can_be_replayed() {
     let body: Value = serde_json::from_str(newest["body"].as_str().unwrap()).unwrap();
     assert_eq!(body["data"]["value"], json!({"removed": false}));
 
-    let replay = |ids: String| {
+    let mutation = |ids: String| {
         format!(
             r#"mutation {{ replayWebhookDeadLetters(urn: "{webhook}"{ids}) {{ delivered remaining failure }} }}"#
         )
@@ -280,16 +280,16 @@ async fn what_fails_for_a_day_becomes_a_dead_letter_that_can_be_replayed() {
         reply["data"]["replayWebhookDeadLetters"].clone()
     };
     let refused = json!({"delivered": 0, "remaining": 2, "failure": "rejected"});
-    assert_eq!(outcome(replay(String::new())).await, refused);
+    assert_eq!(outcome(mutation(String::new())).await, refused);
     receiver.accept_all();
     let id = newest["id"].as_str().unwrap();
     let one = json!({"delivered": 1, "remaining": 0, "failure": null});
-    assert_eq!(outcome(replay(format!(r#", ids: ["{id}"]"#))).await, one);
+    assert_eq!(outcome(mutation(format!(r#", ids: ["{id}"]"#))).await, one);
     let messages = receiver.accepted(1).await;
     assert_eq!(messages[0].id, newest["eventId"].as_str().unwrap());
     assert!(messages[0].is_signed_with(&secret));
     let (code, message) = app
-        .graphql_error(&replay(format!(r#", ids: ["{id}"]"#)))
+        .graphql_error(&mutation(format!(r#", ids: ["{id}"]"#)))
         .await;
     assert_eq!(code, 400);
     assert!(message.contains("no dead letter"), "{message}");

@@ -98,7 +98,7 @@ impl Remote {
             match self.post(target, body).await? {
                 Ok(reply) => return Ok(reply),
                 Err(failure) if failure.status == StatusCode::SERVICE_UNAVAILABLE => {
-                    last = Some(failure)
+                    last = Some(failure);
                 }
                 Err(failure) => return Err(failure.into_error(&self.address, target)),
             }

@@ -107,13 +107,17 @@ fn counted(count: usize, one: &str, many: &str) -> String {
 
 /// The numbers of changes, conflicts and values left alone.
 pub(super) fn summary(plan: &Plan) -> String {
-    let changed = |entity: &EntityPlan| {
+    let has_change = |entity: &EntityPlan| {
         entity
             .differences
             .iter()
             .any(|it| it.outcome == Outcome::Change)
     };
-    let entities = plan.entities.iter().filter(|(_, it)| changed(it)).count();
+    let entities = plan
+        .entities
+        .iter()
+        .filter(|(_, it)| has_change(it))
+        .count();
     let changes = plan.count(Outcome::Change);
     let mut parts = vec![match changes {
         0 => "no changes".to_owned(),

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use url::Url;
 
 /// How long a test waits for what must come.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Clone)]
 pub(super) struct Message {
