@@ -19,7 +19,6 @@ export const settingsTexts = {
     forms: "Forms",
     ingestion: "Ingestion",
     secrets: "Secrets",
-    webhooks: "Webhooks",
     audit: "Audit log",
     server: "Server",
   },

@@ -70,7 +70,6 @@ const PAGES: Readonly<Record<string, ReadonlyArray<readonly [name: string, path:
     ["a group of users", "/settings/groups?group=urn:li:corpGroup:data-team"],
     ["service accounts", "/settings/service-accounts"],
     ["tokens of everyone", "/settings/all-tokens"],
-    ["webhooks", "/settings/webhooks"],
   ],
   "settings of rights and the server": [
     ["roles", "/settings/roles"],

@@ -186,8 +186,6 @@ export function start(
       passwordFile,
       "--secret-key-file",
       keyFile,
-      "--webhook-allow-private",
-      "127.0.0.0/8",
       ...more,
     ],
     { cwd: directory, stdio: ["ignore", "pipe", "pipe"] },
