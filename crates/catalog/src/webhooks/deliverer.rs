@@ -10,6 +10,7 @@ use docent_store::CommitStamp;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use super::dead_letters::MAX_DEAD_LETTERS;
 use super::worker::Worker;
 use super::{ENTITY, WebhookInfo};
 use crate::{Catalog, Error};
@@ -31,6 +32,8 @@ pub struct DeliverySettings {
     pub longest_retry_ms: EpochMillis,
     /// When an event that always fails becomes a dead letter.
     pub give_up_ms: EpochMillis,
+    /// With so many dead letters, a webhook stops; at most the default.
+    pub max_dead_letters: usize,
 }
 
 impl Default for DeliverySettings {
@@ -40,6 +43,7 @@ impl Default for DeliverySettings {
             first_retry_ms: 5_000,
             longest_retry_ms: 60 * 60 * 1000,
             give_up_ms: 24 * 60 * 60 * 1000,
+            max_dead_letters: MAX_DEAD_LETTERS,
         }
     }
 }

@@ -31,6 +31,10 @@ impl Delivery {
             is_only_server,
             ..DeliverySettings::default()
         };
+        Self::with_settings(catalog, settings)
+    }
+
+    fn with_settings(catalog: &Catalog, settings: DeliverySettings) -> Self {
         let deliverer = WebhookDeliverer::new(catalog.clone(), settings);
         Self(tokio::spawn(deliverer.run(std::future::pending())))
     }
@@ -298,6 +302,57 @@ async fn what_fails_for_a_day_becomes_a_dead_letter_that_can_be_replayed() {
     let reply = app.graphql(&discard).await;
     assert_eq!(reply["data"]["discardWebhookDeadLetters"], 1, "{reply}");
     until(&app, &webhook, |it| it["deadLetters"] == 0).await;
+}
+
+#[tokio::test]
+async fn a_webhook_with_too_many_dead_letters_stops_until_they_are_discarded() {
+    let (mut app, receiver) = app().await;
+    app.token = token_of(&app.catalog, USER, None).await;
+    let (webhook, _) = create(&app, r#"filter: { aspects: ["status"] }"#).await;
+    receiver.reject_all();
+    let settings = DeliverySettings {
+        is_only_server: true,
+        give_up_ms: HOUR_MS,
+        max_dead_letters: 2,
+        ..DeliverySettings::default()
+    };
+    let _delivery = Delivery::with_settings(&app.catalog, settings);
+    for name in ["a", "b", "c"] {
+        set_removed(&app, &dataset(name), true).await;
+    }
+    let stopped = loop {
+        let attempts = receiver.attempts();
+        app.clock.advance(2 * HOUR_MS);
+        tokio::select! {
+            () = receiver.attempted(attempts + 1) => {}
+            status = until(&app, &webhook, |it| it["stopped"].is_string()) => break status,
+        }
+    };
+    assert_eq!(stopped["deadLetters"], 2, "{stopped}");
+    let reason = stopped["stopped"].as_str().unwrap();
+    assert!(reason.contains("replay or discard"), "{reason}");
+    // It neither sends nor loses what comes meanwhile.
+    let attempts = receiver.attempts();
+    set_removed(&app, &dataset("d"), true).await;
+    receiver.accept_all();
+    app.clock.advance(2 * HOUR_MS);
+    until(&app, &webhook, |it| it["stopped"].is_string()).await;
+    assert_eq!(receiver.attempts(), attempts);
+
+    let discard = format!(r#"mutation {{ discardWebhookDeadLetters(urn: "{webhook}") }}"#);
+    let reply = app.graphql(&discard).await;
+    assert_eq!(reply["data"]["discardWebhookDeadLetters"], 2, "{reply}");
+    app.clock.advance(2 * HOUR_MS);
+    let subjects = |messages: &[Message]| -> Vec<String> {
+        let mut subjects: Vec<_> = accepted(messages).into_iter().map(|it| it.0).collect();
+        subjects.sort();
+        subjects
+    };
+    let messages = receiver.accepted(2).await;
+    assert_eq!(subjects(&messages).len(), 2);
+    assert!(subjects(&messages).contains(&dataset("d")));
+    let status = until(&app, &webhook, |it| it["pending"] == 0).await;
+    assert_eq!(status["stopped"], Value::Null, "{status}");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::super::backoff::Backoff;
-use super::super::dead_letters::{DeadLetter, MAX_DEAD_LETTERS};
+use super::super::dead_letters::DeadLetter;
 use super::super::message::SendFailure;
 use super::super::state::{DeliveryState, PendingChange, StoredState};
 use super::{CLAIM, LAST_START, RENEWAL, Reader, Sent, Worker};
@@ -163,7 +163,8 @@ impl<'w> Delivery<'w> {
         self.bury(&reader).await?;
         if self.is_full().await? {
             return Ok(self.stop(format!(
-                "it has {MAX_DEAD_LETTERS} dead letters: replay or discard them"
+                "it has {} dead letters: replay or discard them",
+                self.worker.settings.max_dead_letters
             )));
         }
         if self.state.stopped.take().is_some() {
@@ -261,7 +262,7 @@ impl<'w> Delivery<'w> {
             return Ok(false);
         }
         let count = self.worker.catalog.count_dead_letters(&self.worker.webhook);
-        Ok(count.await? >= MAX_DEAD_LETTERS)
+        Ok(count.await? >= self.worker.settings.max_dead_letters)
     }
 
     /// Makes dead letters of changes that have failed for too long, if there is room for them.
