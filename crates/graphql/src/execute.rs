@@ -14,6 +14,7 @@ mod value;
 mod write;
 
 use apollo_compiler::ast::OperationType;
+use docent_catalog::spent::Step;
 use docent_catalog::{Error, long_work};
 use docent_model::{Registry, Urn};
 use serde_json::Value;
@@ -185,6 +186,7 @@ async fn write_fields<'r>(
     loaded: &Loaded<'r>,
     (out, errors, budget): (&mut Vec<u8>, &mut FieldErrors, &mut Budget),
 ) -> Result<(), WriteError> {
+    let _step = Step::begin("writing the response");
     let write = |out: &mut Vec<u8>, errors: &mut FieldErrors, budget: &mut Budget| {
         for (index, (field, value)) in fields.iter().enumerate() {
             if index > 0 {
@@ -222,6 +224,7 @@ async fn resolve(scope: Scope<'_>, field: &FieldPlan) -> RootValue {
     };
     let value = match resolver {
         RootResolver::Function(function) => {
+            let _step = Step::begin(&plan.field.name);
             let context = scope.context.in_operation(&plan.field.name);
             let value = function.resolve(&context, arguments).await;
             value.map(RootValue::Json)

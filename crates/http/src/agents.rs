@@ -14,6 +14,7 @@ use axum::response::Response;
 use docent_graphql::Context;
 use docent_mcp::{AgentCall, MAX_REQUEST_BYTES};
 use http_body_util::{BodyExt as _, Full};
+use serde::Deserialize;
 
 use crate::AppState;
 use crate::auth::Authenticated;
@@ -41,6 +42,9 @@ pub(crate) async fn answer(
             ),
         ));
     }
+    if let (Some(client), Some(operation)) = (parts.extensions.get::<Client>(), operation(&bytes)) {
+        client.record().set_action(&operation);
+    }
     let Authenticated { mut state, caller } = authenticated;
     let page = page_address(&parts);
     let context = Context::new(state.take_catalog(), caller);
@@ -65,6 +69,25 @@ pub(crate) async fn answer(
     let Ok(body) = response.into_body().collect().await;
     let message = String::from_utf8_lossy(&body.to_bytes()).into_owned();
     Err(ErrorResponse::new(status, message))
+}
+
+/// What a message asks for, for the request log: the tool, or another method of the protocol.
+fn operation(message: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Message {
+        method: String,
+        params: Option<Parameters>,
+    }
+    #[derive(Deserialize)]
+    struct Parameters {
+        name: Option<String>,
+    }
+    let Message { method, params } = serde_json::from_slice(message).ok()?;
+    let tool = params.and_then(|it| it.name);
+    Some(match tool {
+        Some(tool) if method == "tools/call" => tool,
+        _ => method,
+    })
 }
 
 fn is_json<B>(response: &axum::http::Response<B>) -> bool {

@@ -4,8 +4,8 @@
 //! The request's task carries a [`Spent`]; what runs in it adds to it. Without one, nothing is
 //! measured. Reads of some microseconds are counted, but not timed.
 
-use std::fmt;
-use std::sync::Arc;
+use std::fmt::{self, Display};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use docent_model::measure::Counter;
@@ -13,6 +13,10 @@ use docent_model::measure::Counter;
 tokio::task_local! {
     static CURRENT: Option<Arc<Spent>>;
 }
+
+/// Steps that take less are not recorded.
+const SHORT_STEP: Duration = Duration::from_millis(1);
+const MAX_STEPS: usize = 20;
 
 /// Counts and times of one request.
 #[derive(Debug)]
@@ -24,7 +28,15 @@ pub struct Spent {
     pub index_feeds: Activity,
     /// For memory, or for a connection to the database.
     pub waits: Activity,
+    steps: Mutex<Vec<TimedStep>>,
     observer: Option<Box<dyn Observer>>,
+}
+
+/// A step of an operation's plan, and how long it took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimedStep {
+    pub name: String,
+    pub took: Duration,
 }
 
 /// Is told about each timed part when it has ended.
@@ -40,6 +52,7 @@ impl Default for Spent {
             searches: Activity::new("search"),
             index_feeds: Activity::new("index feed"),
             waits: Activity::new("wait"),
+            steps: Mutex::default(),
             observer: None,
         }
     }
@@ -50,6 +63,48 @@ impl Spent {
         Self {
             observer: Some(Box::new(observer)),
             ..Self::default()
+        }
+    }
+
+    /// The steps that were not short, in the order of their ends; of many, the first ones.
+    pub fn steps(&self) -> Vec<TimedStep> {
+        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.clone()
+    }
+
+    fn add_step(&self, name: &impl Display, took: Duration) {
+        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        if steps.len() < MAX_STEPS {
+            let name = name.to_string();
+            steps.push(TimedStep { name, took });
+        }
+    }
+}
+
+/// A step of an operation's plan, from here until it is dropped.
+#[derive(Debug)]
+pub struct Step<N: Display> {
+    name: N,
+    measured: Option<(Arc<Spent>, Instant)>,
+}
+
+impl<N: Display> Step<N> {
+    pub fn begin(name: N) -> Self {
+        let current = CURRENT.try_with(Option::clone).ok().flatten();
+        Self {
+            name,
+            measured: current.map(|spent| (spent, Instant::now())),
+        }
+    }
+}
+
+impl<N: Display> Drop for Step<N> {
+    fn drop(&mut self) {
+        if let Some((spent, started)) = &self.measured {
+            let took = started.elapsed();
+            if took >= SHORT_STEP {
+                spent.add_step(&self.name, took);
+            }
         }
     }
 }
@@ -169,6 +224,12 @@ mod tests {
             count(|spent| &spent.reads);
             let cancelled = timed(|spent| &spent.waits, std::future::pending::<()>());
             let _ = tokio::time::timeout(pause, cancelled).await;
+            drop(Step::begin("short"));
+            let long = async {
+                let _step = Step::begin("long");
+                std::future::pending::<()>().await;
+            };
+            let _ = tokio::time::timeout(pause, long).await;
         };
         runtime.block_on(work());
         runtime.block_on(measure(Some(Arc::clone(&spent)), work()));
@@ -179,6 +240,9 @@ mod tests {
             (1, Duration::ZERO)
         );
         assert_eq!(spent.transactions.count(), 0);
+        let [step] = spent.steps().try_into().unwrap();
+        assert_eq!(step.name, "long");
+        assert!(step.took >= pause);
         assert_eq!(*observed.lock().unwrap(), ["search", "wait"]);
     }
 }

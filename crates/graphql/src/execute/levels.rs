@@ -1,8 +1,10 @@
 //! Loads entities level by level.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::sync::Arc;
 
+use docent_catalog::spent::Step;
 use docent_catalog::view::stand_in;
 use docent_catalog::{AspectRow, EntityAspects, Error, LoadError, ReadRequest, long_work};
 use docent_model::Urn;
@@ -48,6 +50,24 @@ impl Discovery<'_> {
             && self.named.is_empty()
             && self.references.is_empty()
             && self.calls.is_empty()
+    }
+
+    fn entity_count(&self) -> usize {
+        self.entities.len() + self.named.len() + self.references.len()
+    }
+}
+
+/// A level, as the log of slow requests names it.
+#[derive(Clone, Copy, Default)]
+struct LevelStep {
+    number: usize,
+    entities: usize,
+}
+
+impl fmt::Display for LevelStep {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, entities } = self;
+        write!(formatter, "level {number} ({entities} entities)")
     }
 }
 
@@ -108,42 +128,52 @@ impl<'p> Levels<'p> {
 
     /// Loads all levels. Every level is one step deeper in the query, so this terminates.
     pub(crate) async fn load(&mut self, budget: &mut Budget) -> Result<(), LimitExceeded> {
+        let mut level = LevelStep::default();
         while !self.next.is_empty() {
-            let first = self.loaded.slots.len();
-            let failure = self.add_entities().await;
-            let calls = std::mem::take(&mut self.next.calls);
-            if first < self.loaded.slots.len() {
-                budget.add_entities(self.loaded.slots.len() - first)?;
-                self.allocate_cells(first);
-                if let Some(error) = &failure {
-                    self.fail(first, error);
-                } else {
-                    self.read(first, budget).await?;
-                    self.call(first, budget).await?;
-                }
+            level.number += 1;
+            level.entities = self.next.entity_count();
+            let _step = Step::begin(level);
+            self.load_next(budget).await?;
+        }
+        Ok(())
+    }
+
+    /// Loads the next level, and finds the one after it.
+    async fn load_next(&mut self, budget: &mut Budget) -> Result<(), LimitExceeded> {
+        let first = self.loaded.slots.len();
+        let failure = self.add_entities().await;
+        let calls = std::mem::take(&mut self.next.calls);
+        if first < self.loaded.slots.len() {
+            budget.add_entities(self.loaded.slots.len() - first)?;
+            self.allocate_cells(first);
+            if let Some(error) = &failure {
+                self.fail(first, error);
+            } else {
+                self.read(first, budget).await?;
+                self.call(first, budget).await?;
             }
-            let mut next = Discovery::default();
+        }
+        let mut next = Discovery::default();
+        let is_long = self.is_long_visit(budget);
+        let mut walk = self.walk(&mut next, budget);
+        let mut slots = first..self.loaded.slots.len();
+        let visit = || slots.try_for_each(|slot| walk.entity(slot));
+        long_work::run(is_long, visit).await?;
+        if !calls.is_empty() {
+            self.call_plain(&calls, budget).await?;
             let is_long = self.is_long_visit(budget);
             let mut walk = self.walk(&mut next, budget);
-            let mut slots = first..self.loaded.slots.len();
-            let visit = || slots.try_for_each(|slot| walk.entity(slot));
-            long_work::run(is_long, visit).await?;
-            if !calls.is_empty() {
-                self.call_plain(&calls, budget).await?;
-                let is_long = self.is_long_visit(budget);
-                let mut walk = self.walk(&mut next, budget);
-                let visit = || {
-                    for call in &calls {
-                        if let Some(Ok(value)) = self.loaded.plain_outcomes.get(&call.key) {
-                            walk.value(call.plan, View::Value(value), Some(call.owner))?;
-                        }
+            let visit = || {
+                for call in &calls {
+                    if let Some(Ok(value)) = self.loaded.plain_outcomes.get(&call.key) {
+                        walk.value(call.plan, View::Value(value), Some(call.owner))?;
                     }
-                    Ok(())
-                };
-                long_work::run(is_long, visit).await?;
-            }
-            self.next = next;
+                }
+                Ok(())
+            };
+            long_work::run(is_long, visit).await?;
         }
+        self.next = next;
         Ok(())
     }
 

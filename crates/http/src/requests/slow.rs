@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use docent_catalog::spent::{Activity, Spent};
+use docent_catalog::spent::{Activity, Spent, TimedStep};
 
 use super::EndedRequest;
 use super::log::{shortened, user};
@@ -61,6 +61,7 @@ impl SlowRequests {
             search_ms = ms(&spent.searches),
             waits = spent.waits.count(),
             wait_ms = ms(&spent.waits),
+            plan = plan(&spent.steps()),
             omitted,
             "slow request: {method} {route}"
         );
@@ -84,6 +85,13 @@ impl SlowRequests {
         });
         (seen < MAX_IN_WINDOW).then_some(omitted)
     }
+}
+
+/// What the executor did, step by step. Short steps are left out.
+fn plan(steps: &[TimedStep]) -> Option<String> {
+    let shown = |step: &TimedStep| format!("{} {} ms", step.name, millis(step.took));
+    let steps: Vec<String> = steps.iter().map(shown).collect();
+    (!steps.is_empty()).then(|| steps.join(", "))
 }
 
 fn millis(time: Duration) -> u64 {
