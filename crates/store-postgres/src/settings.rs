@@ -2,14 +2,15 @@
 //!
 //! `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full&pool_size=32`. Most parameters
 //! of libpq are supported; [`OWN`] lists those that the driver does not parse. Client certificates
-//! (`sslcert`, `sslkey`), password files and service files are not supported. Unknown parameters
-//! are rejected, never ignored.
+//! (`sslcert`, `sslkey`), libpq's own password files and service files are not supported. Unknown
+//! parameters are rejected, never ignored.
 //!
 //! Neither the debug output nor any message contains the password.
 
 use std::collections::HashSet;
 use std::fmt::{self, Debug, Display, Write as _};
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use docent_store::StoreError;
@@ -17,7 +18,7 @@ use percent_encoding::percent_decode_str;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
 /// Parameters that the driver does not parse, with their valid values.
-const OWN: [(&str, &str); 6] = [
+const OWN: [(&str, &str); 7] = [
     (
         "sslmode",
         "disable, prefer, require, verify-ca or verify-full",
@@ -33,6 +34,7 @@ const OWN: [(&str, &str); 6] = [
     ("pool_size", "a number from 2 to 1000"),
     ("pool_timeout", "a number of seconds from 1 to 600"),
     ("statement_timeout", "a number of seconds from 1 to 86400"),
+    ("password_file", "the path of a file with the password"),
 ];
 
 /// Parameters of libpq that the driver parses.
@@ -137,8 +139,12 @@ impl Settings {
             pool_size,
             pool_timeout,
             statement_timeout,
+            password_file,
         ] = &own;
         let mut driver = parse_driver(base, &others)?;
+        if let Some(file) = password_file {
+            add_password(&mut driver, Path::new(file))?;
+        }
         let names_authorities = root_certificates.is_some();
         let (ssl_mode, trust) = match ssl_mode.as_deref() {
             // Silently ignoring the authorities would be insecure.
@@ -260,6 +266,32 @@ impl Settings {
         self.driver.options(options.trim());
         self
     }
+}
+
+/// Reads the password from a file, as orchestrators provide secrets.
+fn add_password(driver: &mut tokio_postgres::Config, file: &Path) -> Result<(), StoreError> {
+    let rejected = |reason: String| StoreError::Rejected { reason };
+    if driver.get_password().is_some() {
+        return Err(rejected(
+            "the store URL has a password and a password_file: remove one of them".to_owned(),
+        ));
+    }
+    let text = fs::read_to_string(file).map_err(|error| {
+        rejected(format!(
+            "cannot read the password_file of the store URL, {}: {error}",
+            file.display()
+        ))
+    })?;
+    // Editors end the line.
+    let password = text.trim_end_matches(['\n', '\r']);
+    if password.is_empty() || password.contains('\n') {
+        return Err(rejected(format!(
+            "the password_file of the store URL, {}, must have one line: the password",
+            file.display()
+        )));
+    }
+    driver.password(password);
+    Ok(())
 }
 
 fn parse_driver(base: &str, others: &[&str]) -> Result<tokio_postgres::Config, StoreError> {
@@ -423,6 +455,31 @@ mod tests {
             let rejection = parse(query).unwrap_err().to_string();
             let name = query.split('=').next().unwrap();
             assert!(rejection.contains(name), "{rejection}");
+        }
+    }
+
+    #[test]
+    fn the_password_may_be_in_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("password");
+        let parse = |base: &str| {
+            let file = file.display();
+            Settings::parse(&format!("{base}db.example/x?password_file={file}"))
+        };
+        let missing = parse("postgres://ada@").unwrap_err().to_string();
+        assert!(
+            missing.contains("cannot read the password_file"),
+            "{missing}"
+        );
+        fs::write(&file, "p@ss word/1\n").unwrap();
+        let settings = parse("postgres://ada@").unwrap().with_password("other");
+        assert_eq!(settings.driver.get_password(), Some(&b"p@ss word/1"[..]));
+        let twice = parse("postgres://ada:secret@").unwrap_err().to_string();
+        assert!(twice.contains("remove one of them"), "{twice}");
+        for text in ["", "\n", "one\ntwo\n"] {
+            fs::write(&file, text).unwrap();
+            let error = parse("postgres://ada@").unwrap_err().to_string();
+            assert!(error.contains("must have one line"), "{error}");
         }
     }
 
