@@ -48,6 +48,8 @@ test("long descriptions fold, and long types are clipped", WRITES, async ({ page
   await page.keyboard.press("Control+Home");
   await page.keyboard.type("One more sentence. ");
   await page.keyboard.press("Control+Enter");
+  // Its preview shows the text, too.
+  await expect(editorOf(page)).toHaveCount(0);
   await expect(page.getByText("One more sentence.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Show less" })).toBeVisible();
   await expect(page.locator(".folded")).toHaveCount(1);

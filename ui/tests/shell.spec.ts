@@ -35,7 +35,9 @@ test("a reader sees no settings that only refuse them", WRITES, async ({ browser
   const page = await context.newPage();
   await page.goto("/settings/tokens");
   const sections = page.getByRole("navigation", { name: "Settings sections" }).getByRole("link");
-  await expect(sections).toHaveText(["Access tokens", "Account", "Preferences"]);
+  // Readers may see the definitions, without a button to change them.
+  const allowed = ["Access tokens", "Account", "Preferences", "Structured properties"];
+  await expect(sections).toHaveText(allowed);
   await page.getByRole("button", { name: /Account menu for/ }).click();
   await expect(page.getByRole("menuitem", { name: "Account" })).toBeVisible();
   await expect(page.getByRole("menuitem", { name: "Audit log" })).toHaveCount(0);
