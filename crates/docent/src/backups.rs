@@ -2,10 +2,14 @@
 //!
 //! A backup gets its name only after it was restored and checked. So whatever has the name of a
 //! backup is a good one, and old ones are deleted only when a newer one is.
+//!
+//! With the archive of the write-ahead log beside them, they give the store at any time since
+//! ([`wal_archive`]).
 
 mod bucket;
 mod directory;
 mod name;
+mod wal_archive;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,12 +22,20 @@ use crate::engine;
 use crate::settings::StoreUrl;
 use bucket::Bucket;
 use directory::Directory;
+use jiff::Timestamp;
 pub(crate) use name::BackupName;
+use wal_archive::Recovery;
+pub(crate) use wal_archive::WalArchive;
 
 const BUCKET: &str = "s3://";
 
 /// Shows how far a part of the work is.
 pub(crate) type Progress = Box<dyn FnMut(u64, u64) + Send>;
+
+/// Shows nothing.
+pub(crate) fn silent(_part: &'static str) -> Progress {
+    Box::new(|_, _| {})
+}
 
 /// Where backups are kept.
 #[derive(Debug, Clone)]
@@ -57,12 +69,53 @@ impl Destination {
 
     /// The names of all backups, the oldest first. Other files do not count.
     pub(crate) async fn list(&self) -> Result<Vec<BackupName>> {
-        let mut names = match self {
-            Self::Directory(directory) => directory.list()?,
-            Self::Bucket(bucket) => bucket.list().await?,
-        };
+        let names = self.names("").await?;
+        let names = names.iter().filter_map(|name| BackupName::parse(name));
+        let mut names: Vec<BackupName> = names.collect();
         names.sort_unstable();
         Ok(names)
+    }
+
+    async fn names(&self, folder: &str) -> Result<Vec<String>> {
+        match self {
+            Self::Directory(directory) => directory.names(folder),
+            Self::Bucket(bucket) => bucket.names(folder).await,
+        }
+    }
+
+    /// A temporary directory for a file that will be added.
+    fn workplace(&self) -> Result<TempDir> {
+        match self {
+            Self::Directory(directory) => directory.workplace(),
+            Self::Bucket(_) => TempDir::new().context("cannot create a temporary directory"),
+        }
+    }
+
+    /// Adds a file from the workplace.
+    async fn add(&self, file: &Path, path: &str, progress: Progress) -> Result<()> {
+        match self {
+            Self::Directory(directory) => directory.add(file, path),
+            Self::Bucket(bucket) => bucket.upload(file, path, progress).await,
+        }
+    }
+
+    /// Copies a file from here.
+    async fn copy(&self, path: &str, to: &Path, progress: Progress) -> Result<()> {
+        match self {
+            Self::Directory(directory) => {
+                let from = directory.path().join(path);
+                fs::copy(&from, to).with_context(|| format!("cannot copy {}", from.display()))?;
+                Ok(())
+            }
+            Self::Bucket(bucket) => bucket.download(path, to, progress).await,
+        }
+    }
+
+    async fn delete(&self, path: &str) -> Result<()> {
+        match self {
+            Self::Directory(directory) => directory.delete(path),
+            Self::Bucket(bucket) => bucket.delete(path).await,
+        }
     }
 
     /// Backs up the store, checks the backup, and deletes all but the newest ones.
@@ -71,40 +124,43 @@ impl Destination {
         store: &dyn Store,
         url: &StoreUrl,
         keep: Option<usize>,
+        archive: Option<&WalArchive>,
         progress: impl Fn(&'static str) -> Progress,
     ) -> Result<Made> {
-        let workplace = match self {
-            Self::Directory(directory) => directory.workplace()?,
-            Self::Bucket(_) => TempDir::new().context("cannot create a temporary directory")?,
-        };
+        let workplace = self.workplace()?;
         let file = workplace.path().join("backup");
-        let name = BackupName::now();
+        let first = match archive {
+            Some(archive) => Some((archive, archive.begin_backup().await?)),
+            None => None,
+        };
+        let mut name = BackupName::now();
         store.backup(&file, progress("copying")).await?;
+        if let Some((archive, first)) = first {
+            name = name.with_log(archive.log_since(first).await?);
+        }
         check(url, &file, workplace.path(), progress("checking")).await?;
         let bytes = fs::metadata(&file)?.len();
-        match self {
-            Self::Directory(directory) => directory.add(&file, name)?,
-            Self::Bucket(bucket) => bucket.upload(&file, name, progress("uploading")).await?,
-        }
+        self.add(&file, &name.to_string(), progress("uploading"))
+            .await?;
         Ok(Made {
             name,
             bytes,
             deleted: match keep {
-                Some(keep) => self.delete_older(keep).await?,
+                Some(keep) => self.delete_older(keep, archive.is_some()).await?,
                 None => 0,
             },
         })
     }
 
-    /// Keeps the newest backups; returns how many others it deleted.
-    async fn delete_older(&self, keep: usize) -> Result<usize> {
+    /// Keeps the newest backups, and the log since then; returns how many others it deleted.
+    async fn delete_older(&self, keep: usize, is_archiving: bool) -> Result<usize> {
         let names = self.list().await?;
-        let older = &names[..names.len().saturating_sub(keep)];
+        let (older, kept) = names.split_at(names.len().saturating_sub(keep));
         for name in older {
-            match self {
-                Self::Directory(directory) => directory.delete(*name)?,
-                Self::Bucket(bucket) => bucket.delete(*name).await?,
-            }
+            self.delete(&name.to_string()).await?;
+        }
+        if is_archiving && let Some(log) = kept.iter().find_map(|name| name.log()) {
+            self.delete_segments_before(log.first).await?;
         }
         Ok(older.len())
     }
@@ -125,15 +181,18 @@ pub(crate) struct LocalBackup {
     pub(crate) path: PathBuf,
     /// How messages name it.
     pub(crate) name: String,
+    /// The time of its state, if the archived log brought it forward.
+    pub(crate) until: Option<Timestamp>,
     /// Where a downloaded one is, until this is dropped.
     workplace: Option<TempDir>,
 }
 
 impl LocalBackup {
-    /// Finds a backup: a file; the newest one in a directory or a bucket; or, in a bucket, the one
-    /// with this name.
+    /// Finds a backup: a file; in a directory or a bucket, what gives the newest state, or the
+    /// newest one up to a time; or, in a bucket, the backup with this name.
     pub(crate) async fn find(
         source: &str,
+        at: Option<Timestamp>,
         progress: impl Fn(&'static str) -> Progress,
     ) -> Result<Self> {
         let (place, requested) = match source.rsplit_once('/') {
@@ -143,42 +202,66 @@ impl LocalBackup {
             },
             _ => (source, None),
         };
+        let is_one_backup = requested.is_some() || !Destination::is_meant(place);
+        ensure!(
+            at.is_none() || !is_one_backup,
+            "--at needs the directory or bucket of scheduled backups, not one of them"
+        );
         if !Destination::is_meant(place) {
             return Ok(Self {
                 path: source.into(),
                 name: source.to_owned(),
+                until: None,
                 workplace: None,
             });
         }
         let destination = Destination::parse(place)?;
-        let names = destination.list().await?;
         let found = match requested {
-            Some(requested) => names.into_iter().find(|name| *name == requested),
-            None => names.last().copied(),
+            Some(requested) => {
+                let names = destination.list().await?;
+                let found = names.into_iter().find(|name| *name == requested);
+                found.map(Recovery::without_log)
+            }
+            None => Recovery::find(&destination, at).await?,
         };
         let Some(found) = found else {
-            bail!("there is no backup at {source}: 'docent backup' makes one");
+            bail!("{}", none_at(source, at));
         };
-        let name = format!("{destination}/{found}");
-        match destination {
-            Destination::Directory(directory) => Ok(Self {
-                path: directory.path().join(found.to_string()),
+        Self::fetch(&destination, &found, progress).await
+    }
+
+    async fn fetch(
+        destination: &Destination,
+        found: &Recovery,
+        progress: impl Fn(&'static str) -> Progress,
+    ) -> Result<Self> {
+        let name = format!("{destination}/{}", found.backup);
+        let until = found.until();
+        // It can be read where it is.
+        if let (None, Destination::Directory(directory)) = (until, destination) {
+            return Ok(Self {
+                path: directory.path().join(found.backup.to_string()),
                 name,
+                until,
                 workplace: None,
-            }),
-            Destination::Bucket(bucket) => {
-                let workplace = TempDir::new().context("cannot create a temporary directory")?;
-                let path = workplace.path().join("backup");
-                bucket
-                    .download(found, &path, progress("downloading"))
-                    .await?;
-                Ok(Self {
-                    path,
-                    name,
-                    workplace: Some(workplace),
-                })
-            }
+            });
         }
+        let workplace = TempDir::new().context("cannot create a temporary directory")?;
+        let path = workplace.path().join("backup");
+        let object = found.backup.to_string();
+        destination
+            .copy(&object, &path, progress("downloading"))
+            .await?;
+        if until.is_some() {
+            let applying = found.roll_forward(destination, &path, progress("applying the log"));
+            applying.await?;
+        }
+        Ok(Self {
+            path,
+            name,
+            until,
+            workplace: Some(workplace),
+        })
     }
 
     /// Restores the backup to a temporary place, and checks the store there.
@@ -189,6 +272,13 @@ impl LocalBackup {
         };
         let workplace = workplace.context("cannot create a temporary directory")?;
         check(url, &self.path, workplace.path(), progress).await
+    }
+}
+
+fn none_at(source: &str, at: Option<Timestamp>) -> String {
+    match at {
+        Some(at) => format!("there is no backup at {source} from before {at}"),
+        None => format!("there is no backup at {source}: 'docent backup' makes one"),
     }
 }
 

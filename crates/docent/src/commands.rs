@@ -9,6 +9,7 @@ mod generated;
 mod maintenance;
 mod serve;
 mod status;
+mod times;
 mod token;
 mod transfer;
 mod user;

@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use docent_store::Store;
 use docent_store_postgres::PostgresStore;
 use docent_store_sqlite::SqliteStore;
+pub(crate) use docent_store_sqlite::{RollForward, WalPosition, WalSegment, WalTail};
 
 use crate::settings::StoreUrl;
 
@@ -78,6 +79,22 @@ pub(crate) async fn open(url: &StoreUrl, mode: OpenMode) -> Result<Arc<dyn Store
             ))
         }
     }
+}
+
+/// Opens the store of a server, and its write-ahead log for an archive.
+pub(crate) async fn open_archived(
+    url: &StoreUrl,
+) -> Result<(Arc<dyn Store>, Option<Arc<WalTail>>)> {
+    let StoreUrl::Sqlite(path) = url else {
+        return Ok((open(url, OpenMode::Server).await?, None));
+    };
+    let options = docent_store_sqlite::OpenOptions {
+        archive_wal: true,
+        ..docent_store_sqlite::OpenOptions::default()
+    };
+    let store = SqliteStore::open(path, options)?;
+    let tail = store.wal_tail();
+    Ok((Arc::new(store), tail))
 }
 
 /// Whether a store was never written to.

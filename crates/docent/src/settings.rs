@@ -260,6 +260,7 @@ struct File {
     backup_to: Option<String>,
     backup_every: Option<String>,
     backup_keep: Option<u16>,
+    backup_wal_every: Option<String>,
     otlp: Option<String>,
     otlp_sample: Option<f64>,
     log: Option<String>,
@@ -345,7 +346,6 @@ impl Settings {
         let auth = serve.auth.or(file.auth).unwrap_or(Switch::On);
         Ok(Self {
             search_index: search_index.unwrap_or_else(|| store.search_index()),
-            store,
             listen: parse_address(listen)?,
             ui_listen: ui_listen.as_deref().map(parse_address).transpose()?,
             metrics_listen: metrics_listen.as_deref().map(parse_address).transpose()?,
@@ -420,12 +420,17 @@ impl Settings {
                     .audit_retention
                     .or(file.audit_retention.map(String::from)),
             )?,
-            backup: BackupSettings::resolve(serve.backup.or(BackupFlags {
-                backup_to: file.backup_to,
-                backup_every: file.backup_every,
-                backup_keep: file.backup_keep,
-            }))?,
+            backup: BackupSettings::resolve(
+                serve.backup.or(BackupFlags {
+                    backup_to: file.backup_to,
+                    backup_every: file.backup_every,
+                    backup_keep: file.backup_keep,
+                    backup_wal_every: file.backup_wal_every,
+                }),
+                &store,
+            )?,
             otlp: OtlpSettings::resolve(serve.otlp, file.otlp, file.otlp_sample)?,
+            store,
             log: parse_log(serve.log.or(file.log))?,
             log_format: serve
                 .log_format

@@ -88,6 +88,7 @@ fn backups(state: &AppState) -> Value {
         Some(backups) => json!({
             "lastSuccessAt": backups.last_success_ms().map(iso),
             "failures": backups.failures(),
+            "logArchivedUntil": backups.archived_until_ms().map(iso),
         }),
         None => Value::Null,
     }

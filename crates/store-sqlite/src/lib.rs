@@ -34,6 +34,8 @@ mod store_maintenance;
 mod store_reader;
 mod transaction;
 mod transfer;
+mod wal_segment;
+mod wal_tail;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -52,6 +54,8 @@ use crate::writer::{Log, Writer};
 pub use backup::{BACKUP_START, restore};
 pub use check::check_file;
 pub use path::real_path;
+pub use wal_segment::{RollForward, WalPosition, WalSegment};
+pub use wal_tail::WalTail;
 pub use writer::WriterStatistics;
 
 /// How to open a database.
@@ -64,6 +68,8 @@ pub struct OpenOptions {
     pub create: bool,
     /// The number of reading connections.
     pub readers: usize,
+    /// For a server: keeps its write-ahead log until it is collected ([`SqliteStore::wal_tail`]).
+    pub archive_wal: bool,
 }
 
 impl Default for OpenOptions {
@@ -73,6 +79,7 @@ impl Default for OpenOptions {
             exclusive: true,
             create: true,
             readers: cores.clamp(2, 8),
+            archive_wal: false,
         }
     }
 }
@@ -86,6 +93,7 @@ pub struct SqliteStore {
     row_cache: RowCache,
     stamp: Arc<StampSource>,
     writer: Writer,
+    wal_tail: Option<Arc<WalTail>>,
     _log_index: Option<LogIndex>,
     path: PathBuf,
     _lock: Option<ServerLock>,
@@ -126,20 +134,31 @@ impl SqliteStore {
         });
         let readers = Readers::open(&path, options.readers, Arc::clone(&stamp))?;
         let readers = Arc::new(readers);
+        let wal_tail = match log_index.clone().filter(|_| options.archive_wal) {
+            Some(index) => Some(Arc::new(WalTail::open(&path, index)?)),
+            None => None,
+        };
         let log = Log {
             stamp: Arc::clone(&stamp),
             readers: Arc::clone(&readers),
             file: lock.as_ref().map(|lock| lock.file().clone()),
+            tail: wal_tail.clone(),
         };
         Ok(Self {
             readers,
             row_cache: RowCache::new(),
             stamp,
             writer: Writer::start(write_connection, log)?,
+            wal_tail,
             _log_index: log_index,
             path,
             _lock: lock,
         })
+    }
+
+    /// The write-ahead log as it grows, if it is to be archived.
+    pub fn wal_tail(&self) -> Option<Arc<WalTail>> {
+        self.wal_tail.clone()
     }
 
     /// How well the writer groups: transactions per commit.

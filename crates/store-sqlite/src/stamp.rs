@@ -10,17 +10,23 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use docent_store::CommitStamp;
+use docent_store::{CommitStamp, StoreError};
 use rusqlite::Connection;
 
 use crate::connection::{SMALL_CACHE_KIB, open_reader};
 use crate::error::{EngineError, file_error};
 use crate::lock::lock_log_index;
 use crate::path::sibling;
+use crate::wal_segment::WalPosition;
 
 const HEADER_BYTES: usize = 20;
 const CHANGE_COUNTER: usize = 8;
+const PAGE_SIZE: usize = 14;
 const LOG_PAGES: usize = 16;
+const SALTS: usize = 32;
+/// SQLite writes the header twice, to detect that it is being written.
+const WHOLE_HEADER_BYTES: usize = 48;
+const STATE_TRIES: usize = 1000;
 
 /// The open `-shm` file. It must stay open as long as SQLite uses the database: closing any
 /// descriptor of a file releases the process's `fcntl` locks on it. So only a server, which opens
@@ -52,6 +58,59 @@ impl LogIndex {
             .read_exact_at(&mut header, 0)
             .map_err(|error| file_error(Path::new("the write-ahead log index"), &error))?;
         Ok(header)
+    }
+
+    pub(crate) fn state(&self) -> Result<LogState, EngineError> {
+        for _ in 0..STATE_TRIES {
+            let mut bytes = [0; 2 * WHOLE_HEADER_BYTES];
+            self.0
+                .read_exact_at(&mut bytes, 0)
+                .map_err(|error| file_error(Path::new("the write-ahead log index"), &error))?;
+            let (header, copy) = bytes.split_at(WHOLE_HEADER_BYTES);
+            if header == copy {
+                return Ok(LogState::parse(header));
+            }
+            std::thread::yield_now();
+        }
+        Err(StoreError::Busy.into())
+    }
+}
+
+/// The state of the log after the last commit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogState {
+    /// They change when SQLite starts the log from its beginning.
+    pub(crate) salts: [u8; 8],
+    /// Pages in the log.
+    pub(crate) frames: u32,
+    /// Incremented by each commit.
+    pub(crate) commits: u32,
+    pub(crate) page_bytes: u32,
+}
+
+impl LogState {
+    pub(crate) fn end(&self) -> WalPosition {
+        WalPosition {
+            salts: self.salts,
+            frames: self.frames,
+        }
+    }
+
+    fn parse(header: &[u8]) -> Self {
+        let mut salts = [0; 8];
+        salts.copy_from_slice(&header[SALTS..SALTS + 8]);
+        let page_size = u16::from_ne_bytes([header[PAGE_SIZE], header[PAGE_SIZE + 1]]);
+        Self {
+            salts,
+            frames: u32_at(header, LOG_PAGES),
+            commits: u32_at(header, CHANGE_COUNTER),
+            // 64 KiB do not fit.
+            page_bytes: if page_size == 1 {
+                65536
+            } else {
+                page_size.into()
+            },
+        }
     }
 }
 
@@ -103,7 +162,7 @@ impl StampSource {
     }
 }
 
-fn u32_at(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
+fn u32_at(header: &[u8], at: usize) -> u32 {
     let mut bytes = [0; 4];
     bytes.copy_from_slice(&header[at..at + 4]);
     u32::from_ne_bytes(bytes)

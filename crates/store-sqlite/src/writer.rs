@@ -30,6 +30,7 @@ use crate::lock::DatabaseFile;
 use crate::readers::Readers;
 use crate::stamp::StampSource;
 use crate::transaction::SqliteTransaction;
+use crate::wal_tail::WalTail;
 
 /// A full queue rejects transactions with [`StoreError::Busy`].
 const QUEUE_LENGTH: usize = 1024;
@@ -267,18 +268,7 @@ fn serve(mut connection: Connection, requests: &Receiver<Request>, log: Log, cou
         }
         log.checkpoint_if_long(&connection);
     }
-    // A command would have to wait for the readers of the server.
-    if log.stamp.is_of_server() {
-        log.readers.release();
-        checkpoint(&connection, "PRAGMA wal_checkpoint(TRUNCATE)");
-    }
-    if log.file.as_ref().is_some_and(DatabaseFile::is_replaced)
-        && let Err(error) =
-            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
-    {
-        // Otherwise SQLite removes the log at our path, which now belongs to the other database.
-        tracing::warn!(%error, "SQLite may remove the log of the database that replaced ours");
-    }
+    log.close(&connection);
     // The last connection to close removes the log, which readers cannot.
     drop(log);
 }
@@ -297,6 +287,8 @@ pub(crate) struct Log {
     pub(crate) readers: Arc<Readers>,
     /// For a server: the file that it opened.
     pub(crate) file: Option<DatabaseFile>,
+    /// For a server that archives the log.
+    pub(crate) tail: Option<Arc<WalTail>>,
 }
 
 impl Log {
@@ -304,6 +296,25 @@ impl Log {
     /// process.
     fn moved_file(&self) -> Option<&DatabaseFile> {
         self.file.as_ref().filter(|file| !file.is_in_place())
+    }
+
+    /// Empties the log, unless it has to stay.
+    fn close(&self, connection: &Connection) {
+        // The archive continues where it ended only if the next server continues the log.
+        let is_archived = self.tail.is_some();
+        // A command would have to wait for the readers of the server.
+        if self.stamp.is_of_server() && !is_archived {
+            self.readers.release();
+            checkpoint(connection, "PRAGMA wal_checkpoint(TRUNCATE)");
+        }
+        // SQLite would remove the log at our path, which may belong to another database now.
+        let is_replaced = self.file.as_ref().is_some_and(DatabaseFile::is_replaced);
+        if (is_archived || is_replaced)
+            && let Err(error) =
+                connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+        {
+            tracing::warn!(%error, "SQLite may remove a log that has to stay");
+        }
     }
 
     /// Lets the next commit restart a checkpointed log from the beginning, which open snapshots
@@ -316,10 +327,19 @@ impl Log {
 
     /// Checkpoints a long log. The next commit retries the rest.
     fn checkpoint_if_long(&self, connection: &Connection) {
-        if self.is_long() {
+        if self.is_long() && self.is_collected() {
             self.readers.release();
             checkpoint(connection, "PRAGMA wal_checkpoint(PASSIVE)");
         }
+    }
+
+    /// Whether all of the log was collected for the archive, if there is one.
+    fn is_collected(&self) -> bool {
+        let Some(tail) = &self.tail else { return true };
+        tail.allows_restart().unwrap_or_else(|error| {
+            tracing::warn!(%error, "cannot read the write-ahead log for its archive");
+            false
+        })
     }
 
     fn is_long(&self) -> bool {

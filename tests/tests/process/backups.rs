@@ -150,13 +150,13 @@ fn the_server_backs_up_when_it_is_due() -> anyhow::Result<()> {
 }
 
 /// A server of S3's protocol with one bucket, `backups`.
-struct ObjectStore {
+pub(super) struct ObjectStore {
     process: Child,
-    address: String,
+    pub(super) address: String,
 }
 
 impl ObjectStore {
-    fn start() -> anyhow::Result<Self> {
+    pub(super) fn start() -> anyhow::Result<Self> {
         let mut process = Command::new(python()?)
             .args([
                 "-u",
@@ -187,7 +187,7 @@ impl ObjectStore {
         Ok(Self { process, address })
     }
 
-    fn run(&self, command: &mut Command) -> anyhow::Result<String> {
+    pub(super) fn run(&self, command: &mut Command) -> anyhow::Result<String> {
         let command = command
             .env("AWS_ACCESS_KEY_ID", "key")
             .env("AWS_SECRET_ACCESS_KEY", "secret")

@@ -11,7 +11,7 @@ const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
 /// The flags of commands that use a server.
 const SERVER: [&str; 2] = ["--server", "--token-file"];
 /// The settings of `docent serve`, besides the common ones.
-const SERVE: [&str; 48] = [
+const SERVE: [&str; 49] = [
     "--listen",
     "--ui-listen",
     "--metrics-listen",
@@ -56,6 +56,7 @@ const SERVE: [&str; 48] = [
     "--backup-to",
     "--backup-every",
     "--backup-keep",
+    "--backup-wal-every",
     "--otlp",
     "--otlp-sample",
     "--log",
@@ -141,7 +142,7 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
         &["webhook", "replay"],
         &["--server", "--token-file", "--id"],
     )?;
-    expect(&["restore"], &["--replace"])?;
+    expect(&["restore"], &["--at", "--replace"])?;
     expect(&["adopt"], &["--from", "--report"])?;
     expect_only(&["move"], &["--from", "--to"])?;
     let export = ["--domain", "--csv", "--discard-changes"];

@@ -10,6 +10,7 @@ mod startup_errors;
 mod status;
 mod tls;
 mod traces;
+mod wal_archive;
 
 use std::collections::BTreeSet;
 use std::fs;

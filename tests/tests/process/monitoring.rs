@@ -25,7 +25,12 @@ fn start() -> anyhow::Result<Server> {
     let options = Options::default().demo();
     let options = options.argument("--metrics-listen").argument("127.0.0.1:0");
     // The directory of the server.
-    Server::start(options.argument("--backup-to").argument("."))
+    let options = options.argument("--backup-to").argument(".");
+    Server::start(if on_postgres()? {
+        options
+    } else {
+        options.argument("--backup-wal-every").argument("1s")
+    })
 }
 
 /// The metrics at the address without authentication.
@@ -358,6 +363,7 @@ fn slow_requests_are_logged_with_where_their_time_went() -> anyhow::Result<()> {
         "user=\"datahub\"",
         "searches=1 ",
         "status=200",
+        "plan=\"searchAcrossEntities ",
     ] {
         ensure!(line.contains(field), "{field}: {line}");
     }
@@ -378,6 +384,12 @@ fn requests_are_logged_in_both_formats_unless_the_filter_hides_them() -> anyhow:
     let expected = " INFO docent_http::requests: POST /api/graphql 200 operation=Shown ms=";
     ensure!(line.contains(expected), "{line}");
     ensure!(line.contains(" user=datahub bytes="), "{line}");
+    let call = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "search", "arguments": {"query": "refund"}},
+    });
+    server.post("/mcp", &call)?;
+    server.logged_line("POST /mcp 200 operation=search ms=")?;
     // The last lines are written when the server stops.
     query(&server)?;
     ensure!(server.stop()?.success());

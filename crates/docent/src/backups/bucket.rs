@@ -22,12 +22,14 @@ use rusty_s3::actions::{
 use rusty_s3::{Credentials, UrlStyle};
 use url::Url;
 
-use super::{BackupName, Progress};
+use super::Progress;
 
 /// Parts of an upload or a download.
 const PART_BYTES: u64 = 16 * 1024 * 1024;
 /// The protocol allows ten thousand.
 const MAX_PARTS: u64 = 9_000;
+/// The beginning of the names of all our objects.
+const OWN: &str = "docent-";
 const TRIES: u32 = 4;
 /// Doubled after each try.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -95,20 +97,25 @@ impl Bucket {
         })
     }
 
-    pub(super) async fn list(&self) -> Result<Vec<BackupName>> {
+    /// The names of our objects in a folder below the prefix.
+    pub(super) async fn names(&self, folder: &str) -> Result<Vec<String>> {
+        let slash = if folder.is_empty() { "" } else { "/" };
+        let prefix = format!("{}{folder}{slash}", self.prefix);
+        // Not the objects in other folders.
+        let begin = format!("{prefix}{OWN}");
         let mut names = Vec::new();
         let mut next = None;
         loop {
             let mut action = ListObjectsV2::new(&self.bucket, Some(&self.credentials));
-            action.with_prefix(self.prefix.as_str());
+            action.with_prefix(begin.as_str());
             if let Some(next) = next.take() {
                 action.with_continuation_token(next);
             }
             let page = self.expect_success(&action, Bytes::new()).await?;
             let page: ListObjectsV2Response = ListObjectsV2::parse_response(text(&page)?)?;
             let keys = page.contents.iter().map(|object| object.key.as_str());
-            let own = keys.filter_map(|key| key.strip_prefix(&self.prefix));
-            names.extend(own.filter_map(BackupName::parse));
+            let own = keys.filter_map(|key| key.strip_prefix(&prefix));
+            names.extend(own.map(ToOwned::to_owned));
             next = page.next_continuation_token;
             if next.is_none() {
                 return Ok(names);
@@ -116,33 +123,50 @@ impl Bucket {
         }
     }
 
-    pub(super) async fn upload(
+    pub(super) async fn upload(&self, file: &Path, path: &str, progress: Progress) -> Result<()> {
+        let key = self.key(path);
+        let file = File::open(file)?;
+        let total = file.metadata()?.len();
+        if total <= PART_BYTES {
+            self.upload_whole(file, &key).await
+        } else {
+            self.upload_parts(file, total, &key, progress).await
+        }
+    }
+
+    async fn upload_whole(&self, mut file: File, key: &str) -> Result<()> {
+        let mut body = Vec::new();
+        file.read_to_end(&mut body)?;
+        let action = self.bucket.put_object(Some(&self.credentials), key);
+        let sent = self.expect_success(&action, body.into()).await;
+        sent.map(drop)
+            .with_context(|| format!("cannot upload {key}"))
+    }
+
+    async fn upload_parts(
         &self,
-        path: &Path,
-        name: BackupName,
+        file: File,
+        total: u64,
+        key: &str,
         mut progress: Progress,
     ) -> Result<()> {
-        let key = self.key(name);
-        let file = File::open(path)?;
-        let total = file.metadata()?.len();
         let part_bytes = PART_BYTES.max(total.div_ceil(MAX_PARTS));
         let create = self
             .bucket
-            .create_multipart_upload(Some(&self.credentials), &key);
+            .create_multipart_upload(Some(&self.credentials), key);
         let created = self.expect_success(&create, Bytes::new()).await?;
         let created = CreateMultipartUpload::parse_response(text(&created)?)?;
         let upload = created.upload_id();
         let sent = async {
             let mut tags = Vec::new();
             let mut done = 0;
-            // An empty file has one part.
-            while done < total || tags.is_empty() {
+            while done < total {
                 let mut part = Vec::new();
                 (&file).take(part_bytes).read_to_end(&mut part)?;
                 done += part.len() as u64;
                 let number = u16::try_from(tags.len() + 1)?;
                 let credentials = Some(&self.credentials);
-                let action = self.bucket.upload_part(credentials, &key, number, upload);
+                let action = self.bucket.upload_part(credentials, key, number, upload);
                 let response = self.request(&action, None, part.into()).await?;
                 let tag = response.headers().get(ETAG);
                 let tag = tag.and_then(|tag| tag.to_str().ok());
@@ -155,7 +179,7 @@ impl Bucket {
             let tags = tags.iter().map(String::as_str);
             let credentials = Some(&self.credentials);
             let complete =
-                CompleteMultipartUpload::new(&self.bucket, credentials, &key, upload, tags);
+                CompleteMultipartUpload::new(&self.bucket, credentials, key, upload, tags);
             let body = complete.clone().body();
             let completed = self.expect_success(&complete, body.into()).await?;
             // A failure may have the status 200.
@@ -164,9 +188,7 @@ impl Bucket {
         };
         if let Err(error) = sent.await {
             let credentials = Some(&self.credentials);
-            let abort = self
-                .bucket
-                .abort_multipart_upload(credentials, &key, upload);
+            let abort = self.bucket.abort_multipart_upload(credentials, key, upload);
             // Best effort: the first error is the one to report.
             let _ = self.expect_success(&abort, Bytes::new()).await;
             return Err(error.context(format!("cannot upload {key}")));
@@ -176,12 +198,12 @@ impl Bucket {
 
     pub(super) async fn download(
         &self,
-        name: BackupName,
-        path: &Path,
+        path: &str,
+        file: &Path,
         mut progress: Progress,
     ) -> Result<()> {
-        let key = self.key(name);
-        let mut file = File::create_new(path)?;
+        let key = self.key(path);
+        let mut file = File::create_new(file)?;
         let mut done = 0;
         loop {
             let action = self.bucket.get_object(Some(&self.credentials), &key);
@@ -203,15 +225,15 @@ impl Bucket {
         }
     }
 
-    pub(super) async fn delete(&self, name: BackupName) -> Result<()> {
-        let key = self.key(name);
+    pub(super) async fn delete(&self, path: &str) -> Result<()> {
+        let key = self.key(path);
         let action = self.bucket.delete_object(Some(&self.credentials), &key);
         self.expect_success(&action, Bytes::new()).await?;
         Ok(())
     }
 
-    fn key(&self, name: BackupName) -> String {
-        format!("{}{name}", self.prefix)
+    fn key(&self, path: &str) -> String {
+        format!("{}{path}", self.prefix)
     }
 
     async fn expect_success<'a>(&self, action: &impl S3Action<'a>, body: Bytes) -> Result<Bytes> {

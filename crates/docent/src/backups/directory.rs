@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 use tempfile::TempDir;
 
-use super::BackupName;
-
 /// The beginning of the names of unfinished backups.
 const UNFINISHED: &str = ".docent-unfinished-";
 
@@ -23,12 +21,16 @@ impl Directory {
         &self.0
     }
 
-    pub(super) fn list(&self) -> Result<Vec<BackupName>> {
-        let failed = || format!("cannot list the backups in {}", self.0.display());
+    /// The names of the files in a folder of the directory.
+    pub(super) fn names(&self, folder: &str) -> Result<Vec<String>> {
+        let path = self.0.join(folder);
+        if !folder.is_empty() && !path.exists() {
+            return Ok(Vec::new());
+        }
+        let failed = || format!("cannot list the backups in {}", path.display());
         let mut names = Vec::new();
-        for entry in fs::read_dir(&self.0).with_context(failed)? {
-            let name = entry.with_context(failed)?.file_name();
-            names.extend(name.to_str().and_then(BackupName::parse));
+        for entry in fs::read_dir(&path).with_context(failed)? {
+            names.extend(entry.with_context(failed)?.file_name().into_string());
         }
         Ok(names)
     }
@@ -54,24 +56,26 @@ impl Directory {
             .with_context(failed)
     }
 
-    /// Moves a finished backup here.
-    pub(super) fn add(&self, file: &Path, name: BackupName) -> Result<()> {
-        let target = self.0.join(name.to_string());
+    /// Moves a finished file here.
+    pub(super) fn add(&self, file: &Path, path: &str) -> Result<()> {
+        let target = self.0.join(path);
         let failed = || format!("cannot create {}", target.display());
         ensure!(
             !target.try_exists().with_context(failed)?,
             "{} exists already: another process backs up to this directory",
             target.display()
         );
+        let folder = target.parent().unwrap_or(&self.0);
+        fs::create_dir_all(folder).with_context(failed)?;
         fs::rename(file, &target).with_context(failed)?;
         // The rename is durable once the directory is synced.
-        File::open(&self.0)
-            .and_then(|directory| directory.sync_all())
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
             .with_context(failed)
     }
 
-    pub(super) fn delete(&self, name: BackupName) -> Result<()> {
-        let path = self.0.join(name.to_string());
+    pub(super) fn delete(&self, path: &str) -> Result<()> {
+        let path = self.0.join(path);
         fs::remove_file(&path).with_context(|| format!("cannot delete {}", path.display()))
     }
 }

@@ -1,43 +1,135 @@
-//! The names of backups: `docent-20261119T134500Z.backup`.
+//! The names of backups and of segments of the write-ahead log.
+//!
+//! A backup is `docent-20261119T134500Z.backup`. With an archived log it is
+//! `docent-20261119T134500Z.wal-124-1.backup`: the log continues with segment 124, and 1 segment was
+//! archived while the backup was made. A segment is `docent-0000000124-20261119T134512345Z.wal`.
 
 use std::fmt;
 
+use docent_model::EpochMillis;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 const START: &str = "docent-";
 const END: &str = ".backup";
+const LOG: &str = ".wal-";
 const FORMAT: &str = "%Y%m%dT%H%M%SZ";
+const SEGMENT_END: &str = ".wal";
+const SEGMENT_FORMAT: &str = "%Y%m%dT%H%M%S%3fZ";
 
 /// The name of a backup: when it was begun, to the second. Sorted by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct BackupName(Timestamp);
+pub(crate) struct BackupName {
+    time: Timestamp,
+    log: Option<LogOfBackup>,
+}
+
+/// The segments of the write-ahead log that bring a backup forward.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LogOfBackup {
+    pub(crate) first: u64,
+    /// So many may be older than the backup's state. It is consistent with all of them or with
+    /// none.
+    pub(crate) during_backup: u64,
+}
 
 impl BackupName {
     pub(crate) fn now() -> Self {
         let second = Timestamp::now().as_second();
-        Self(Timestamp::from_second(second).unwrap_or_default())
+        Self {
+            time: Timestamp::from_second(second).unwrap_or_default(),
+            log: None,
+        }
+    }
+
+    pub(crate) fn with_log(self, log: LogOfBackup) -> Self {
+        Self {
+            log: Some(log),
+            ..self
+        }
     }
 
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let time = text.strip_prefix(START)?.strip_suffix(END)?;
-        let time = DateTime::strptime(FORMAT, time).ok()?;
-        let time = time.to_zoned(TimeZone::UTC).ok()?;
-        let name = Self(time.timestamp());
+        let name = text.strip_prefix(START)?.strip_suffix(END)?;
+        let (time, log) = match name.split_once(LOG) {
+            Some((time, log)) => {
+                let (first, during_backup) = log.split_once('-')?;
+                let log = LogOfBackup {
+                    first: first.parse().ok()?,
+                    during_backup: during_backup.parse().ok()?,
+                };
+                (time, Some(log))
+            }
+            None => (name, None),
+        };
+        let time = parse_time(FORMAT, time)?;
+        let name = Self { time, log };
         // Not a number without its leading zeros.
         (name.to_string() == text).then_some(name)
     }
 
     pub(crate) fn time(self) -> Timestamp {
-        self.0
+        self.time
+    }
+
+    pub(crate) fn log(self) -> Option<LogOfBackup> {
+        self.log
     }
 }
 
 impl fmt::Display for BackupName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{START}{}{END}", self.0.strftime(FORMAT))
+        write!(formatter, "{START}{}", self.time.strftime(FORMAT))?;
+        if let Some(log) = self.log {
+            write!(formatter, "{LOG}{}-{}", log.first, log.during_backup)?;
+        }
+        formatter.write_str(END)
     }
+}
+
+/// The name of a segment. Consecutive numbers are consecutive parts of the log; a number is left
+/// out where a part is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SegmentName {
+    pub(crate) number: u64,
+    until: Timestamp,
+}
+
+impl SegmentName {
+    pub(super) fn new(number: u64, until_ms: EpochMillis) -> Self {
+        Self {
+            number,
+            until: Timestamp::from_millisecond(until_ms).unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let name = text.strip_prefix(START)?.strip_suffix(SEGMENT_END)?;
+        let (number, until) = name.split_once('-')?;
+        let name = Self {
+            number: number.parse().ok()?,
+            until: parse_time(SEGMENT_FORMAT, until)?,
+        };
+        (name.to_string() == text).then_some(name)
+    }
+
+    /// Each commit up to this time is in this segment or in one before.
+    pub(super) fn until(self) -> Timestamp {
+        self.until
+    }
+}
+
+impl fmt::Display for SegmentName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let until = self.until.strftime(SEGMENT_FORMAT);
+        write!(formatter, "{START}{:010}-{until}{SEGMENT_END}", self.number)
+    }
+}
+
+fn parse_time(format: &str, text: &str) -> Option<Timestamp> {
+    let time = DateTime::strptime(format, text).ok()?;
+    Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
 #[cfg(test)]
@@ -50,15 +142,47 @@ mod tests {
         let name = BackupName::parse(text).unwrap();
         assert_eq!(name.to_string(), text);
         assert_eq!(name.time().to_string(), "2026-11-19T13:45:00Z");
-        assert!(name > BackupName::parse("docent-20261118T234500Z.backup").unwrap());
+        assert_eq!(name.log(), None);
+        assert!(name > BackupName::parse("docent-20261118T234500Z.wal-9-0.backup").unwrap());
         for other in [
             "docent-20261119T134500Z.backup.old",
             "docent-2026119T134500Z.backup",
             "docent-20261319T134500Z.backup",
+            "docent-20261119T134500Z.wal-09-0.backup",
+            "docent-20261119T134500Z.wal-9.backup",
             "my-20261119T134500Z.backup",
             "docent.db",
         ] {
             assert_eq!(BackupName::parse(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_name_says_which_segments_follow() {
+        let text = "docent-20261119T134500Z.wal-124-1.backup";
+        let name = BackupName::parse(text).unwrap();
+        let log = LogOfBackup {
+            first: 124,
+            during_backup: 1,
+        };
+        assert_eq!(name.log(), Some(log));
+        assert_eq!(name.to_string(), text);
+    }
+
+    #[test]
+    fn segments_have_a_number_and_a_time() {
+        let text = "docent-0000000124-20261119T134512345Z.wal";
+        let name = SegmentName::parse(text).unwrap();
+        assert_eq!(name.number, 124);
+        assert_eq!(name.until().to_string(), "2026-11-19T13:45:12.345Z");
+        assert_eq!(SegmentName::new(124, name.until().as_millisecond()), name);
+        assert_eq!(name.to_string(), text);
+        for other in [
+            "docent-124-20261119T134512345Z.wal",
+            "docent-0000000124-20261119T134512Z.wal",
+            "docent-0000000124-20261119T134512345Z.wal.gz",
+        ] {
+            assert_eq!(SegmentName::parse(other), None, "{other}");
         }
     }
 }

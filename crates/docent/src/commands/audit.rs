@@ -1,14 +1,13 @@
 //! `docent audit`: prints the audit log.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use comfy_table::{Table, presets};
 use docent_catalog::audit::{AuditQuery, MAX_COUNT};
 use docent_catalog::{AuditOutcome, AuditRecord, LogicalVersion};
-use docent_model::{Clock as _, EpochMillis, SystemClock, parse_duration_ms};
-use jiff::tz::TimeZone;
 use serde_json::json;
 
+use super::times::time_of_flag;
 use super::{catalog, note, operator, printable, runtime, say, user_urn};
 use crate::engine::OpenMode;
 use crate::settings::StoreFlags;
@@ -48,17 +47,6 @@ enum Outcome {
 }
 
 pub(super) fn run(store: &StoreFlags, flags: AuditFlags) -> Result<()> {
-    let now_ms = SystemClock.now_ms();
-    let time = |flag: &'static str, text: Option<String>| {
-        text.map(|text| {
-            parse_time(&text, now_ms).with_context(|| {
-                format!(
-                    "'{text}' is not a time for {flag}: use for example 7d, 2026-01-31 or 2026-01-31T12:00:00Z"
-                )
-            })
-        })
-        .transpose()
-    };
     if flags.count == 0 {
         bail!("--count is 0: it must be at least 1");
     }
@@ -67,8 +55,8 @@ pub(super) fn run(store: &StoreFlags, flags: AuditFlags) -> Result<()> {
     }
     let user = flags.user.as_deref().map(user_urn).transpose()?;
     let mut query = AuditQuery {
-        since_ms: time("--since", flags.since)?,
-        until_ms: time("--until", flags.until)?,
+        since_ms: time_of_flag("--since", flags.since.as_deref())?,
+        until_ms: time_of_flag("--until", flags.until.as_deref())?,
         actors: user.iter().map(ToString::to_string).collect(),
         entity: flags.entity,
         operation: flags.operation,
@@ -171,33 +159,4 @@ fn as_json(AuditRecord { event, items }: &AuditRecord) -> String {
         "entities": entities.collect::<Vec<_>>(),
     })
     .to_string()
-}
-
-/// A duration before now, a date or a time.
-fn parse_time(text: &str, now_ms: EpochMillis) -> Option<EpochMillis> {
-    if let Some(ago_ms) = parse_duration_ms(text) {
-        return Some(now_ms.saturating_sub(ago_ms));
-    }
-    if let Ok(time) = text.parse::<jiff::Timestamp>() {
-        return Some(time.as_millisecond());
-    }
-    let date: jiff::civil::Date = text.parse().ok()?;
-    let start = date.to_zoned(TimeZone::UTC).ok()?;
-    Some(start.timestamp().as_millisecond())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_durations_dates_or_rfc_3339() {
-        let day = 24 * 3_600_000;
-        assert_eq!(parse_time("7d", 30 * day), Some(23 * day));
-        assert_eq!(parse_time("1970-01-03", 0), Some(2 * day));
-        assert_eq!(parse_time("1970-01-03T00:00:01Z", 0), Some(2 * day + 1000));
-        for wrong in ["", "soon", "2026-13-01"] {
-            assert_eq!(parse_time(wrong, 0), None, "{wrong}");
-        }
-    }
 }

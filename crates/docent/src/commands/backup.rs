@@ -4,9 +4,11 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use clap::Args;
+use jiff::Timestamp;
 
 use super::maintenance::{open_complete, progress};
 use super::status::in_units;
+use super::times::time_of_flag;
 use super::{runtime, say};
 use crate::backups::{Destination, LocalBackup};
 use crate::engine;
@@ -30,12 +32,16 @@ pub(crate) struct BackupFlags {
 #[derive(Debug, Args)]
 pub(crate) struct RestoreFlags {
     #[arg(
-        help = "The backup file; or a directory or s3://BUCKET/PREFIX, for the newest backup there"
+        help = "The backup file; or a directory or s3://BUCKET/PREFIX, for the newest state there"
     )]
     source: String,
     /// Replace an existing store
     #[arg(long)]
     replace: bool,
+    /// Restore the newest state up to this time: for example 10m ago, 2026-01-31 or
+    /// 2026-01-31T12:00:00Z. Without an archived write-ahead log, the newest backup until then
+    #[arg(long, value_name = "TIME")]
+    at: Option<String>,
 }
 
 pub(super) fn back_up(store: &StoreFlags, flags: &BackupFlags) -> Result<()> {
@@ -63,7 +69,7 @@ fn back_up_to(store: &StoreFlags, flags: &BackupFlags) -> Result<()> {
     let runtime = runtime()?;
     let store = runtime.block_on(open_complete(store))?;
     let keep = flags.keep.map(usize::from);
-    let making = destination.back_up(&*store, &url, keep, progress);
+    let making = destination.back_up(&*store, &url, keep, None, progress);
     let made = runtime.block_on(making)?;
     say(format!(
         "backed up to {destination}/{}, {}, and checked it",
@@ -79,7 +85,7 @@ fn back_up_to(store: &StoreFlags, flags: &BackupFlags) -> Result<()> {
 fn verify(store: &StoreFlags, source: &str) -> Result<()> {
     let url = store.url()?;
     let runtime = runtime()?;
-    let backup = runtime.block_on(LocalBackup::find(source, progress))?;
+    let backup = runtime.block_on(LocalBackup::find(source, None, progress))?;
     runtime.block_on(backup.verify(&url, progress("checking")))?;
     say(format!(
         "{} was restored to a temporary place: the store is healthy",
@@ -90,12 +96,20 @@ fn verify(store: &StoreFlags, source: &str) -> Result<()> {
 
 pub(super) fn restore(store: &StoreFlags, flags: &RestoreFlags) -> Result<()> {
     let url = store.url()?;
+    let at_ms = time_of_flag("--at", flags.at.as_deref())?;
+    let at = at_ms.map(Timestamp::from_millisecond).transpose()?;
     let runtime = runtime()?;
-    let backup = runtime.block_on(LocalBackup::find(&flags.source, progress))?;
+    let backup = runtime.block_on(LocalBackup::find(&flags.source, at, progress))?;
     let mut progress = progress("restoring");
     let restoring = engine::restore(&url, &backup.path, flags.replace, &mut *progress);
     let old_store = runtime.block_on(restoring)?;
-    say(format!("restored {url} from {}", backup.name));
+    say(match backup.until {
+        Some(until) => format!(
+            "restored {url} from {} and the log: the state of {until}",
+            backup.name
+        ),
+        None => format!("restored {url} from {}", backup.name),
+    });
     if let Some(old_store) = old_store {
         say(format!(
             "the old store could not be closed; it was moved to {}",

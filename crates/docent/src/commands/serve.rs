@@ -6,6 +6,7 @@ mod collector;
 mod listeners;
 mod log;
 mod reload;
+mod wal_archiver;
 
 use std::fs::{File, TryLockError};
 use std::io::IsTerminal as _;
@@ -46,7 +47,7 @@ use super::user::password_from;
 use crate::backups::Destination;
 use crate::demo;
 use crate::descriptors;
-use crate::engine::{self, OpenMode};
+use crate::engine::{self, OpenMode, WalTail};
 use crate::import_marker;
 use crate::interrupt::EXIT_INTERRUPTED;
 use crate::settings::{
@@ -95,7 +96,7 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     phases.end("reading the settings");
     // The longest part of a start, beside the others.
     let engine = tokio::task::spawn_blocking(Engine::docent);
-    let store = engine::open(&settings.store, OpenMode::Server).await?;
+    let (store, wal_tail) = open_store(&settings).await?;
     import_marker::check_complete(&*store, &settings.store).await?;
     phases.end("opening the store");
     let _index_lock = index_lock(&settings)?;
@@ -129,10 +130,14 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     background.spawn(audit_retention::prune(catalog.clone(), retention_changes));
     let backups = files
         .backups
-        .and_then(|destination| backup_schedule(&settings, destination, store));
+        .and_then(|destination| BackupSchedule::new(&settings, destination, store, wal_tail));
     let measured = backups
         .as_ref()
         .map(|schedule| Arc::clone(&schedule.measured));
+    let wal_archiver = backups.as_ref().and_then(BackupSchedule::wal_archiver);
+    if let Some(archiver) = wal_archiver.clone() {
+        background.spawn(archiver.run());
+    }
     if let Some(schedule) = backups {
         background.spawn(schedule.run());
     }
@@ -179,6 +184,9 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     let operator = Caller::system();
     let last_rows = store_periodic_rows(&catalog, &operator);
     let _ = tokio::time::timeout(FINAL_TOKEN_USE_TIMEOUT, last_rows).await;
+    if let Some(archiver) = wal_archiver {
+        archiver.finish().await;
+    }
     request_log.close();
     if let Some(collector) = collector {
         collector.stop();
@@ -441,19 +449,14 @@ async fn load_demo(settings: &Settings, catalog: &Catalog) -> Result<Option<Stri
     }
 }
 
-fn backup_schedule(
-    settings: &Settings,
-    destination: Destination,
-    store: Arc<dyn Store>,
-) -> Option<BackupSchedule> {
-    let backup = settings.backup.clone()?;
-    Some(BackupSchedule {
-        store,
-        url: settings.store.clone(),
-        destination,
-        measured: Arc::new(BackupMeasurements::new(backup.interval)),
-        settings: backup,
-    })
+/// Opens the store, and its write-ahead log if it is archived.
+async fn open_store(settings: &Settings) -> Result<(Arc<dyn Store>, Option<Arc<WalTail>>)> {
+    let backup = settings.backup.as_ref();
+    if backup.is_some_and(|it| it.wal_interval.is_some()) {
+        engine::open_archived(&settings.store).await
+    } else {
+        Ok((engine::open(&settings.store, OpenMode::Server).await?, None))
+    }
 }
 
 fn index_lock(settings: &Settings) -> Result<Option<File>> {

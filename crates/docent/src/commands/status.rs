@@ -108,6 +108,9 @@ fn print_details(health: &Value) {
     if backups.is_object() {
         let last = backups["lastSuccessAt"].as_str().unwrap_or("none");
         say(format!("newest scheduled backup: {last}"));
+        if let Some(until) = backups["logArchivedUntil"].as_str() {
+            say(format!("write-ahead log archived until: {until}"));
+        }
     }
     let index = &health["searchIndex"];
     let Some(pending) = index["pendingChanges"].as_u64() else {

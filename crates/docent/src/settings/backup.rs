@@ -7,9 +7,12 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use docent_model::parse_duration_ms;
 
+use super::StoreUrl;
+
 const DEFAULT_INTERVAL: Duration = Duration::from_hours(24);
 const INTERVALS: RangeInclusive<Duration> = Duration::from_mins(1)..=Duration::from_hours(31 * 24);
 const DEFAULT_KEEP: u16 = 14;
+const WAL_INTERVALS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_hours(1);
 
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct BackupFlags {
@@ -27,6 +30,10 @@ pub(crate) struct BackupFlags {
     /// Number of backups that are kept [default: 14]
     #[arg(long, env = "DOCENT_BACKUP_KEEP", value_name = "NUMBER")]
     pub(super) backup_keep: Option<u16>,
+    /// Time between copies of SQLite's write-ahead log to the backups, from 1s to 1h, so that any
+    /// state since the oldest backup can be restored [default: none]
+    #[arg(long, env = "DOCENT_BACKUP_WAL_EVERY", value_name = "TIME")]
+    pub(super) backup_wal_every: Option<String>,
 }
 
 impl BackupFlags {
@@ -36,6 +43,7 @@ impl BackupFlags {
             backup_to: self.backup_to.or(file.backup_to),
             backup_every: self.backup_every.or(file.backup_every),
             backup_keep: self.backup_keep.or(file.backup_keep),
+            backup_wal_every: self.backup_wal_every.or(file.backup_wal_every),
         }
     }
 }
@@ -47,47 +55,63 @@ pub(crate) struct BackupSettings {
     pub(crate) place: String,
     pub(crate) interval: Duration,
     pub(crate) keep: usize,
+    /// How often the write-ahead log is archived, if it is.
+    pub(crate) wal_interval: Option<Duration>,
 }
 
 impl BackupSettings {
     /// `None` if no backups are scheduled.
-    pub(super) fn resolve(flags: BackupFlags) -> Result<Option<Self>> {
+    pub(super) fn resolve(flags: BackupFlags, store: &StoreUrl) -> Result<Option<Self>> {
         let BackupFlags {
             backup_to,
             backup_every,
             backup_keep,
+            backup_wal_every,
         } = flags;
         let Some(place) = backup_to else {
-            if backup_every.is_some() || backup_keep.is_some() {
+            if backup_every.is_some() || backup_keep.is_some() || backup_wal_every.is_some() {
                 bail!(
-                    "--backup-every and --backup-keep need --backup-to, the place of the backups"
+                    "--backup-every, --backup-keep and --backup-wal-every need --backup-to, the place of the backups"
                 );
             }
             return Ok(None);
         };
+        if backup_wal_every.is_some() && !matches!(store, StoreUrl::Sqlite(_)) {
+            bail!(
+                "--backup-wal-every is for SQLite: PostgreSQL archives its own log, see its documentation on \
+                 continuous archiving"
+            );
+        }
         let keep = backup_keep.unwrap_or(DEFAULT_KEEP);
         ensure!(keep > 0, "--backup-keep is 0: keep at least one backup");
         Ok(Some(Self {
             place,
-            interval: parse_interval(backup_every.as_deref())?,
+            interval: match &backup_every {
+                Some(text) => parse_interval(text, INTERVALS).with_context(|| {
+                    format!(
+                        "'{text}' is not a time between backups: use for example 6h or 1d, from 1m to 31d"
+                    )
+                })?,
+                None => DEFAULT_INTERVAL,
+            },
             keep: usize::from(keep),
+            wal_interval: match &backup_wal_every {
+                Some(text) => Some(parse_interval(text, WAL_INTERVALS).with_context(|| {
+                    format!(
+                        "'{text}' is not a time between copies of the log: use for example 10s, from 1s to 1h"
+                    )
+                })?),
+                None => None,
+            },
         }))
     }
 }
 
-fn parse_interval(text: Option<&str>) -> Result<Duration> {
-    let Some(text) = text else {
-        return Ok(DEFAULT_INTERVAL);
-    };
+fn parse_interval(text: &str, allowed: RangeInclusive<Duration>) -> Option<Duration> {
     parse_duration_ms(text)
         .and_then(|ms| u64::try_from(ms).ok())
         .map(Duration::from_millis)
-        .filter(|interval| INTERVALS.contains(interval))
-        .with_context(|| {
-            format!(
-                "'{text}' is not a time between backups: use for example 6h or 1d, from 1m to 31d"
-            )
-        })
+        .filter(|interval| allowed.contains(interval))
 }
 
 #[cfg(test)]
@@ -96,12 +120,15 @@ mod tests {
 
     #[test]
     fn scheduled_backups_need_a_place_and_sensible_numbers() {
+        let sqlite = StoreUrl::Sqlite("docent.db".into());
         let resolve = |to: Option<&str>, every: Option<&str>, keep| {
-            BackupSettings::resolve(BackupFlags {
+            let flags = BackupFlags {
                 backup_to: to.map(ToOwned::to_owned),
                 backup_every: every.map(ToOwned::to_owned),
                 backup_keep: keep,
-            })
+                backup_wal_every: None,
+            };
+            BackupSettings::resolve(flags, &sqlite)
         };
         assert!(resolve(None, None, None).unwrap().is_none());
         let settings = resolve(Some("/"), None, None).unwrap().unwrap();
@@ -114,6 +141,30 @@ mod tests {
             (Some("/"), None, Some(0), "at least one"),
         ] {
             let error = resolve(to, every, keep).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_log_is_archived_at_short_intervals_on_sqlite() {
+        let sqlite = StoreUrl::Sqlite("docent.db".into());
+        let postgres = StoreUrl::parse(Some("postgres://docent@localhost/docent")).unwrap();
+        let resolve = |wal_every: &str, store| {
+            let flags = BackupFlags {
+                backup_to: Some("/".to_owned()),
+                backup_wal_every: Some(wal_every.to_owned()),
+                ..BackupFlags::default()
+            };
+            BackupSettings::resolve(flags, store)
+        };
+        let settings = resolve("10s", &sqlite).unwrap().unwrap();
+        assert_eq!(settings.wal_interval, Some(Duration::from_secs(10)));
+        for (every, store, says) in [
+            ("0s", &sqlite, "'0s' is not a time between copies"),
+            ("2h", &sqlite, "from 1s to 1h"),
+            ("10s", &postgres, "for SQLite"),
+        ] {
+            let error = resolve(every, store).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }
     }

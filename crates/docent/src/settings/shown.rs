@@ -55,6 +55,7 @@ impl Settings {
         } = self;
         let max_token_ttl_ms =
             max_token_ttl_ms.unwrap_or_else(|| TokenLimits::default().session_ttl_ms);
+        let wal_interval = backup.as_ref().and_then(|it| it.wal_interval);
         let has_previous_key = secret_keys.as_ref().is_some_and(|it| it.previous.is_some());
         let mut shown = vec![
             // Its display omits the password.
@@ -122,6 +123,10 @@ impl Settings {
             visible(
                 "backup-keep",
                 or_none(backup.as_ref().map(|it| it.keep).as_ref()),
+            ),
+            visible(
+                "backup-wal-every",
+                or_none(wal_interval.map(|it| format!("{}s", it.as_secs())).as_ref()),
             ),
             visible("otlp", or_none(otlp.as_ref().map(|it| &it.collector))),
             visible(

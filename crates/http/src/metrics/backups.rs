@@ -16,16 +16,53 @@ pub struct BackupMeasurements {
     last_success_ms: AtomicI64,
     last_bytes: AtomicU64,
     failures: Counter,
+    /// `None` if the write-ahead log is not archived.
+    wal: Option<WalMeasurements>,
+}
+
+/// What the archive of the write-ahead log has done.
+#[derive(Debug)]
+struct WalMeasurements {
+    interval: Duration,
+    until_ms: AtomicI64,
+    bytes: Counter,
+    failures: Counter,
 }
 
 impl BackupMeasurements {
-    pub fn new(interval: Duration) -> Self {
+    pub fn new(interval: Duration, wal_interval: Option<Duration>) -> Self {
         Self {
             interval,
             last_success_ms: AtomicI64::new(0),
             last_bytes: AtomicU64::new(0),
             failures: Counter::default(),
+            wal: wal_interval.map(|interval| WalMeasurements {
+                interval,
+                until_ms: AtomicI64::new(0),
+                bytes: Counter::default(),
+                failures: Counter::default(),
+            }),
         }
+    }
+
+    /// Each commit up to this time is archived.
+    pub fn archived(&self, until_ms: EpochMillis, bytes: u64) {
+        if let Some(wal) = &self.wal {
+            wal.until_ms.store(until_ms, Ordering::Relaxed);
+            wal.bytes.add(bytes);
+        }
+    }
+
+    pub fn archive_failed(&self) {
+        if let Some(wal) = &self.wal {
+            wal.failures.increment();
+        }
+    }
+
+    /// Up to when the write-ahead log is archived.
+    pub(crate) fn archived_until_ms(&self) -> Option<EpochMillis> {
+        let until_ms = self.wal.as_ref()?.until_ms.load(Ordering::Relaxed);
+        (until_ms > 0).then_some(until_ms)
     }
 
     /// There is a backup that was begun at this time.
@@ -72,5 +109,31 @@ pub(super) fn render(text: &mut MetricsText, backups: &BackupMeasurements) {
         "docent_backup_failures_total",
         "Scheduled backups that failed, each try.",
         backups.failures(),
+    );
+    if let Some(wal) = &backups.wal {
+        render_wal(text, wal);
+    }
+}
+
+fn render_wal(text: &mut MetricsText, wal: &WalMeasurements) {
+    text.gauge(
+        "docent_sqlite_wal_archive_interval_seconds",
+        "How often the write-ahead log is archived.",
+        wal.interval.as_secs(),
+    );
+    text.gauge(
+        "docent_sqlite_wal_archived_until_timestamp_seconds",
+        "Up to when every commit is archived, in seconds since 1970; 0 if nothing is.",
+        wal.until_ms.load(Ordering::Relaxed) / 1000,
+    );
+    text.counter(
+        "docent_sqlite_wal_archive_bytes_total",
+        "Bytes of the write-ahead log that were archived, compressed.",
+        wal.bytes.get(),
+    );
+    text.counter(
+        "docent_sqlite_wal_archive_failures_total",
+        "Archivings of the write-ahead log that failed, each try.",
+        wal.failures.get(),
     );
 }

@@ -6,6 +6,7 @@ mod damage;
 mod files;
 mod long_reads;
 mod properties;
+mod wal;
 mod writing;
 
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ const COMMAND: OpenOptions = OpenOptions {
     exclusive: false,
     create: false,
     readers: 1,
+    archive_wal: false,
 };
 
 /// A directory for a database, which may not exist yet.

@@ -2,7 +2,8 @@
 //!
 //! When the next one is due follows from the newest one at the destination, not from the start of
 //! the server: a restart neither skips nor repeats one, and of several servers that back up to the
-//! same place, the first one makes it.
+//! same place, the first one makes it. With an archived write-ahead log, one is due as well when a
+//! part of the log is missing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +13,10 @@ use docent_http::BackupMeasurements;
 use docent_store::Store;
 use jiff::Timestamp;
 
-use crate::backups::{Destination, Progress};
-use crate::settings::{BackupSettings, StoreUrl};
+use super::wal_archiver::WalArchiver;
+use crate::backups::{Destination, WalArchive, silent};
+use crate::engine::WalTail;
+use crate::settings::{BackupSettings, Settings, StoreUrl};
 
 /// How often the time is compared, which may be set meanwhile.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
@@ -21,14 +24,44 @@ const LONGEST_WAIT: Duration = Duration::from_mins(1);
 const RETRY: Duration = Duration::from_mins(15);
 
 pub(super) struct BackupSchedule {
-    pub(super) store: Arc<dyn Store>,
-    pub(super) url: StoreUrl,
-    pub(super) destination: Destination,
-    pub(super) settings: BackupSettings,
+    store: Arc<dyn Store>,
+    url: StoreUrl,
+    destination: Destination,
+    archive: Option<Arc<WalArchive>>,
+    settings: BackupSettings,
     pub(super) measured: Arc<BackupMeasurements>,
 }
 
 impl BackupSchedule {
+    /// `None` if the settings schedule no backups.
+    pub(super) fn new(
+        settings: &Settings,
+        destination: Destination,
+        store: Arc<dyn Store>,
+        wal_tail: Option<Arc<WalTail>>,
+    ) -> Option<Self> {
+        let backup = settings.backup.clone()?;
+        let archive = wal_tail.map(|tail| Arc::new(WalArchive::new(tail, destination.clone())));
+        let measured = BackupMeasurements::new(backup.interval, backup.wal_interval);
+        Some(Self {
+            store,
+            url: settings.store.clone(),
+            destination,
+            archive,
+            settings: backup,
+            measured: Arc::new(measured),
+        })
+    }
+
+    /// Archives the write-ahead log between the backups, if the settings say so.
+    pub(super) fn wal_archiver(&self) -> Option<WalArchiver> {
+        Some(WalArchiver {
+            archive: self.archive.clone()?,
+            interval: self.settings.wal_interval?,
+            measured: Arc::clone(&self.measured),
+        })
+    }
+
     pub(super) async fn run(self) {
         loop {
             let wait = match self.back_up_if_due().await {
@@ -43,7 +76,16 @@ impl BackupSchedule {
                     retry
                 }
             };
-            tokio::time::sleep(wait).await;
+            let part_is_missing = async {
+                match &self.archive {
+                    Some(archive) => archive.backup_is_due().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = part_is_missing => {}
+            }
         }
     }
 
@@ -54,12 +96,16 @@ impl BackupSchedule {
         if let Some(newest) = destination.list().await?.last() {
             self.measured.succeeded(newest.time().as_millisecond());
             let left = time_left(newest.time(), *interval, Timestamp::now());
-            if !left.is_zero() {
+            let continues = match &self.archive {
+                Some(archive) => archive.continues(*newest).await?,
+                None => true,
+            };
+            if continues && !left.is_zero() {
                 return Ok(left);
             }
         }
-        let silent = |_: &'static str| -> Progress { Box::new(|_, _| {}) };
-        let making = destination.back_up(&*self.store, &self.url, Some(*keep), silent);
+        let archive = self.archive.as_deref();
+        let making = destination.back_up(&*self.store, &self.url, Some(*keep), archive, silent);
         let made = making.await?;
         self.measured.succeeded(made.name.time().as_millisecond());
         self.measured.measured(made.bytes);

@@ -1,0 +1,322 @@
+//! Follows the write-ahead log, so that it can be archived.
+//!
+//! SQLite starts the log from its beginning again after a checkpoint has copied all of it into the
+//! database. So the writer collects what was appended before each checkpoint ([`crate::writer`]).
+//! In between, whoever archives the log collects it at intervals.
+//!
+//! A commit that is missing leaves a gap: a command may have committed between the last collection
+//! and the checkpoint, or the archive may have been unreachable until the log became too long. SQLite
+//! counts commits in the index of the log, which shows gaps. After one, the next segment does not
+//! follow the one before ([`WalSegment::follows`]).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use docent_model::{Clock as _, SystemClock};
+use docent_store::StoreError;
+
+use crate::error::{EngineError, file_error};
+use crate::path::sibling;
+use crate::stamp::{LogIndex, LogState};
+use crate::wal_segment::{WalPosition, WalSegment};
+
+const LOG_HEADER_BYTES: u64 = 32;
+const FRAME_HEADER_BYTES: usize = 24;
+
+/// A segment ends with the commit after which it has this size.
+const SEGMENT_BYTES: usize = 16 * 1024 * 1024;
+
+/// Nothing is collected while segments of this size wait for the archive.
+const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
+
+/// A transaction that changes more is a gap.
+const MAX_TRANSACTION_BYTES: usize = 256 * 1024 * 1024;
+
+/// A log of this many pages, 1 GiB, is not kept for the archive any longer.
+const MAX_LOG_PAGES: u32 = 262_144;
+
+/// The end of a database's log, as far as it was collected.
+#[derive(Debug)]
+pub struct WalTail {
+    log: File,
+    index: LogIndex,
+    /// The end of the log when it was opened.
+    opened: WalPosition,
+    collected: Mutex<Collected>,
+}
+
+#[derive(Debug)]
+struct Collected {
+    until: WalPosition,
+    /// SQLite's count of commits at this position; unknown at the beginning.
+    commits: Option<u32>,
+    waiting: VecDeque<Arc<WalSegment>>,
+    waiting_bytes: usize,
+}
+
+impl WalTail {
+    /// Collects the log that is there.
+    pub(crate) fn open(database: &Path, index: LogIndex) -> Result<Self, EngineError> {
+        let path = sibling(database, "-wal");
+        let log = File::open(&path).map_err(|error| file_error(&path, &error))?;
+        let state = index.state()?;
+        let mut collected = Collected {
+            until: WalPosition {
+                salts: state.salts,
+                frames: 0,
+            },
+            commits: None,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+        };
+        collected.collect(&log, &state)?;
+        Ok(Self {
+            log,
+            index,
+            opened: state.end(),
+            collected: Mutex::new(collected),
+        })
+    }
+
+    /// Continues behind what an earlier process archived. Returns false if a part is missing in
+    /// between.
+    pub fn resume(&self, archived: WalPosition) -> bool {
+        let mut collected = self.collected();
+        while let Some(segment) = collected.waiting.front()
+            && segment.until.salts == archived.salts
+            && segment.until.frames <= archived.frames
+        {
+            collected.remove_oldest();
+        }
+        archived.salts == self.opened.salts && archived.frames <= self.opened.frames
+    }
+
+    /// Collects what commits have appended to the log.
+    pub fn collect(&self) -> Result<(), StoreError> {
+        Ok(self.collected().collect(&self.log, &self.index.state()?)?)
+    }
+
+    /// The oldest segment that is not archived.
+    pub fn oldest(&self) -> Option<Arc<WalSegment>> {
+        self.collected().waiting.front().cloned()
+    }
+
+    /// Forgets a segment that was archived.
+    pub fn archived(&self, segment: &WalSegment) {
+        let mut collected = self.collected();
+        if collected
+            .waiting
+            .front()
+            .is_some_and(|it| it.until == segment.until)
+        {
+            collected.remove_oldest();
+        }
+    }
+
+    /// Collects the rest of the log; returns whether SQLite may start it from its beginning. A log
+    /// that is too long may be lost.
+    pub(crate) fn allows_restart(&self) -> Result<bool, EngineError> {
+        let state = self.index.state()?;
+        let mut collected = self.collected();
+        collected.collect(&self.log, &state)?;
+        if collected.until != state.end() && state.frames > MAX_LOG_PAGES {
+            tracing::error!(
+                "the write-ahead log grew to {} pages before it could be archived; continuing without, \
+                 and with a new backup as soon as possible",
+                state.frames
+            );
+            collected.skip_to(&state);
+        }
+        Ok(collected.until == state.end())
+    }
+
+    fn collected(&self) -> MutexGuard<'_, Collected> {
+        self.collected
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Collected {
+    fn collect(&mut self, log: &File, state: &LogState) -> Result<(), EngineError> {
+        let is_restarted = state.salts != self.until.salts;
+        // The first commit of a restarted log shows whether one before was missed.
+        if self.waiting_bytes >= MAX_WAITING_BYTES || (is_restarted && state.frames == 0) {
+            return Ok(());
+        }
+        let from = if is_restarted { 0 } else { self.until.frames };
+        let frames = Frames { log, state };
+        let commits = frames.count_commits(from)?;
+        let expected = self
+            .commits
+            .map(|before| state.commits.wrapping_sub(before));
+        let is_complete = commits.is_some() && expected.is_none_or(|it| commits == Some(it));
+        let (true, Some(commits)) = (is_complete, commits) else {
+            tracing::warn!("a commit is missing in the archive of the write-ahead log");
+            self.skip_to(state);
+            return Ok(());
+        };
+        self.add_frames(&frames, from, state.commits.wrapping_sub(commits))
+    }
+
+    /// Adds the frames behind `from`, where SQLite had counted these commits.
+    fn add_frames(
+        &mut self,
+        frames: &Frames<'_>,
+        mut from: u32,
+        mut commits: u32,
+    ) -> Result<(), EngineError> {
+        let state = frames.state;
+        self.commits = Some(commits);
+        while from < state.frames && self.waiting_bytes < MAX_WAITING_BYTES {
+            let Some(changes) = frames.read(from)? else {
+                tracing::warn!("a transaction is too large for the archive of the write-ahead log");
+                self.skip_to(state);
+                return Ok(());
+            };
+            from = changes.until;
+            commits = commits.wrapping_add(changes.commits);
+            self.commits = Some(commits);
+            self.add(WalSegment {
+                since: self.until,
+                until: WalPosition {
+                    salts: state.salts,
+                    frames: from,
+                },
+                until_ms: SystemClock.now_ms(),
+                page_bytes: state.page_bytes,
+                database_pages: changes.database_pages,
+                pages: changes.pages,
+            });
+        }
+        Ok(())
+    }
+
+    /// Leaves a gap: the next segment, without a page, does not follow the one before.
+    fn skip_to(&mut self, state: &LogState) {
+        let end = state.end();
+        self.commits = Some(state.commits);
+        self.add(WalSegment {
+            since: end,
+            until: end,
+            until_ms: SystemClock.now_ms(),
+            page_bytes: state.page_bytes,
+            database_pages: 0,
+            pages: BTreeMap::new(),
+        });
+    }
+
+    fn remove_oldest(&mut self) {
+        if let Some(segment) = self.waiting.pop_front() {
+            self.waiting_bytes -= segment.bytes();
+        }
+    }
+
+    fn add(&mut self, segment: WalSegment) {
+        self.until = segment.until;
+        self.waiting_bytes += segment.bytes();
+        self.waiting.push_back(Arc::new(segment));
+    }
+}
+
+/// The frames of the log: pages as commits have left them.
+struct Frames<'l> {
+    log: &'l File,
+    state: &'l LogState,
+}
+
+/// What some commits in a row changed.
+struct Changes {
+    /// The last frame of the last commit.
+    until: u32,
+    commits: u32,
+    database_pages: u32,
+    pages: BTreeMap<u32, Vec<u8>>,
+}
+
+struct FrameHeader {
+    page: u32,
+    /// The size of the database after the commit, if this is its last frame.
+    committed_pages: Option<u32>,
+    salts: [u8; 8],
+}
+
+impl Frames<'_> {
+    /// The commits behind a frame. `None` if the frames are not of this log.
+    fn count_commits(&self, from: u32) -> Result<Option<u32>, EngineError> {
+        if from > self.state.frames {
+            return Ok(None);
+        }
+        let mut commits = 0;
+        for frame in from..self.state.frames {
+            let mut header = [0; FRAME_HEADER_BYTES];
+            self.read_at(frame, 0, &mut header)?;
+            let header = FrameHeader::parse(&header);
+            if header.salts != self.state.salts {
+                return Ok(None);
+            }
+            commits += u32::from(header.committed_pages.is_some());
+        }
+        Ok(Some(commits))
+    }
+
+    /// Reads the commits behind a frame, as many as make a segment. `None` if the first one is too
+    /// large.
+    fn read(&self, from: u32) -> Result<Option<Changes>, EngineError> {
+        let page_bytes = self.state.page_bytes as usize;
+        let mut changes = Changes {
+            until: from,
+            commits: 0,
+            database_pages: 0,
+            pages: BTreeMap::new(),
+        };
+        for frame in from..self.state.frames {
+            let mut header = [0; FRAME_HEADER_BYTES];
+            self.read_at(frame, 0, &mut header)?;
+            let header = FrameHeader::parse(&header);
+            let mut page = vec![0; page_bytes];
+            self.read_at(frame, FRAME_HEADER_BYTES as u64, &mut page)?;
+            changes.pages.insert(header.page, page);
+            let bytes = changes.pages.len() * page_bytes;
+            if let Some(database_pages) = header.committed_pages {
+                changes.until = frame + 1;
+                changes.commits += 1;
+                changes.database_pages = database_pages;
+                if bytes >= SEGMENT_BYTES {
+                    break;
+                }
+            } else if bytes > MAX_TRANSACTION_BYTES {
+                return Ok(None);
+            }
+        }
+        Ok(Some(changes))
+    }
+
+    /// Reads from a frame, counted from 0.
+    fn read_at(&self, frame: u32, offset: u64, bytes: &mut [u8]) -> Result<(), EngineError> {
+        let frame_bytes = FRAME_HEADER_BYTES as u64 + u64::from(self.state.page_bytes);
+        let start = LOG_HEADER_BYTES + u64::from(frame) * frame_bytes;
+        let read = self.log.read_exact_at(bytes, start + offset);
+        Ok(read.map_err(|error| file_error(Path::new("the write-ahead log"), &error))?)
+    }
+}
+
+impl FrameHeader {
+    fn parse(bytes: &[u8; FRAME_HEADER_BYTES]) -> Self {
+        let number = |at: usize| {
+            let mut number = [0; 4];
+            number.copy_from_slice(&bytes[at..at + 4]);
+            u32::from_be_bytes(number)
+        };
+        let mut salts = [0; 8];
+        salts.copy_from_slice(&bytes[8..16]);
+        Self {
+            page: number(0),
+            committed_pages: Some(number(4)).filter(|pages| *pages > 0),
+            salts,
+        }
+    }
+}
