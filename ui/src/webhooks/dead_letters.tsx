@@ -75,8 +75,7 @@ export function DeadLetters({ urn }: { readonly urn: string }) {
   const start = (ids: string[] | null) => {
     begin();
     replay.mutate(ids, {
-      onSuccess: ({ delivered, failure }) =>
-        failure === null && setDone(words.replayed(delivered)),
+      onSuccess: ({ delivered, failure }) => failure === null && setDone(words.replayed(delivered)),
     });
   };
   const discard = (letter: DeadLetter | "all") => {
