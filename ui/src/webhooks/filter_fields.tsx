@@ -143,7 +143,7 @@ function TypedField({
     <div className="form-field">
       <label htmlFor={id}>{names[name]}</label>
       <NamedChips chosen={chosen} onChange={onChange} />
-      <div className="condition-text">
+      <div className="webhook-value">
         <input
           id={id}
           name={name}
