@@ -19,6 +19,7 @@ export const settingsTexts = {
     forms: "Forms",
     ingestion: "Ingestion",
     secrets: "Secrets",
+    webhooks: "Webhooks",
     audit: "Audit log",
     server: "Server",
   },

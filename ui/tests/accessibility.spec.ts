@@ -81,6 +81,8 @@ const PAGES: Readonly<Record<string, ReadonlyArray<readonly [name: string, path:
     ["a form", "/settings/forms?form=urn:li:form:lanternfold.data-review"],
     ["ingestion", "/settings/ingestion"],
     ["secrets", "/settings/secrets"],
+    ["webhooks", "/settings/webhooks"],
+    ["missing webhook", "/settings/webhooks?webhook=urn:li:docentWebhook:missing"],
     ["audit log", "/settings/audit"],
     ["server", "/settings/server"],
   ],

@@ -44,6 +44,8 @@ interface Fixtures {
 }
 
 interface WorkerFixtures {
+  /** Settings of the server besides those of all tests, such as `{ "webhook-retry": "1s" }`. */
+  readonly serverSettings: Readonly<Record<string, string>>;
   readonly docent: Docent;
   readonly cookies: ReadonlyArray<{ name: string; value: string; url: string }>;
 }
@@ -52,11 +54,14 @@ interface WorkerFixtures {
 export const WRITES = { tag: "@writes" };
 
 export const test = base.extend<Fixtures, WorkerFixtures>({
+  serverSettings: [{}, { option: true, scope: "worker" }],
   docent: [
-    async ({}, use) => {
+    async ({ serverSettings }, use) => {
       const directory = mkdtempSync(join(tmpdir(), "docent-page-"));
       const store = await emptyStore(directory);
-      const started = await start(directory, store.url);
+      const settings = Object.entries(serverSettings);
+      const more = settings.flatMap(([name, value]) => [`--${name}`, value]);
+      const started = await start(directory, store.url, more);
       await use(started.docent);
       await stop(started.process);
       await store.remove();
@@ -186,6 +191,8 @@ export function start(
       passwordFile,
       "--secret-key-file",
       keyFile,
+      "--webhook-allow-private",
+      "127.0.0.0/8",
       ...more,
     ],
     { cwd: directory, stdio: ["ignore", "pipe", "pipe"] },

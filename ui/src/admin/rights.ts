@@ -21,6 +21,7 @@ export const SECTION_PRIVILEGES = {
   forms: ["MANAGE_DOCUMENTATION_FORMS"],
   ingestion: ["MANAGE_INGESTION"],
   secrets: ["MANAGE_SECRETS"],
+  webhooks: ["MANAGE_WEBHOOKS"],
   audit: ["MANAGE_SYSTEM_OPERATIONS", "GET_ANALYTICS_PRIVILEGE"],
   server: ["MANAGE_SYSTEM_OPERATIONS", "VIEW_SYSTEM_STATUS"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;

@@ -93,7 +93,13 @@ export function CopyButton({
     void copyText(text).then(setCopied);
   };
   return (
-    <button type="button" className="subtle" onClick={copy} aria-label={label}>
+    // The name must contain the text that is shown, so "Copied" is the name while it is shown.
+    <button
+      type="button"
+      className="subtle"
+      onClick={copy}
+      aria-label={isCopied ? undefined : label}
+    >
       <span aria-live="polite">{isCopied ? texts.common.copied : caption}</span>
     </button>
   );

@@ -15,7 +15,8 @@ interface FormDialogProperties {
   readonly submit: string;
   readonly isBusy: boolean;
   readonly error: Error | null;
-  readonly onSubmit: (form: FormData) => void;
+  /** Gets the fields, and the form to show in it what the server rejects. */
+  readonly onSubmit: (fields: FormData, form: HTMLFormElement) => void;
   readonly onClose: () => void;
   readonly isWide?: boolean;
   readonly children: ReactNode;
@@ -32,7 +33,7 @@ export function FormDialog(properties: FormDialogProperties) {
         onSubmit={(event) => {
           event.preventDefault();
           const form = event.currentTarget;
-          showInvalid(form, () => onSubmit(new FormData(form)));
+          showInvalid(form, () => onSubmit(new FormData(form), form));
         }}
       >
         {children}

@@ -34,6 +34,7 @@ const SECTIONS: Readonly<Record<Section, ComponentType>> = {
   forms: lazy(() => loadChunk(import("../forms/definitions.tsx"))),
   ingestion: lazy(() => loadChunk(import("../ingestion/sources.tsx"))),
   secrets: lazy(() => loadChunk(import("../ingestion/secrets.tsx"))),
+  webhooks: lazy(() => loadChunk(import("../webhooks/webhooks.tsx"))),
   audit: lazy(() => loadChunk(import("../settings/audit.tsx"))),
   server: lazy(() => loadChunk(import("../admin/server.tsx"))),
 };
@@ -46,7 +47,7 @@ const NAVIGATION: readonly (readonly [heading: string, sections: readonly Sectio
     ["users", "invitations", "groups", "roles", "policies", "all-tokens", "service-accounts"],
   ],
   [adminTexts.sections.catalog, ["properties", "forms", "ownership-types"]],
-  [adminTexts.sections.system, ["ingestion", "secrets", "audit", "server"]],
+  [adminTexts.sections.system, ["ingestion", "secrets", "webhooks", "audit", "server"]],
 ];
 
 const isSection = (name: string): name is Section => Object.hasOwn(SECTIONS, name);
