@@ -102,13 +102,17 @@ test(
     await receiver.change(2);
     await expectState(page, "Active");
 
-    await button(page, "Pause Story receiver").click();
-    await expect(page.getByText("Story receiver is paused.")).toBeVisible();
-    await expect(page.locator(".run-status")).toHaveText("Paused");
-    await describe(docent, urn, "While it is paused");
     await button(page, "Edit Story receiver").click();
     await expect(button(page, "Remove editableDatasetProperties")).toBeVisible();
     await dialog.getByLabel("Name", { exact: true }).fill("Other receiver");
+    // An edit that was begun before leaves it paused.
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await button(other, "Pause Story receiver").click();
+    await expect(other.getByText("Story receiver is paused.")).toBeVisible();
+    await expect(other.locator(".run-status")).toHaveText("Paused");
+    await other.close();
+    await describe(docent, urn, "While it is paused");
     await button(page, "Save").click();
     await expect(page.getByText("Other receiver is saved.")).toBeVisible();
     await expect(heading).toHaveText("Other receiver");

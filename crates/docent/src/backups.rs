@@ -4,11 +4,12 @@
 //! backup is a good one, and old ones are deleted only when a newer one is.
 //!
 //! With the archive of the write-ahead log beside them, they give the store at any time since
-//! ([`wal_archive`]).
+//! ([`wal_archive`], [`recovery`]).
 
 mod bucket;
 mod directory;
 mod name;
+mod recovery;
 mod wal_archive;
 
 use std::fs;
@@ -24,7 +25,7 @@ use bucket::Bucket;
 use directory::Directory;
 use jiff::Timestamp;
 pub(crate) use name::BackupName;
-use wal_archive::Recovery;
+use recovery::Recovery;
 pub(crate) use wal_archive::WalArchive;
 
 const BUCKET: &str = "s3://";
@@ -91,10 +92,21 @@ impl Destination {
         }
     }
 
-    /// Adds a file from the workplace.
+    /// Adds a file from the workplace. In a directory, none may have its name.
     async fn add(&self, file: &Path, path: &str, progress: Progress) -> Result<()> {
+        if let Self::Directory(directory) = self {
+            directory.expect_new(path)?;
+        }
+        self.replace(file, path, progress).await
+    }
+
+    /// Adds a file from the workplace, again if it was added before.
+    async fn replace(&self, file: &Path, path: &str, progress: Progress) -> Result<()> {
         match self {
-            Self::Directory(directory) => directory.add(file, path),
+            Self::Directory(directory) => {
+                let (directory, file, path) = (directory.clone(), file.to_owned(), path.to_owned());
+                tokio::task::spawn_blocking(move || directory.add(&file, &path)).await?
+            }
             Self::Bucket(bucket) => bucket.upload(file, path, progress).await,
         }
     }
@@ -129,14 +141,14 @@ impl Destination {
     ) -> Result<Made> {
         let workplace = self.workplace()?;
         let file = workplace.path().join("backup");
-        let first = match archive {
+        let log = match archive {
             Some(archive) => Some((archive, archive.begin_backup().await?)),
             None => None,
         };
         let mut name = BackupName::now();
         store.backup(&file, progress("copying")).await?;
-        if let Some((archive, first)) = first {
-            name = name.with_log(archive.log_since(first).await?);
+        if let Some((archive, start)) = log {
+            name = name.with_log(archive.log_since(start).await?);
         }
         check(url, &file, workplace.path(), progress("checking")).await?;
         let bytes = fs::metadata(&file)?.len();
@@ -146,21 +158,21 @@ impl Destination {
             name,
             bytes,
             deleted: match keep {
-                Some(keep) => self.delete_older(keep, archive.is_some()).await?,
+                Some(keep) => self.delete_older(keep, archive).await?,
                 None => 0,
             },
         })
     }
 
     /// Keeps the newest backups, and the log since then; returns how many others it deleted.
-    async fn delete_older(&self, keep: usize, is_archiving: bool) -> Result<usize> {
+    async fn delete_older(&self, keep: usize, archive: Option<&WalArchive>) -> Result<usize> {
         let names = self.list().await?;
         let (older, kept) = names.split_at(names.len().saturating_sub(keep));
         for name in older {
             self.delete(&name.to_string()).await?;
         }
-        if is_archiving && let Some(log) = kept.iter().find_map(|name| name.log()) {
-            self.delete_segments_before(log.first).await?;
+        if let Some(archive) = archive {
+            archive.delete_unneeded(kept).await?;
         }
         Ok(older.len())
     }

@@ -276,19 +276,18 @@ fn add_password(driver: &mut tokio_postgres::Config, file: &Path) -> Result<(), 
             "the store URL has a password and a password_file: remove one of them".to_owned(),
         ));
     }
+    // It does not repeat the value, which may be a password by mistake.
     let text = fs::read_to_string(file).map_err(|error| {
         rejected(format!(
-            "cannot read the password_file of the store URL, {}: {error}",
-            file.display()
+            "cannot read the password_file of the store URL: {error}"
         ))
     })?;
     // Editors end the line.
     let password = text.trim_end_matches(['\n', '\r']);
     if password.is_empty() || password.contains('\n') {
-        return Err(rejected(format!(
-            "the password_file of the store URL, {}, must have one line: the password",
-            file.display()
-        )));
+        return Err(rejected(
+            "the password_file of the store URL must have one line: the password".to_owned(),
+        ));
     }
     driver.password(password);
     Ok(())

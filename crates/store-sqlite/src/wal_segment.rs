@@ -46,7 +46,7 @@ impl WalSegment {
         self.until
     }
 
-    /// Every commit up to this time is in this segment or in one before.
+    /// No commit after this time is in the segment.
     pub fn until_ms(&self) -> EpochMillis {
         self.until_ms
     }

@@ -15,7 +15,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use docent_model::{Clock as _, SystemClock};
+use docent_model::{Clock as _, EpochMillis, SystemClock};
 use docent_store::StoreError;
 
 use crate::error::{EngineError, file_error};
@@ -45,16 +45,18 @@ pub struct WalTail {
     index: LogIndex,
     /// The end of the log when it was opened.
     opened: WalPosition,
-    collected: Mutex<Collected>,
+    waiting: Mutex<Waiting>,
 }
 
+/// What was collected and waits for the archive.
 #[derive(Debug)]
-struct Collected {
+struct Waiting {
+    /// Up to here, the log was collected.
     until: WalPosition,
     /// SQLite's count of commits at this position; unknown at the beginning.
     commits: Option<u32>,
-    waiting: VecDeque<Arc<WalSegment>>,
-    waiting_bytes: usize,
+    segments: VecDeque<Arc<WalSegment>>,
+    bytes: usize,
 }
 
 impl WalTail {
@@ -63,90 +65,99 @@ impl WalTail {
         let path = sibling(database, "-wal");
         let log = File::open(&path).map_err(|error| file_error(&path, &error))?;
         let state = index.state()?;
-        let mut collected = Collected {
+        let waiting = Waiting {
             until: WalPosition {
                 salts: state.salts,
                 frames: 0,
             },
             commits: None,
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
+            segments: VecDeque::new(),
+            bytes: 0,
         };
-        collected.collect(&log, &state)?;
-        Ok(Self {
+        let tail = Self {
             log,
             index,
             opened: state.end(),
-            collected: Mutex::new(collected),
-        })
+            waiting: Mutex::new(waiting),
+        };
+        tail.collect()?;
+        Ok(tail)
     }
 
     /// Continues behind what an earlier process archived. Returns false if a part is missing in
     /// between.
     pub fn resume(&self, archived: WalPosition) -> bool {
-        let mut collected = self.collected();
-        while let Some(segment) = collected.waiting.front()
+        if archived.salts != self.opened.salts || archived.frames > self.opened.frames {
+            return false;
+        }
+        let mut waiting = self.waiting();
+        while let Some(segment) = waiting.segments.front()
             && segment.until.salts == archived.salts
             && segment.until.frames <= archived.frames
         {
-            collected.remove_oldest();
+            waiting.remove_oldest();
         }
-        archived.salts == self.opened.salts && archived.frames <= self.opened.frames
+        true
     }
 
-    /// Collects what commits have appended to the log.
-    pub fn collect(&self) -> Result<(), StoreError> {
-        Ok(self.collected().collect(&self.log, &self.index.state()?)?)
+    /// Collects what commits have appended to the log. Returns whether this is all of it: only so
+    /// much may wait for the archive.
+    pub fn collect(&self) -> Result<bool, StoreError> {
+        let mut waiting = self.waiting();
+        let state = self.index.state()?;
+        waiting.collect(&self.log, &self.index, &state)?;
+        Ok(waiting.until == state.end())
     }
 
     /// The oldest segment that is not archived.
     pub fn oldest(&self) -> Option<Arc<WalSegment>> {
-        self.collected().waiting.front().cloned()
+        self.waiting().segments.front().cloned()
     }
 
     /// Forgets a segment that was archived.
     pub fn archived(&self, segment: &WalSegment) {
-        let mut collected = self.collected();
-        if collected
-            .waiting
-            .front()
-            .is_some_and(|it| it.until == segment.until)
-        {
-            collected.remove_oldest();
+        let mut waiting = self.waiting();
+        let oldest = waiting.segments.front();
+        if oldest.is_some_and(|it| it.until == segment.until) {
+            waiting.remove_oldest();
         }
     }
 
     /// Collects the rest of the log; returns whether SQLite may start it from its beginning. A log
     /// that is too long may be lost.
     pub(crate) fn allows_restart(&self) -> Result<bool, EngineError> {
+        let mut waiting = self.waiting();
         let state = self.index.state()?;
-        let mut collected = self.collected();
-        collected.collect(&self.log, &state)?;
-        if collected.until != state.end() && state.frames > MAX_LOG_PAGES {
+        waiting.collect(&self.log, &self.index, &state)?;
+        if waiting.until != state.end() && state.frames > MAX_LOG_PAGES {
             tracing::error!(
                 "the write-ahead log grew to {} pages before it could be archived; continuing without, \
                  and with a new backup as soon as possible",
                 state.frames
             );
-            collected.skip_to(&state);
+            waiting.skip_to(&state);
         }
-        Ok(collected.until == state.end())
+        Ok(waiting.until == state.end())
     }
 
-    fn collected(&self) -> MutexGuard<'_, Collected> {
-        self.collected
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Collected {
-    fn collect(&mut self, log: &File, state: &LogState) -> Result<(), EngineError> {
+impl Waiting {
+    fn collect(
+        &mut self,
+        log: &File,
+        index: &LogIndex,
+        state: &LogState,
+    ) -> Result<(), EngineError> {
         let is_restarted = state.salts != self.until.salts;
         // The first commit of a restarted log shows whether one before was missed.
-        if self.waiting_bytes >= MAX_WAITING_BYTES || (is_restarted && state.frames == 0) {
+        if self.bytes >= MAX_WAITING_BYTES || (is_restarted && state.frames == 0) {
             return Ok(());
         }
+        let until_ms = SystemClock.now_ms();
         let from = if is_restarted { 0 } else { self.until.frames };
         let frames = Frames { log, state };
         let commits = frames.count_commits(from)?;
@@ -159,40 +170,55 @@ impl Collected {
             self.skip_to(state);
             return Ok(());
         };
-        self.add_frames(&frames, from, state.commits.wrapping_sub(commits))
+        let counted = state.commits.wrapping_sub(commits);
+        let segments = self.read_segments(&frames, from, counted, until_ms)?;
+        // Another program may have started the log from its beginning meanwhile.
+        match segments {
+            Some((segments, commits)) if index.state()?.salts == state.salts => {
+                self.commits = Some(commits);
+                segments.into_iter().for_each(|segment| self.add(segment));
+            }
+            _ => {
+                tracing::warn!("a transaction could not be archived");
+                self.skip_to(&index.state()?);
+            }
+        }
+        Ok(())
     }
 
-    /// Adds the frames behind `from`, where SQLite had counted these commits.
-    fn add_frames(
-        &mut self,
+    /// Reads the frames behind `from`, where SQLite had counted these commits; returns the new
+    /// count with them. `None` if a transaction is too large, or the frames are not of this log.
+    fn read_segments(
+        &self,
         frames: &Frames<'_>,
         mut from: u32,
         mut commits: u32,
-    ) -> Result<(), EngineError> {
+        until_ms: EpochMillis,
+    ) -> Result<Option<(Vec<WalSegment>, u32)>, EngineError> {
         let state = frames.state;
-        self.commits = Some(commits);
-        while from < state.frames && self.waiting_bytes < MAX_WAITING_BYTES {
+        let mut segments: Vec<WalSegment> = Vec::new();
+        let mut bytes = self.bytes;
+        while from < state.frames && bytes < MAX_WAITING_BYTES {
             let Some(changes) = frames.read(from)? else {
-                tracing::warn!("a transaction is too large for the archive of the write-ahead log");
-                self.skip_to(state);
-                return Ok(());
+                return Ok(None);
             };
             from = changes.until;
             commits = commits.wrapping_add(changes.commits);
-            self.commits = Some(commits);
-            self.add(WalSegment {
-                since: self.until,
+            let segment = WalSegment {
+                since: segments.last().map_or(self.until, |it| it.until),
                 until: WalPosition {
                     salts: state.salts,
                     frames: from,
                 },
-                until_ms: SystemClock.now_ms(),
+                until_ms,
                 page_bytes: state.page_bytes,
                 database_pages: changes.database_pages,
                 pages: changes.pages,
-            });
+            };
+            bytes += segment.bytes();
+            segments.push(segment);
         }
-        Ok(())
+        Ok(Some((segments, commits)))
     }
 
     /// Leaves a gap: the next segment, without a page, does not follow the one before.
@@ -210,15 +236,15 @@ impl Collected {
     }
 
     fn remove_oldest(&mut self) {
-        if let Some(segment) = self.waiting.pop_front() {
-            self.waiting_bytes -= segment.bytes();
+        if let Some(segment) = self.segments.pop_front() {
+            self.bytes -= segment.bytes();
         }
     }
 
     fn add(&mut self, segment: WalSegment) {
         self.until = segment.until;
-        self.waiting_bytes += segment.bytes();
-        self.waiting.push_back(Arc::new(segment));
+        self.bytes += segment.bytes();
+        self.segments.push_back(Arc::new(segment));
     }
 }
 
@@ -264,7 +290,7 @@ impl Frames<'_> {
     }
 
     /// Reads the commits behind a frame, as many as make a segment. `None` if the first one is too
-    /// large.
+    /// large, or is not of this log.
     fn read(&self, from: u32) -> Result<Option<Changes>, EngineError> {
         let page_bytes = self.state.page_bytes as usize;
         let mut changes = Changes {
@@ -277,6 +303,9 @@ impl Frames<'_> {
             let mut header = [0; FRAME_HEADER_BYTES];
             self.read_at(frame, 0, &mut header)?;
             let header = FrameHeader::parse(&header);
+            if header.salts != self.state.salts {
+                return Ok(None);
+            }
             let mut page = vec![0; page_bytes];
             self.read_at(frame, FRAME_HEADER_BYTES as u64, &mut page)?;
             changes.pages.insert(header.page, page);
@@ -292,7 +321,7 @@ impl Frames<'_> {
                 return Ok(None);
             }
         }
-        Ok(Some(changes))
+        Ok(Some(changes).filter(|changes| changes.commits > 0))
     }
 
     /// Reads from a frame, counted from 0.

@@ -330,6 +330,8 @@ impl Log {
         if self.is_long() && self.is_collected() {
             self.readers.release();
             checkpoint(connection, "PRAGMA wal_checkpoint(PASSIVE)");
+            // A command may have committed meanwhile; the next commit overwrites the log.
+            self.is_collected();
         }
     }
 

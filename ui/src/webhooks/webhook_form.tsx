@@ -1,14 +1,14 @@
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { Warning } from "../admin/common.tsx";
-import { useApiMutation } from "../api/cache.ts";
+import { refreshAll, useApiMutation } from "../api/cache.ts";
 import { FormDialog, closeThen, fieldOf } from "../components/form_dialog.tsx";
 import { focusOnMount } from "../components/focus.ts";
 import { useUnsaved } from "../components/unsaved.ts";
 import { FieldProblem, showInvalid } from "../components/validation.tsx";
 import {
   CreateWebhookDocument,
-  UpdateWebhookDocument,
   type WebhookEntryFragment,
   type WebhookFormat,
   type WebhookInput,
@@ -17,7 +17,7 @@ import {
 import { webhookTexts } from "../webhook_texts.ts";
 import { FilterFields, withTyped } from "./filter_fields.tsx";
 import type { Created } from "./secret.tsx";
-import { fieldProblemOf, type Filter, type Problem } from "./settings.ts";
+import { changeWebhook, fieldProblemOf, type Filter, type Problem } from "./settings.ts";
 
 const words = webhookTexts.form;
 
@@ -36,20 +36,24 @@ interface FormProperties {
 export function WebhookForm(properties: FormProperties) {
   const { webhook, isOwner, onClose, onCreated, onSaved } = properties;
   const create = useApiMutation(CreateWebhookDocument);
-  const update = useApiMutation(UpdateWebhookDocument);
+  const update = useMutation({
+    mutationFn: ({ urn, change }: { urn: string; change: Partial<WebhookInput> }) =>
+      changeWebhook(urn, change),
+    onSuccess: refreshAll,
+  });
   const [start] = useState(properties.filter);
   const [filter, setFilter] = useState(start);
   const [problem, setProblem] = useState<Problem | null>(null);
   useUnsaved(() => JSON.stringify(filter) !== JSON.stringify(start));
   const submit = (fields: FormData, form: HTMLFormElement) => {
-    const input = inputOf(fields, filter, webhook);
+    const input = inputOf(fields, filter);
     const found = problemOf(input);
     setProblem(found);
     if (found !== null) return;
     const onError = (error: Error) => showInvalid(form, () => setProblem(fieldProblemOf(error)));
     if (webhook === null)
       create.mutate(
-        { input },
+        { input: { ...input, isActive: true } },
         {
           onSuccess: ({ createWebhook }) =>
             closeThen(onClose, () => onCreated({ ...createWebhook, name: input.name })),
@@ -58,7 +62,8 @@ export function WebhookForm(properties: FormProperties) {
       );
     else
       update.mutate(
-        { urn: webhook.urn, input },
+        // Whether it is paused, somebody else may have changed meanwhile.
+        { urn: webhook.urn, change: input },
         { onSuccess: () => closeThen(onClose, () => onSaved(input.name)), onError },
       );
   };
@@ -112,7 +117,7 @@ export function WebhookForm(properties: FormProperties) {
 }
 
 /** The input of the API. Names that are typed in a filter but not added count, too. */
-function inputOf(fields: FormData, filter: Filter, webhook: WebhookEntryFragment | null) {
+function inputOf(fields: FormData, filter: Filter) {
   const urns = (values: Filter[keyof Filter]) => values.map(({ urn }) => urn);
   const typed = (name: "entityTypes" | "aspects") =>
     urns(withTyped(filter[name], fieldOf(fields, name)));
@@ -128,11 +133,10 @@ function inputOf(fields: FormData, filter: Filter, webhook: WebhookEntryFragment
       tags: urns(filter.tags),
       actors: urns(filter.actors),
     },
-    isActive: webhook?.isActive ?? true,
-  } satisfies WebhookInput;
+  } satisfies Partial<WebhookInput>;
 }
 
-function problemOf({ name, url }: WebhookInput): Problem | null {
+function problemOf({ name, url }: Pick<WebhookInput, "name" | "url">): Problem | null {
   if (name === "") return { field: "name", text: words.nameMissing };
   return url === "" ? { field: "url", text: words.urlMissing } : null;
 }

@@ -56,8 +56,7 @@ impl Directory {
             .with_context(failed)
     }
 
-    /// Moves a finished file here.
-    pub(super) fn add(&self, file: &Path, path: &str) -> Result<()> {
+    pub(super) fn expect_new(&self, path: &str) -> Result<()> {
         let target = self.0.join(path);
         let failed = || format!("cannot create {}", target.display());
         ensure!(
@@ -65,6 +64,13 @@ impl Directory {
             "{} exists already: another process backs up to this directory",
             target.display()
         );
+        Ok(())
+    }
+
+    /// Moves a finished file here.
+    pub(super) fn add(&self, file: &Path, path: &str) -> Result<()> {
+        let target = self.0.join(path);
+        let failed = || format!("cannot create {}", target.display());
         let folder = target.parent().unwrap_or(&self.0);
         fs::create_dir_all(folder).with_context(failed)?;
         fs::rename(file, &target).with_context(failed)?;

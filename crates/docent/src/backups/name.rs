@@ -1,11 +1,13 @@
 //! The names of backups and of segments of the write-ahead log.
 //!
 //! A backup is `docent-20261119T134500Z.backup`. With an archived log it is
-//! `docent-20261119T134500Z.wal-124-1.backup`: the log continues with segment 124, and 1 segment was
-//! archived while the backup was made. A segment is `docent-0000000124-20261119T134512345Z.wal`.
+//! `docent-20261119T134500Z.wal-00c0ffee00c0ffee-124-1.backup`: its log continues with segment 124 of
+//! that chain, and 1 segment was archived while the backup was made. A segment is
+//! `docent-00c0ffee00c0ffee-0000000124-20261119T134512345Z.wal`.
 
 use std::fmt;
 
+use anyhow::Result;
 use docent_model::EpochMillis;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -25,13 +27,37 @@ pub(crate) struct BackupName {
     log: Option<LogOfBackup>,
 }
 
+/// A part of the write-ahead log without a gap; its segments are numbered. The random id keeps
+/// apart what two servers archive at one place by mistake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Chain(u64);
+
+impl Chain {
+    pub(super) fn new() -> Result<Self> {
+        let mut bytes = [0; 8];
+        getrandom::fill(&mut bytes)?;
+        Ok(Self(u64::from_be_bytes(bytes)))
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        u64::from_str_radix(text, 16).ok().map(Self)
+    }
+}
+
+impl fmt::Display for Chain {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:016x}", self.0)
+    }
+}
+
 /// The segments of the write-ahead log that bring a backup forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct LogOfBackup {
-    pub(crate) first: u64,
+pub(super) struct LogOfBackup {
+    pub(super) chain: Chain,
+    pub(super) first: u64,
     /// So many may be older than the backup's state. It is consistent with all of them or with
     /// none.
-    pub(crate) during_backup: u64,
+    pub(super) during_backup: u64,
 }
 
 impl BackupName {
@@ -43,7 +69,7 @@ impl BackupName {
         }
     }
 
-    pub(crate) fn with_log(self, log: LogOfBackup) -> Self {
+    pub(super) fn with_log(self, log: LogOfBackup) -> Self {
         Self {
             log: Some(log),
             ..self
@@ -54,8 +80,10 @@ impl BackupName {
         let name = text.strip_prefix(START)?.strip_suffix(END)?;
         let (time, log) = match name.split_once(LOG) {
             Some((time, log)) => {
+                let (chain, log) = log.split_once('-')?;
                 let (first, during_backup) = log.split_once('-')?;
                 let log = LogOfBackup {
+                    chain: Chain::parse(chain)?,
                     first: first.parse().ok()?,
                     during_backup: during_backup.parse().ok()?,
                 };
@@ -73,7 +101,7 @@ impl BackupName {
         self.time
     }
 
-    pub(crate) fn log(self) -> Option<LogOfBackup> {
+    pub(super) fn log(self) -> Option<LogOfBackup> {
         self.log
     }
 }
@@ -82,23 +110,29 @@ impl fmt::Display for BackupName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{START}{}", self.time.strftime(FORMAT))?;
         if let Some(log) = self.log {
-            write!(formatter, "{LOG}{}-{}", log.first, log.during_backup)?;
+            let LogOfBackup {
+                chain,
+                first,
+                during_backup,
+            } = log;
+            write!(formatter, "{LOG}{chain}-{first}-{during_backup}")?;
         }
         formatter.write_str(END)
     }
 }
 
-/// The name of a segment. Consecutive numbers are consecutive parts of the log; a number is left
-/// out where a part is missing.
+/// The name of a segment. Sorted by chain and number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SegmentName {
-    pub(crate) number: u64,
+pub(super) struct SegmentName {
+    pub(super) chain: Chain,
+    pub(super) number: u64,
     until: Timestamp,
 }
 
 impl SegmentName {
-    pub(super) fn new(number: u64, until_ms: EpochMillis) -> Self {
+    pub(super) fn new(chain: Chain, number: u64, until_ms: EpochMillis) -> Self {
         Self {
+            chain,
             number,
             until: Timestamp::from_millisecond(until_ms).unwrap_or_default(),
         }
@@ -106,15 +140,17 @@ impl SegmentName {
 
     pub(super) fn parse(text: &str) -> Option<Self> {
         let name = text.strip_prefix(START)?.strip_suffix(SEGMENT_END)?;
+        let (chain, name) = name.split_once('-')?;
         let (number, until) = name.split_once('-')?;
         let name = Self {
+            chain: Chain::parse(chain)?,
             number: number.parse().ok()?,
             until: parse_time(SEGMENT_FORMAT, until)?,
         };
         (name.to_string() == text).then_some(name)
     }
 
-    /// Each commit up to this time is in this segment or in one before.
+    /// No commit after this time is in the segment.
     pub(super) fn until(self) -> Timestamp {
         self.until
     }
@@ -122,8 +158,12 @@ impl SegmentName {
 
 impl fmt::Display for SegmentName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { chain, number, .. } = self;
         let until = self.until.strftime(SEGMENT_FORMAT);
-        write!(formatter, "{START}{:010}-{until}{SEGMENT_END}", self.number)
+        write!(
+            formatter,
+            "{START}{chain}-{number:010}-{until}{SEGMENT_END}"
+        )
     }
 }
 
@@ -143,13 +183,17 @@ mod tests {
         assert_eq!(name.to_string(), text);
         assert_eq!(name.time().to_string(), "2026-11-19T13:45:00Z");
         assert_eq!(name.log(), None);
-        assert!(name > BackupName::parse("docent-20261118T234500Z.wal-9-0.backup").unwrap());
+        assert!(
+            name > BackupName::parse("docent-20261118T234500Z.wal-00000000000000ff-9-0.backup")
+                .unwrap()
+        );
         for other in [
             "docent-20261119T134500Z.backup.old",
             "docent-2026119T134500Z.backup",
             "docent-20261319T134500Z.backup",
-            "docent-20261119T134500Z.wal-09-0.backup",
-            "docent-20261119T134500Z.wal-9.backup",
+            "docent-20261119T134500Z.wal-00000000000000ff-09-0.backup",
+            "docent-20261119T134500Z.wal-ff-9-0.backup",
+            "docent-20261119T134500Z.wal-9-0.backup",
             "my-20261119T134500Z.backup",
             "docent.db",
         ] {
@@ -159,9 +203,10 @@ mod tests {
 
     #[test]
     fn a_name_says_which_segments_follow() {
-        let text = "docent-20261119T134500Z.wal-124-1.backup";
+        let text = "docent-20261119T134500Z.wal-00c0ffee00c0ffee-124-1.backup";
         let name = BackupName::parse(text).unwrap();
         let log = LogOfBackup {
+            chain: Chain(0x00c0_ffee_00c0_ffee),
             first: 124,
             during_backup: 1,
         };
@@ -171,16 +216,18 @@ mod tests {
 
     #[test]
     fn segments_have_a_number_and_a_time() {
-        let text = "docent-0000000124-20261119T134512345Z.wal";
+        let text = "docent-00c0ffee00c0ffee-0000000124-20261119T134512345Z.wal";
         let name = SegmentName::parse(text).unwrap();
         assert_eq!(name.number, 124);
         assert_eq!(name.until().to_string(), "2026-11-19T13:45:12.345Z");
-        assert_eq!(SegmentName::new(124, name.until().as_millisecond()), name);
+        let same = SegmentName::new(name.chain, 124, name.until().as_millisecond());
+        assert_eq!(same, name);
         assert_eq!(name.to_string(), text);
         for other in [
-            "docent-124-20261119T134512345Z.wal",
-            "docent-0000000124-20261119T134512Z.wal",
-            "docent-0000000124-20261119T134512345Z.wal.gz",
+            "docent-00c0ffee00c0ffee-124-20261119T134512345Z.wal",
+            "docent-00c0ffee00c0ffee-0000000124-20261119T134512Z.wal",
+            "docent-00c0ffee00c0ffee-0000000124-20261119T134512345Z.wal.gz",
+            "docent-0000000124-20261119T134512345Z.wal",
         ] {
             assert_eq!(SegmentName::parse(other), None, "{other}");
         }

@@ -1,25 +1,33 @@
 //! The archive of the write-ahead log, beside the backups.
 //!
-//! A backup and the segments behind it give the store at any archived time. Segments are numbered;
-//! where a part of the log is missing, a number is left out, and a new backup is due.
+//! A backup and the segments behind it give the store at any archived time ([`super::recovery`]).
+//! Segments are numbered within a chain. Where a part of the log is missing, a new chain begins,
+//! and a new backup is due.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use docent_model::{Clock as _, EpochMillis, SystemClock};
-use jiff::Timestamp;
 use tempfile::TempDir;
 use tokio::sync::{Mutex, Notify};
+use tokio::task::spawn_blocking;
 
-use super::name::{LogOfBackup, SegmentName};
-use super::{BackupName, Destination, Progress, silent};
-use crate::engine::{RollForward, WalPosition, WalSegment, WalTail};
+use super::name::{Chain, LogOfBackup, SegmentName};
+use super::{BackupName, Destination, silent};
+use crate::engine::{WalPosition, WalSegment, WalTail};
 
 /// Where segments are, beside the backups.
 pub(super) const FOLDER: &str = "wal";
+
+/// The log is collected in pieces, if the archive was unreachable for long. More than the longest
+/// log has.
+const MAX_PIECES: usize = 64;
+
+/// The chains with the newest segments, one of which the log may continue.
+const MAX_CHAINS: usize = 4;
 
 /// Archives the write-ahead log of a store in use.
 #[derive(Debug)]
@@ -34,9 +42,9 @@ pub(crate) struct WalArchive {
 /// The end of the archive.
 #[derive(Debug, Clone, Copy)]
 struct End {
+    chain: Chain,
     next_number: u64,
-    /// Since this segment, nothing is missing.
-    complete_since: u64,
+    /// `None` at the beginning of a chain.
     until: Option<WalPosition>,
 }
 
@@ -46,6 +54,13 @@ pub(crate) struct Archived {
     /// Each commit up to this time is archived.
     pub(crate) until_ms: EpochMillis,
     pub(crate) bytes: u64,
+}
+
+/// Where the log of a backup begins that is being made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LogStart {
+    chain: Chain,
+    first: u64,
 }
 
 impl WalArchive {
@@ -63,118 +78,158 @@ impl WalArchive {
         self.backup_is_due.notified().await;
     }
 
-    /// Archives what was committed.
+    /// Archives what was committed before.
     pub(crate) async fn archive(&self) -> Result<Archived> {
         Ok(self.archive_to_end().await?.0)
     }
 
     /// Whether the log is complete since a backup.
     pub(crate) async fn continues(&self, backup: BackupName) -> Result<bool> {
-        let (_, end) = self.archive_to_end().await?;
-        let log = backup.log();
-        Ok(log.is_some_and(|log| log.first >= end.complete_since))
+        let mut end = self.end.lock().await;
+        let end = self.known_end(&mut end).await?;
+        Ok(backup.log().is_some_and(|log| log.chain == end.chain))
     }
 
-    /// Begins a backup; returns the number of the segment with which its log begins.
-    pub(super) async fn begin_backup(&self) -> Result<u64> {
-        Ok(self.archive_to_end().await?.1.next_number)
+    pub(super) async fn begin_backup(&self) -> Result<LogStart> {
+        let (_, end) = self.archive_to_end().await?;
+        Ok(LogStart {
+            chain: end.chain,
+            first: end.next_number,
+        })
     }
 
     /// The log of a backup that was copied.
-    pub(super) async fn log_since(&self, first: u64) -> Result<LogOfBackup> {
+    pub(super) async fn log_since(&self, start: LogStart) -> Result<LogOfBackup> {
         let (_, end) = self.archive_to_end().await?;
-        if end.complete_since > first {
+        let LogStart { chain, first } = start;
+        if end.chain != chain {
             bail!("the write-ahead log could not be archived while the backup was made");
         }
         Ok(LogOfBackup {
+            chain,
             first,
             during_backup: end.next_number - first,
         })
     }
 
     async fn archive_to_end(&self) -> Result<(Archived, End)> {
-        let mut guard = self.end.lock().await;
-        let mut end = match *guard {
-            Some(end) => end,
-            None => self.read_end().await?,
-        };
+        let mut end = self.end.lock().await;
+        let end = self.known_end(&mut end).await?;
         let mut archived = Archived {
             until_ms: SystemClock.now_ms(),
             bytes: 0,
         };
-        loop {
+        for _ in 0..MAX_PIECES {
             let tail = Arc::clone(&self.tail);
-            tokio::task::spawn_blocking(move || tail.collect()).await??;
-            let Some(mut segment) = self.tail.oldest() else {
-                break;
-            };
-            loop {
-                (archived.bytes, end) = self.add(&segment, end, archived.bytes).await?;
-                *guard = Some(end);
+            let is_all = spawn_blocking(move || tail.collect()).await??;
+            while let Some(segment) = self.tail.oldest() {
+                archived.bytes += self.add(&segment, end).await?;
                 self.tail.archived(&segment);
-                match self.tail.oldest() {
-                    Some(next) => segment = next,
-                    None => break,
-                }
+            }
+            if is_all {
+                return Ok((archived, *end));
             }
         }
-        Ok((archived, end))
+        bail!("the write-ahead log grows faster than it can be archived");
     }
 
-    /// Adds a segment; returns the bytes so far and the new end.
-    async fn add(&self, segment: &WalSegment, mut end: End, bytes: u64) -> Result<(u64, End)> {
+    /// Adds a segment; returns its size.
+    async fn add(&self, segment: &Arc<WalSegment>, end: &mut End) -> Result<u64> {
         if end.until.is_some_and(|until| !segment.follows(until)) {
-            end = End::behind_gap(end.next_number);
+            *end = End::of_new_chain()?;
             self.backup_is_due.notify_one();
         }
-        let name = SegmentName::new(end.next_number, segment.until_ms());
-        let encoded = segment.encode().context("cannot encode a segment")?;
-        let workplace = self.destination.workplace()?;
+        let name = SegmentName::new(end.chain, end.next_number, segment.until_ms());
+        let (destination, encoded) = (self.destination.clone(), Arc::clone(segment));
+        let (workplace, bytes) = spawn_blocking(move || -> Result<_> {
+            let workplace = destination.workplace()?;
+            let bytes = encoded.encode().context("cannot encode a segment")?;
+            write_durably(&workplace.path().join("segment"), &bytes)?;
+            Ok((workplace, bytes.len() as u64))
+        })
+        .await??;
         let file = workplace.path().join("segment");
-        write_durably(&file, &encoded)?;
         let path = format!("{FOLDER}/{name}");
-        self.destination.add(&file, &path, silent("")).await?;
+        self.destination.replace(&file, &path, silent("")).await?;
         end.next_number += 1;
         end.until = Some(segment.until());
-        Ok((bytes + encoded.len() as u64, end))
+        Ok(bytes)
     }
 
-    async fn read_end(&self) -> Result<End> {
+    async fn known_end<'e>(&self, end: &'e mut Option<End>) -> Result<&'e mut End> {
+        match end {
+            Some(end) => Ok(end),
+            None => Ok(end.insert(self.find_end().await?)),
+        }
+    }
+
+    /// Finds the chain that the log continues, or begins a new one.
+    async fn find_end(&self) -> Result<End> {
         let segments = self.destination.segments().await?;
-        let Some((newest, name)) = segments.last_key_value() else {
-            return Ok(End {
-                next_number: 1,
-                complete_since: 1,
-                until: None,
-            });
+        // Of each chain, the newest one.
+        let newest: BTreeMap<Chain, SegmentName> = segments
+            .into_iter()
+            .map(|name| (name.chain, name))
+            .collect();
+        let mut newest: Vec<SegmentName> = newest.into_values().collect();
+        newest.sort_unstable_by_key(|name| std::cmp::Reverse(name.until()));
+        for name in newest.into_iter().take(MAX_CHAINS) {
+            let until = match self.destination.read_segment(name).await? {
+                Ok(segment) => segment.until(),
+                Err(error) => {
+                    tracing::warn!("{error:#}; the archive does not continue there");
+                    continue;
+                }
+            };
+            if self.tail.resume(until) {
+                return Ok(End {
+                    chain: name.chain,
+                    next_number: name.number + 1,
+                    until: Some(until),
+                });
+            }
+        }
+        self.backup_is_due.notify_one();
+        End::of_new_chain()
+    }
+
+    /// Deletes the segments that no backup needs any more.
+    pub(super) async fn delete_unneeded(&self, backups: &[BackupName]) -> Result<()> {
+        let Some(oldest) = backups.iter().map(|name| name.time()).min() else {
+            return Ok(());
         };
-        let mut complete_since = *newest;
-        while let Some(before) = complete_since.checked_sub(1)
-            && segments.contains_key(&before)
-        {
-            complete_since = before;
+        let mut first_needed = BTreeMap::new();
+        for log in backups.iter().filter_map(|name| name.log()) {
+            let first = first_needed.entry(log.chain).or_insert(log.first);
+            *first = log.first.min(*first);
         }
-        let until = self.destination.read_segment(*name).await?.until();
-        if !self.tail.resume(until) {
-            self.backup_is_due.notify_one();
-            return Ok(End::behind_gap(newest + 1));
+        let segments = self.destination.segments().await?;
+        // With it, the next server finds the end.
+        let newest = self
+            .end
+            .lock()
+            .await
+            .map(|end| (end.chain, end.next_number - 1));
+        let is_needed = |name: &SegmentName| {
+            let first = first_needed.get(&name.chain);
+            name.until() >= oldest
+                || first.is_some_and(|first| name.number >= *first)
+                || newest == Some((name.chain, name.number))
+        };
+        for name in segments.iter().filter(|name| !is_needed(name)) {
+            self.destination.delete(&format!("{FOLDER}/{name}")).await?;
         }
-        Ok(End {
-            next_number: newest + 1,
-            complete_since,
-            until: Some(until),
-        })
+        Ok(())
     }
 }
 
 impl End {
-    /// Leaves out a number.
-    fn behind_gap(number: u64) -> Self {
-        Self {
-            next_number: number + 1,
-            complete_since: number + 1,
+    fn of_new_chain() -> Result<Self> {
+        Ok(Self {
+            chain: Chain::new()?,
+            next_number: 1,
             until: None,
-        }
+        })
     }
 }
 
@@ -184,145 +239,19 @@ fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 impl Destination {
-    async fn segments(&self) -> Result<BTreeMap<u64, SegmentName>> {
+    pub(super) async fn segments(&self) -> Result<BTreeSet<SegmentName>> {
         let names = self.names(FOLDER).await?;
         let names = names.iter().filter_map(|name| SegmentName::parse(name));
-        Ok(names.map(|name| (name.number, name)).collect())
+        Ok(names.collect())
     }
 
-    async fn read_segment(&self, name: SegmentName) -> Result<WalSegment> {
+    /// The inner error is that of a damaged segment.
+    pub(super) async fn read_segment(&self, name: SegmentName) -> Result<Result<WalSegment>> {
         let workplace = TempDir::new().context("cannot create a temporary directory")?;
         let file = workplace.path().join("segment");
         let path = format!("{FOLDER}/{name}");
         self.copy(&path, &file, silent("")).await?;
-        let bytes = fs::read(&file)?;
-        WalSegment::decode(&bytes).with_context(|| {
-            format!("{self}/{path} is damaged: without it, the log ends there; delete it")
-        })
-    }
-
-    /// Deletes the segments that no backup needs.
-    pub(super) async fn delete_segments_before(&self, first: u64) -> Result<()> {
-        let segments = self.segments().await?;
-        for name in segments.range(..first).map(|(_, name)| name) {
-            self.delete(&format!("{FOLDER}/{name}")).await?;
-        }
-        Ok(())
-    }
-}
-
-/// A backup, and the segments that bring it forward.
-#[derive(Debug)]
-pub(super) struct Recovery {
-    pub(super) backup: BackupName,
-    segments: Vec<SegmentName>,
-}
-
-impl Recovery {
-    /// The state when the backup was made.
-    pub(super) fn without_log(backup: BackupName) -> Self {
-        Self {
-            backup,
-            segments: Vec::new(),
-        }
-    }
-
-    /// Finds what gives the newest state, or the newest one up to a time.
-    pub(super) async fn find(
-        destination: &Destination,
-        at: Option<Timestamp>,
-    ) -> Result<Option<Self>> {
-        let backups = destination.list().await?;
-        let segments = match backups.iter().any(|name| name.log().is_some()) {
-            true => destination.segments().await?,
-            false => BTreeMap::new(),
-        };
-        let newest_first = backups.into_iter().rev();
-        Ok(newest_first
-            .filter_map(|backup| Self::of(backup, &segments, at))
-            .next())
-    }
-
-    fn of(
-        backup: BackupName,
-        segments: &BTreeMap<u64, SegmentName>,
-        at: Option<Timestamp>,
-    ) -> Option<Self> {
-        let is_included = |time| at.is_none_or(|at| time <= at);
-        let Some(log) = backup.log() else {
-            return is_included(backup.time()).then(|| Self::without_log(backup));
-        };
-        let following: Vec<SegmentName> = (log.first..)
-            .map_while(|number| segments.get(&number).copied())
-            .take_while(|name| is_included(name.until()))
-            .collect();
-        let is_consistent = following.len() as u64 >= log.during_backup;
-        (is_consistent && is_included(backup.time())).then_some(Self {
-            backup,
-            segments: following,
-        })
-    }
-
-    /// The time of the state, if the log brings the backup forward.
-    pub(super) fn until(&self) -> Option<Timestamp> {
-        self.segments.last().map(|name| name.until())
-    }
-
-    /// Applies the segments to a copy of the backup.
-    pub(super) async fn roll_forward(
-        &self,
-        destination: &Destination,
-        copy: &Path,
-        mut progress: Progress,
-    ) -> Result<()> {
-        let mut roll_forward = RollForward::open(copy)?;
-        let total = self.segments.len() as u64;
-        for (name, done) in self.segments.iter().zip(1..) {
-            let segment = destination.read_segment(*name).await?;
-            roll_forward
-                .apply(&segment)
-                .with_context(|| format!("cannot apply {destination}/{FOLDER}/{name}"))?;
-            progress(done, total);
-        }
-        Ok(roll_forward.finish()?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn recovery(at: Option<i64>) -> Option<(i64, Vec<u64>)> {
-        let backup = |second, first, during_backup| {
-            let time = Timestamp::from_second(second).unwrap();
-            let name = format!(
-                "docent-{}.wal-{first}-{during_backup}.backup",
-                time.strftime("%Y%m%dT%H%M%SZ")
-            );
-            BackupName::parse(&name).unwrap()
-        };
-        // Segment 5 is missing; number 20 was archived while the second backup was made.
-        let segments = [2, 3, 4, 6, 7, 8, 9].map(|number| {
-            let until_ms = i64::try_from(number).unwrap() * 10_000;
-            (number, SegmentName::new(number, until_ms))
-        });
-        let segments = BTreeMap::from(segments);
-        let at = at.map(|second| Timestamp::from_second(second).unwrap());
-        let found = [backup(61, 7, 2), backup(15, 2, 0)]
-            .into_iter()
-            .find_map(|name| Recovery::of(name, &segments, at))?;
-        let numbers = found.segments.iter().map(|name| name.number);
-        Some((found.backup.time().as_second(), numbers.collect()))
-    }
-
-    #[test]
-    fn the_newest_backup_that_reaches_the_time_is_brought_forward() {
-        assert_eq!(recovery(None), Some((61, vec![7, 8, 9])));
-        assert_eq!(recovery(Some(85)), Some((61, vec![7, 8])));
-        // The backup is consistent only with what was archived while it was made.
-        assert_eq!(recovery(Some(75)), Some((15, vec![2, 3, 4])));
-        assert_eq!(recovery(Some(35)), Some((15, vec![2, 3])));
-        assert_eq!(recovery(Some(16)), Some((15, Vec::new())));
-        assert_eq!(recovery(Some(14)), None);
+        let decoded = spawn_blocking(move || WalSegment::decode(&fs::read(&file)?)).await?;
+        Ok(decoded.with_context(|| format!("{self}/{path} is damaged")))
     }
 }

@@ -38,8 +38,9 @@ pub(crate) struct RestoreFlags {
     /// Replace an existing store
     #[arg(long)]
     replace: bool,
-    /// Restore the newest state up to this time: for example 10m ago, 2026-01-31 or
-    /// 2026-01-31T12:00:00Z. Without an archived write-ahead log, the newest backup until then
+    /// Restore the newest state up to this time: for example 10m, which is ten minutes ago,
+    /// 2026-01-31 or 2026-01-31T12:00:00Z. Without an archived write-ahead log, the newest backup
+    /// until then
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
 }

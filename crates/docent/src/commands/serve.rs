@@ -100,9 +100,7 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     import_marker::check_complete(&*store, &settings.store).await?;
     phases.end("opening the store");
     let _index_lock = index_lock(&settings)?;
-    let search = Search::in_directory(Arc::clone(&store), &settings.search_index)
-        .map_err(|error| anyhow!("{error}; choose another directory with --search-index"))?;
-    let search = Arc::new(search);
+    let search = open_search(&settings, &store)?;
     phases.end("opening the search index");
     let catalog = prepare_catalog(&settings, Arc::clone(&store), &search).await?;
     phases.end("checking the policies");
@@ -131,15 +129,10 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     let backups = files
         .backups
         .and_then(|destination| BackupSchedule::new(&settings, destination, store, wal_tail));
-    let measured = backups
-        .as_ref()
-        .map(|schedule| Arc::clone(&schedule.measured));
+    let measured = backups.as_ref().map(|it| Arc::clone(&it.measured));
     let wal_archiver = backups.as_ref().and_then(BackupSchedule::wal_archiver);
-    if let Some(archiver) = wal_archiver.clone() {
-        background.spawn(archiver.run());
-    }
     if let Some(schedule) = backups {
-        background.spawn(schedule.run());
+        schedule.start(&mut background);
     }
     let request_log = log::start_request_log(&settings)?;
     let parts = ServerParts {
@@ -180,11 +173,10 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     background.abort_all();
     // It stores which events were accepted, in a few seconds at most.
     let _ = delivery.await;
-    // Best effort: it must not delay the shutdown.
-    let operator = Caller::system();
-    let last_rows = store_periodic_rows(&catalog, &operator);
-    let _ = tokio::time::timeout(FINAL_TOKEN_USE_TIMEOUT, last_rows).await;
+    store_last_rows(&catalog).await;
     if let Some(archiver) = wal_archiver {
+        // A task that still runs could commit after the end was archived.
+        background.shutdown().await;
         archiver.finish().await;
     }
     request_log.close();
@@ -415,6 +407,13 @@ async fn maintain_index(search: Arc<Search>) {
     search.maintainer().run().await;
 }
 
+/// Best effort: it must not delay the shutdown.
+async fn store_last_rows(catalog: &Catalog) {
+    let operator = Caller::system();
+    let last_rows = store_periodic_rows(catalog, &operator);
+    let _ = tokio::time::timeout(FINAL_TOKEN_USE_TIMEOUT, last_rows).await;
+}
+
 /// Stores the last use of tokens periodically, and what else is collected in memory.
 async fn store_token_uses(catalog: Catalog, caller: Caller) {
     loop {
@@ -447,6 +446,12 @@ async fn load_demo(settings: &Settings, catalog: &Catalog) -> Result<Option<Stri
         Switch::On => demo::create_token(catalog).await.map(Some),
         Switch::Off => Ok(None),
     }
+}
+
+fn open_search(settings: &Settings, store: &Arc<dyn Store>) -> Result<Arc<Search>> {
+    let search = Search::in_directory(Arc::clone(store), &settings.search_index)
+        .map_err(|error| anyhow!("{error}; choose another directory with --search-index"))?;
+    Ok(Arc::new(search))
 }
 
 /// Opens the store, and its write-ahead log if it is archived.

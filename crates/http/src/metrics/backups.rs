@@ -133,7 +133,7 @@ fn render_wal(text: &mut MetricsText, wal: &WalMeasurements) {
     );
     text.counter(
         "docent_sqlite_wal_archive_failures_total",
-        "Archivings of the write-ahead log that failed, each try.",
+        "Attempts to archive the write-ahead log that failed.",
         wal.failures.get(),
     );
 }

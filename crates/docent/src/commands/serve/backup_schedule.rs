@@ -12,6 +12,7 @@ use anyhow::Result;
 use docent_http::BackupMeasurements;
 use docent_store::Store;
 use jiff::Timestamp;
+use tokio::task::JoinSet;
 
 use super::wal_archiver::WalArchiver;
 use crate::backups::{Destination, WalArchive, silent};
@@ -62,7 +63,14 @@ impl BackupSchedule {
         })
     }
 
-    pub(super) async fn run(self) {
+    pub(super) fn start(self, background: &mut JoinSet<()>) {
+        if let Some(archiver) = self.wal_archiver() {
+            background.spawn(archiver.run());
+        }
+        background.spawn(self.run());
+    }
+
+    async fn run(self) {
         loop {
             let wait = match self.back_up_if_due().await {
                 Ok(wait) => wait.min(LONGEST_WAIT),
@@ -93,9 +101,12 @@ impl BackupSchedule {
     async fn back_up_if_due(&self) -> Result<Duration> {
         let destination = &self.destination;
         let BackupSettings { interval, keep, .. } = &self.settings;
-        if let Some(newest) = destination.list().await?.last() {
+        let names = destination.list().await?;
+        let now = Timestamp::now();
+        // Not one in the future, made by a clock that was ahead.
+        if let Some(newest) = names.iter().rfind(|name| name.time() <= now) {
             self.measured.succeeded(newest.time().as_millisecond());
-            let left = time_left(newest.time(), *interval, Timestamp::now());
+            let left = time_left(newest.time(), *interval, now);
             let continues = match &self.archive {
                 Some(archive) => archive.continues(*newest).await?,
                 None => true,
