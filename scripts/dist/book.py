@@ -32,7 +32,8 @@ def documents() -> list[str]:
 
 def chapter(document: str) -> str:
     """Returns the place of a document in the book."""
-    return document.removeprefix("docs/")
+    # mdBook makes the first page of a README, but does not change the links to it.
+    return "index.md" if document == "README.md" else document.removeprefix("docs/")
 
 
 def linked_by(document: str, in_lines_with: str = "") -> list[str]:
@@ -49,7 +50,7 @@ def summary() -> str:
     missing = set(documents()) - set(chapters) - set(for_developers) - {"README.md", "CONTRIBUTING.md", "CHANGELOG.md"}
     if missing:
         raise BookError(f"add these to the table of documents in README.md: {', '.join(sorted(missing))}")
-    lines = ["# Summary", "", "[Docent](README.md)", ""]
+    lines = ["# Summary", "", "[Docent](index.md)", ""]
     lines += [f"- {entry(it)}" for it in chapters]
     lines.append(f"- {entry('CONTRIBUTING.md')}")
     lines += [f"  - {entry(it)}" for it in for_developers]

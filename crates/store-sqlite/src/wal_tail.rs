@@ -176,7 +176,9 @@ impl Waiting {
         match segments {
             Some((segments, commits)) if index.state()?.salts == state.salts => {
                 self.commits = Some(commits);
-                segments.into_iter().for_each(|segment| self.add(segment));
+                for segment in segments {
+                    self.add(segment);
+                }
             }
             _ => {
                 tracing::warn!("a transaction could not be archived");
