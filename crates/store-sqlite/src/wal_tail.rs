@@ -5,9 +5,9 @@
 //! In between, whoever archives the log collects it at intervals.
 //!
 //! A commit that is missing leaves a gap: a command may have committed between the last collection
-//! and the checkpoint, or the archive may have been unreachable until the log became too long. SQLite
-//! counts commits in the index of the log, which shows gaps. After one, the next segment does not
-//! follow the one before ([`WalSegment::follows`]).
+//! and the checkpoint, or the archive may have been unreachable until the log became too long.
+//! SQLite counts commits in the index of the log, which shows gaps. After one, the next segment
+//! does not follow the one before ([`WalSegment::follows`]).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;

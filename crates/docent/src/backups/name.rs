@@ -1,8 +1,8 @@
 //! The names of backups and of segments of the write-ahead log.
 //!
 //! A backup is `docent-20261119T134500Z.backup`. With an archived log it is
-//! `docent-20261119T134500Z.wal-00c0ffee00c0ffee-124-1.backup`: its log continues with segment 124 of
-//! that chain, and 1 segment was archived while the backup was made. A segment is
+//! `docent-20261119T134500Z.wal-00c0ffee00c0ffee-124-1.backup`: its log continues with segment 124
+//! of that chain, and 1 segment was archived while the backup was made. A segment is
 //! `docent-00c0ffee00c0ffee-0000000124-20261119T134512345Z.wal`.
 
 use std::fmt;
