@@ -123,6 +123,13 @@ impl Destination {
         }
     }
 
+    async fn has(&self, path: &str) -> Result<bool> {
+        match self {
+            Self::Directory(directory) => directory.has(path),
+            Self::Bucket(bucket) => bucket.has(path).await,
+        }
+    }
+
     async fn delete(&self, path: &str) -> Result<()> {
         match self {
             Self::Directory(directory) => directory.delete(path),
@@ -193,8 +200,10 @@ pub(crate) struct LocalBackup {
     pub(crate) path: PathBuf,
     /// How messages name it.
     pub(crate) name: String,
-    /// The time of its state, if the archived log brought it forward.
-    pub(crate) until: Option<Timestamp>,
+    /// The time of its state, where known.
+    pub(crate) state: Option<Timestamp>,
+    /// What is missing in its log, if later states are lost.
+    pub(crate) gap: Option<String>,
     /// Where a downloaded one is, until this is dropped.
     workplace: Option<TempDir>,
 }
@@ -223,7 +232,8 @@ impl LocalBackup {
             return Ok(Self {
                 path: source.into(),
                 name: source.to_owned(),
-                until: None,
+                state: None,
+                gap: None,
                 workplace: None,
             });
         }
@@ -248,13 +258,15 @@ impl LocalBackup {
         progress: impl Fn(&'static str) -> Progress,
     ) -> Result<Self> {
         let name = format!("{destination}/{}", found.backup);
-        let until = found.until();
+        let state = Some(found.until().unwrap_or(found.backup.time()));
+        let gap = found.gap();
         // It can be read where it is.
-        if let (None, Destination::Directory(directory)) = (until, destination) {
+        if let (None, Destination::Directory(directory)) = (found.until(), destination) {
             return Ok(Self {
                 path: directory.path().join(found.backup.to_string()),
                 name,
-                until,
+                state,
+                gap,
                 workplace: None,
             });
         }
@@ -264,14 +276,15 @@ impl LocalBackup {
         destination
             .copy(&object, &path, progress("downloading"))
             .await?;
-        if until.is_some() {
+        if found.until().is_some() {
             let applying = found.roll_forward(destination, &path, progress("applying the log"));
             applying.await?;
         }
         Ok(Self {
             path,
             name,
-            until,
+            state,
+            gap,
             workplace: Some(workplace),
         })
     }

@@ -10,6 +10,7 @@
 use std::collections::HashSet;
 use std::fmt::{self, Debug, Display, Write as _};
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -73,6 +74,9 @@ const UNREACHABLE_AFTER: Duration = Duration::from_secs(5);
 const DEFAULT_KEEPALIVES_IDLE: Duration = Duration::from_hours(2);
 /// Limits how long a transaction holds its locks after its server was suspended or disconnected.
 const IDLE_IN_TRANSACTION: &str = "5s";
+
+/// A longer file is no password.
+const MAX_PASSWORD_BYTES: u64 = 4096;
 
 /// How strictly the certificate of the database is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -276,12 +280,20 @@ fn add_password(driver: &mut tokio_postgres::Config, file: &Path) -> Result<(), 
             "the store URL has a password and a password_file: remove one of them".to_owned(),
         ));
     }
-    // It does not repeat the value, which may be a password by mistake.
-    let text = fs::read_to_string(file).map_err(|error| {
-        rejected(format!(
-            "cannot read the password_file of the store URL: {error}"
-        ))
-    })?;
+    // A relative path may be a password that was written here by mistake.
+    let shown = if file.is_absolute() {
+        format!(", {}", file.display())
+    } else {
+        String::new()
+    };
+    let mut text = String::new();
+    fs::File::open(file)
+        .and_then(|file| file.take(MAX_PASSWORD_BYTES).read_to_string(&mut text))
+        .map_err(|error| {
+            rejected(format!(
+                "cannot read the password_file of the store URL{shown}: {error}"
+            ))
+        })?;
     // Editors end the line.
     let password = text.trim_end_matches(['\n', '\r']);
     if password.is_empty() || password.contains('\n') {

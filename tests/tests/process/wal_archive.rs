@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -239,6 +240,10 @@ fn a_store_is_restored_to_a_time() -> anyhow::Result<()> {
     server.stop()?;
     let (printed, text) = restored(&server, place.path(), "later.db", &[])?;
     ensure!(text.as_deref() == Some("later"), "{text:?}: {printed}");
+    for segment in segments(place.path())? {
+        let mode = fs::metadata(&segment)?.permissions().mode();
+        ensure!(mode.trailing_zeros() >= 6, "others may read it: {mode:o}");
+    }
     let backups = fs::read_dir(place.path())?.filter(|entry| {
         let name = entry.as_ref().map(fs::DirEntry::file_name);
         name.is_ok_and(|name| name.to_string_lossy().ends_with(".backup"))
@@ -273,12 +278,67 @@ fn a_missing_segment_ends_the_log_and_an_unreachable_place_keeps_it() -> anyhow:
     let first = after.difference(&before).next();
     fs::remove_file(first.context("nothing was archived")?)?;
     let (printed, text) = restored(&server, &place, "cut.db", &[])?;
+    ensure!(text.as_deref() == Some("kept"), "{text:?}: {printed}");
+    let mut verify = server.docent(["backup", "--store", server.store(), "--verify"])?;
+    let error = CommandOutput::run(verify.arg(&place))?.failed()?;
+    ensure!(error.contains("of the log is missing"), "{error}");
+    Ok(())
+}
+
+/// As if the disk of the backups were not mounted for a while.
+#[test]
+fn an_empty_place_gets_a_backup_and_so_does_the_one_that_returns() -> anyhow::Result<()> {
+    if on_postgres()? {
+        return Ok(());
+    }
+    let parent = temporary_directory()?;
+    let (place, away) = (parent.path().join("backups"), parent.path().join("away"));
+    fs::create_dir(&place)?;
+    let mut server = Server::start(archiving(&place))?;
+    server.logged_line("backed up to")?;
+    write(&server, 1, "in the place")?;
+    wait_for_archive(&server)?;
+    fs::rename(&place, &away)?;
+    fs::create_dir(&place)?;
+    write(&server, 1, "in the empty one")?;
+    wait_for_backup(&place)?;
+    let (printed, text) = restored(&server, &place, "empty.db", &[])?;
     ensure!(
-        text.as_deref() == Some("kept"),
-        "{text:?}: {printed}\n{}",
-        server.printed()
+        text.as_deref() == Some("in the empty one"),
+        "{text:?}: {printed}"
+    );
+    fs::remove_dir_all(&place)?;
+    fs::rename(&away, &place)?;
+    let before = fs::read_dir(&place)?.count();
+    write(&server, 1, "in the place again")?;
+    let deadline = Instant::now() + TIMEOUT;
+    while fs::read_dir(&place)?.count() <= before {
+        ensure!(Instant::now() < deadline, "{}", server.printed());
+        thread::sleep(Duration::from_millis(20));
+    }
+    server.stop()?;
+    let (printed, text) = restored(&server, &place, "again.db", &[])?;
+    ensure!(
+        text.as_deref() == Some("in the place again"),
+        "{text:?}: {printed}"
     );
     Ok(())
+}
+
+fn wait_for_backup(place: &Path) -> anyhow::Result<()> {
+    let deadline = Instant::now() + TIMEOUT;
+    loop {
+        let names = fs::read_dir(place)?.map(|entry| Ok(entry?.file_name()));
+        let names: Vec<_> = names.collect::<anyhow::Result<_>>()?;
+        if names
+            .iter()
+            .any(|name| name.to_string_lossy().ends_with(".backup"))
+        {
+            return Ok(());
+        }
+        ensure!(Instant::now() < deadline, "{names:?}");
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]

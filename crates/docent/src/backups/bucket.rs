@@ -225,6 +225,15 @@ impl Bucket {
         }
     }
 
+    pub(super) async fn has(&self, path: &str) -> Result<bool> {
+        let key = self.key(path);
+        let mut action = ListObjectsV2::new(&self.bucket, Some(&self.credentials));
+        action.with_prefix(key.as_str());
+        let page = self.expect_success(&action, Bytes::new()).await?;
+        let page: ListObjectsV2Response = ListObjectsV2::parse_response(text(&page)?)?;
+        Ok(page.contents.iter().any(|object| object.key == key))
+    }
+
     pub(super) async fn delete(&self, path: &str) -> Result<()> {
         let key = self.key(path);
         let action = self.bucket.delete_object(Some(&self.credentials), &key);

@@ -1,6 +1,7 @@
 //! A directory of backups.
 
 use std::fs::{self, File};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
@@ -72,12 +73,22 @@ impl Directory {
         let target = self.0.join(path);
         let failed = || format!("cannot create {}", target.display());
         let folder = target.parent().unwrap_or(&self.0);
-        fs::create_dir_all(folder).with_context(failed)?;
+        if folder != self.0 && !folder.exists() {
+            // Not the directory itself, which may be a disk that is not mounted.
+            let mut builder = fs::DirBuilder::new();
+            builder.mode(0o700).create(folder).with_context(failed)?;
+        }
         fs::rename(file, &target).with_context(failed)?;
         // The rename is durable once the directory is synced.
         File::open(folder)
             .and_then(|folder| folder.sync_all())
             .with_context(failed)
+    }
+
+    pub(super) fn has(&self, path: &str) -> Result<bool> {
+        let path = self.0.join(path);
+        let failed = || format!("cannot read {}", path.display());
+        path.try_exists().with_context(failed)
     }
 
     pub(super) fn delete(&self, path: &str) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use jiff::Timestamp;
 
 use super::name::SegmentName;
@@ -16,6 +16,8 @@ use crate::engine::RollForward;
 pub(super) struct Recovery {
     pub(super) backup: BackupName,
     segments: Vec<SegmentName>,
+    /// The first segment that is not there, although a later one is.
+    missing: Option<u64>,
 }
 
 impl Recovery {
@@ -24,6 +26,7 @@ impl Recovery {
         Self {
             backup,
             segments: Vec::new(),
+            missing: None,
         }
     }
 
@@ -72,10 +75,24 @@ impl Recovery {
             .map(|(name, _)| *name)
             .collect();
         let is_consistent = following.len() as u64 >= log.during_backup;
+        let next = log.first + following.len() as u64;
+        let later = segments
+            .iter()
+            .find(|name| name.chain == log.chain && name.number >= next);
+        let is_gap = later.is_some_and(|name| name.number > next && is_included(name.until()));
         is_consistent.then_some(Self {
             backup,
             segments: following,
+            missing: is_gap.then_some(next),
         })
+    }
+
+    /// What is missing in the log, if later states are lost.
+    pub(super) fn gap(&self) -> Option<String> {
+        let number = self.missing?;
+        Some(format!(
+            "segment {number} of the log is missing: later states cannot be restored from this backup"
+        ))
     }
 
     /// The time of the state, if the log brings the backup forward.
@@ -93,9 +110,11 @@ impl Recovery {
         let mut roll_forward = RollForward::open(copy)?;
         let total = self.segments.len() as u64;
         for (name, done) in self.segments.iter().zip(1..) {
-            let segment = destination.read_segment(*name).await?.context(
-                "without this segment, the log ends before it: delete it to restore the state until then",
-            )?;
+            let read = destination.read_segment(*name).await?;
+            let segment = read.map_err(|error| {
+                let before = name.until();
+                anyhow!("{error:#}; restore a state from before it, with --at and a time before {before}")
+            })?;
             roll_forward
                 .apply(&segment)
                 .with_context(|| format!("cannot apply {destination}/{FOLDER}/{name}"))?;

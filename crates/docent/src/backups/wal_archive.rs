@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -45,7 +47,7 @@ struct End {
     chain: Chain,
     next_number: u64,
     /// `None` at the beginning of a chain.
-    until: Option<WalPosition>,
+    last: Option<(SegmentName, WalPosition)>,
 }
 
 /// What was archived.
@@ -87,6 +89,7 @@ impl WalArchive {
     pub(crate) async fn continues(&self, backup: BackupName) -> Result<bool> {
         let mut end = self.end.lock().await;
         let end = self.known_end(&mut end).await?;
+        self.expect_last(end).await?;
         Ok(backup.log().is_some_and(|log| log.chain == end.chain))
     }
 
@@ -135,7 +138,8 @@ impl WalArchive {
 
     /// Adds a segment; returns its size.
     async fn add(&self, segment: &Arc<WalSegment>, end: &mut End) -> Result<u64> {
-        if end.until.is_some_and(|until| !segment.follows(until)) {
+        self.expect_last(end).await?;
+        if end.last.is_some_and(|(_, until)| !segment.follows(until)) {
             *end = End::of_new_chain()?;
             self.backup_is_due.notify_one();
         }
@@ -152,8 +156,25 @@ impl WalArchive {
         let path = format!("{FOLDER}/{name}");
         self.destination.replace(&file, &path, silent("")).await?;
         end.next_number += 1;
-        end.until = Some(segment.until());
+        end.last = Some((name, segment.until()));
         Ok(bytes)
+    }
+
+    /// Begins a new chain if the last segment is gone: somebody has deleted it, or the place is
+    /// another one, such as the empty directory of a disk that is not mounted.
+    async fn expect_last(&self, end: &mut End) -> Result<()> {
+        let Some((name, _)) = end.last else {
+            return Ok(());
+        };
+        if !self.destination.has(&format!("{FOLDER}/{name}")).await? {
+            tracing::error!(
+                "{}/{FOLDER}/{name} is gone: states since the last backup there cannot be restored; making a new backup",
+                self.destination
+            );
+            *end = End::of_new_chain()?;
+            self.backup_is_due.notify_one();
+        }
+        Ok(())
     }
 
     async fn known_end<'e>(&self, end: &'e mut Option<End>) -> Result<&'e mut End> {
@@ -185,7 +206,7 @@ impl WalArchive {
                 return Ok(End {
                     chain: name.chain,
                     next_number: name.number + 1,
-                    until: Some(until),
+                    last: Some((name, until)),
                 });
             }
         }
@@ -205,16 +226,12 @@ impl WalArchive {
         }
         let segments = self.destination.segments().await?;
         // With it, the next server finds the end.
-        let newest = self
-            .end
-            .lock()
-            .await
-            .map(|end| (end.chain, end.next_number - 1));
+        let newest = self.end.lock().await.and_then(|end| end.last);
         let is_needed = |name: &SegmentName| {
             let first = first_needed.get(&name.chain);
             name.until() >= oldest
                 || first.is_some_and(|first| name.number >= *first)
-                || newest == Some((name.chain, name.number))
+                || newest.is_some_and(|(newest, _)| newest == *name)
         };
         for name in segments.iter().filter(|name| !is_needed(name)) {
             self.destination.delete(&format!("{FOLDER}/{name}")).await?;
@@ -228,13 +245,22 @@ impl End {
         Ok(Self {
             chain: Chain::new()?,
             next_number: 1,
-            until: None,
+            last: None,
         })
     }
 }
 
+/// Only its owner may read it: it has parts of the store.
 fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
-    let written = fs::write(path, bytes).and_then(|()| fs::File::open(path)?.sync_all());
+    let file = fs::File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path);
+    let written = file.and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 

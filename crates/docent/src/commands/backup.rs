@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 use jiff::Timestamp;
 
 use super::maintenance::{open_complete, progress};
 use super::status::in_units;
 use super::times::time_of_flag;
-use super::{runtime, say};
+use super::{note, runtime, say};
 use crate::backups::{Destination, LocalBackup};
 use crate::engine;
 use crate::settings::StoreFlags;
@@ -92,7 +92,10 @@ fn verify(store: &StoreFlags, source: &str) -> Result<()> {
         "{} was restored to a temporary place: the store is healthy",
         backup.name
     ));
-    Ok(())
+    match backup.gap {
+        Some(gap) => bail!("{gap}"),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn restore(store: &StoreFlags, flags: &RestoreFlags) -> Result<()> {
@@ -104,13 +107,15 @@ pub(super) fn restore(store: &StoreFlags, flags: &RestoreFlags) -> Result<()> {
     let mut progress = progress("restoring");
     let restoring = engine::restore(&url, &backup.path, flags.replace, &mut *progress);
     let old_store = runtime.block_on(restoring)?;
-    say(match backup.until {
-        Some(until) => format!(
-            "restored {url} from {} and the log: the state of {until}",
-            backup.name
-        ),
-        None => format!("restored {url} from {}", backup.name),
-    });
+    if let Some(gap) = &backup.gap {
+        note(gap);
+    }
+    let state = backup.state.map(|time| format!(": the state of {time}"));
+    say(format!(
+        "restored {url} from {}{}",
+        backup.name,
+        state.unwrap_or_default()
+    ));
     if let Some(old_store) = old_store {
         say(format!(
             "the old store could not be closed; it was moved to {}",

@@ -30,8 +30,8 @@ pub(crate) struct BackupFlags {
     /// Number of backups that are kept [default: 14]
     #[arg(long, env = "DOCENT_BACKUP_KEEP", value_name = "NUMBER")]
     pub(super) backup_keep: Option<u16>,
-    /// Time between copies of SQLite's write-ahead log to the backups, from 1s to 1h, so that any
-    /// state since the oldest backup can be restored [default: none]
+    /// Time between copies of SQLite's write-ahead log to the backups, from 1s to 1h, for
+    /// point-in-time recovery [default: none]
     #[arg(long, env = "DOCENT_BACKUP_WAL_EVERY", value_name = "TIME")]
     pub(super) backup_wal_every: Option<String>,
 }
