@@ -97,6 +97,11 @@ impl WalTail {
         {
             waiting.remove_oldest();
         }
+        // The earlier process may have archived more than may wait here.
+        if waiting.until.frames < archived.frames {
+            waiting.until = archived;
+            waiting.commits = None;
+        }
         true
     }
 
@@ -106,7 +111,7 @@ impl WalTail {
         let mut waiting = self.waiting();
         let state = self.index.state()?;
         waiting.collect(&self.log, &self.index, &state)?;
-        Ok(waiting.until == state.end())
+        Ok(waiting.has_all_of(&state))
     }
 
     /// The oldest segment that is not archived.
@@ -129,7 +134,7 @@ impl WalTail {
         let mut waiting = self.waiting();
         let state = self.index.state()?;
         waiting.collect(&self.log, &self.index, &state)?;
-        if waiting.until != state.end() && state.frames > MAX_LOG_PAGES {
+        if !waiting.has_all_of(&state) && state.frames > MAX_LOG_PAGES {
             tracing::error!(
                 "the write-ahead log grew to {} pages before it could be archived; continuing without, \
                  and with a new backup as soon as possible",
@@ -137,7 +142,7 @@ impl WalTail {
             );
             waiting.skip_to(&state);
         }
-        Ok(waiting.until == state.end())
+        Ok(waiting.has_all_of(&state))
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -146,6 +151,13 @@ impl WalTail {
 }
 
 impl Waiting {
+    /// Whether each commit was collected. SQLite starts the log from its beginning before the first
+    /// commit there, which may take long or be rolled back: until then, none is missing.
+    fn has_all_of(&self, state: &LogState) -> bool {
+        let is_restarted_and_empty = state.frames == 0 && self.commits == Some(state.commits);
+        self.until == state.end() || is_restarted_and_empty
+    }
+
     fn collect(
         &mut self,
         log: &File,

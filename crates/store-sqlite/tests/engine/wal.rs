@@ -259,3 +259,74 @@ async fn a_segment_of_another_database_is_rejected() {
         .to_string();
     assert!(rejected.contains("another database"), "{rejected}");
 }
+
+/// SQLite starts the log from its beginning with the first page that a transaction writes there,
+/// which a large one does before its commit.
+#[tokio::test]
+async fn a_transaction_that_is_rolled_back_after_a_restart_of_the_log_misses_nothing() {
+    let database = TestDatabase::new();
+    let store = SqliteStore::open(&database.path, ARCHIVING).unwrap();
+    let tail = store.wal_tail().unwrap();
+    let mut archive = Archive::default();
+    assert!(archive.collect(&tail));
+    put(&store, &status("a"), "before", Derived::default())
+        .await
+        .unwrap();
+    assert!(archive.collect(&tail));
+    let other = raw(&database.path);
+    other
+        .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+        .unwrap();
+    other
+        .execute_batch("PRAGMA cache_size = 10; BEGIN IMMEDIATE")
+        .unwrap();
+    other
+        .execute_batch("CREATE TABLE large AS SELECT zeroblob(1000000) AS bytes")
+        .unwrap();
+    assert!(tail.collect().unwrap(), "the transaction is open");
+    other.execute_batch("ROLLBACK").unwrap();
+    assert!(tail.collect().unwrap(), "nothing was committed");
+    assert!(tail.oldest().is_none());
+    // And the next commit follows the one before.
+    put(&store, &status("a"), "after", Derived::default())
+        .await
+        .unwrap();
+    assert!(archive.collect(&tail));
+}
+
+#[tokio::test]
+async fn the_archive_continues_after_a_stop_if_more_was_archived_than_may_wait() {
+    let database = TestDatabase::new();
+    let store = SqliteStore::open(&database.path, ARCHIVING).unwrap();
+    let tail = store.wal_tail().unwrap();
+    let mut archive = Archive::default();
+    assert!(archive.collect(&tail));
+    // The log cannot start from its beginning.
+    let reader = raw(&database.path);
+    reader.execute_batch("BEGIN").unwrap();
+    begin_snapshot(&reader);
+    let long = "long ".repeat(LONG / 5);
+    for number in 0..450 {
+        let key = status(&format!("long {number}"));
+        put(&store, &key, &long, Derived::default()).await.unwrap();
+        assert!(archive.collect(&tail));
+    }
+    // Not last: SQLite would empty the log.
+    drop(reader);
+    drop((tail, store));
+
+    let store = SqliteStore::open(&database.path, ARCHIVING).unwrap();
+    let tail = store.wal_tail().unwrap();
+    assert!(archive.resume(&tail));
+    put(&store, &status("a"), "after", Derived::default())
+        .await
+        .unwrap();
+    assert!(archive.collect(&tail));
+}
+
+/// Begins the snapshot of an open transaction.
+fn begin_snapshot(connection: &rusqlite::Connection) {
+    connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+        .unwrap();
+}
