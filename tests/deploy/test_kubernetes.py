@@ -125,6 +125,15 @@ def test_pods_may_do_nothing_that_a_server_does_not_need(render, kind, values):
     assert mounted == (declared | {"state"})
 
 
+@pytest.mark.parametrize("kind, values", [("StatefulSet", ()), ("Deployment", POSTGRES)])
+def test_the_directory_for_temporary_files_is_writable(render, kind, values):
+    pod = by_kind(render(*values), kind)["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    (mount,) = [mount for mount in container["volumeMounts"] if mount["mountPath"] == "/tmp"]
+    (volume,) = [volume for volume in pod["volumes"] if volume["name"] == mount["name"]]
+    assert "emptyDir" in volume and not mount.get("readOnly")
+
+
 def test_settings_become_the_file_of_the_server(render):
     items = render("settings.slow-ms=500", "settings.trusted-proxy={10.0.0.0/8}")
     text = by_kind(items, "ConfigMap")["data"]["docent.toml"]

@@ -103,6 +103,8 @@ spec:
       volumeMounts:
         - name: state
           mountPath: /var/lib/docent
+        - name: temporary
+          mountPath: /tmp
         - name: settings
           mountPath: /etc/docent
           readOnly: true
@@ -117,6 +119,9 @@ spec:
           readOnly: true
         {{- end }}
   volumes:
+    # For the checks of backups in a bucket: as large as the store.
+    - name: temporary
+      emptyDir: {}
     - name: settings
       configMap:
         name: {{ include "docent.name" . }}
