@@ -24,6 +24,8 @@ pub(crate) enum OpenMode {
     /// A server may be running.
     Shared,
     SharedCreate,
+    /// A server may be running. Changes nothing, and rejects a store of an older version.
+    ReadOnly,
 }
 
 /// Whether the store exists. Also true on errors, which opening it will report.
@@ -56,6 +58,9 @@ pub(crate) async fn open(url: &StoreUrl, mode: OpenMode) -> Result<Arc<dyn Store
     );
     let exclusive = matches!(mode, OpenMode::Exclusive | OpenMode::ExclusiveCreate);
     match url {
+        StoreUrl::Sqlite(path) if mode == OpenMode::ReadOnly => {
+            Ok(Arc::new(SqliteStore::open_read_only(path)?))
+        }
         StoreUrl::Sqlite(path) => {
             let options = docent_store_sqlite::OpenOptions {
                 exclusive: exclusive || mode == OpenMode::Server,
@@ -69,7 +74,9 @@ pub(crate) async fn open(url: &StoreUrl, mode: OpenMode) -> Result<Arc<dyn Store
                 create,
                 watch: mode == OpenMode::Server,
             };
-            let store = if exclusive {
+            let store = if mode == OpenMode::ReadOnly {
+                PostgresStore::open_read_only(settings).await
+            } else if exclusive {
                 PostgresStore::open_exclusive(settings, create).await
             } else {
                 PostgresStore::open(settings, options).await

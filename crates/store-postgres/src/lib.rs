@@ -100,19 +100,29 @@ impl PostgresStore {
         let mut lease = connections.lease().await?;
         migrations::migrate(&mut lease, options.create).await?;
         drop(lease);
-        let stamp = Arc::new(Stamp::new());
-        let watch = if options.watch {
-            Some(Watch::start(&stamp, &connections, settings).await?)
-        } else {
-            None
-        };
-        Ok(Self {
+        let mut store = Self::connected(connections);
+        if options.watch {
+            let watch = Watch::start(&store.stamp, &store.connections, settings).await?;
+            store.watch = Some(watch);
+        }
+        Ok(store)
+    }
+
+    /// Opens a database for reading only. Changes nothing: it rejects an older schema.
+    pub async fn open_read_only(settings: &Settings) -> Result<Self, StoreError> {
+        let connections = Arc::new(Connections::new(settings)?);
+        migrations::expect_newest(&connections.lease().await?).await?;
+        Ok(Self::connected(connections))
+    }
+
+    fn connected(connections: Arc<Connections>) -> Self {
+        Self {
             short_reads: Arc::new(ShortReads::new(&connections)),
             connections,
-            stamp,
-            watch,
+            stamp: Arc::new(Stamp::new()),
+            watch: None,
             exclusive: None,
-        })
+        }
     }
 
     /// Opens a database without servers, and keeps servers from starting until the store is closed.

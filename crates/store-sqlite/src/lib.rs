@@ -117,6 +117,46 @@ impl SqliteStore {
         Ok(Self::open_locked(path, options, lock)?)
     }
 
+    /// Opens a database for reading only. Changes nothing: neither the schema, which it rejects if
+    /// it is older, nor the log that a server has left.
+    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+        let path = real_path(path);
+        path::expect_file(&path)?;
+        lock::expect_server_uses_same_name(&path)?;
+        Ok(Self::open_reading(path)?)
+    }
+
+    fn open_reading(path: PathBuf) -> Result<Self, EngineError> {
+        let connection = connection::open_read_only(&path)?;
+        if migrations::state(&connection, &path)? != migrations::NEWEST {
+            return Err(EngineError::Store(StoreError::Rejected {
+                reason: format!(
+                    "{} was written by an older docent: run 'docent serve' or 'docent rebuild' first, which migrate it",
+                    path.display()
+                ),
+            }));
+        }
+        let stamp = Arc::new(StampSource::data_version(&path)?);
+        let readers = Arc::new(Readers::open(&path, 1, Arc::clone(&stamp))?);
+        let log = Log {
+            stamp: Arc::clone(&stamp),
+            readers: Arc::clone(&readers),
+            file: None,
+            tail: None,
+        };
+        Ok(Self {
+            readers,
+            row_cache: RowCache::new(),
+            stamp,
+            // Its transactions fail, because the connection does not write.
+            writer: Writer::start(connection, log)?,
+            wal_tail: None,
+            _log_index: None,
+            path,
+            _lock: None,
+        })
+    }
+
     fn open_locked(
         path: PathBuf,
         options: OpenOptions,

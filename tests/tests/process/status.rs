@@ -113,3 +113,22 @@ fn a_store_has_a_status_also_without_a_server() -> anyhow::Result<()> {
     );
     Ok(())
 }
+
+/// Otherwise the archive could not continue where it ended.
+#[test]
+fn a_status_leaves_the_log_of_a_stopped_server_alone() -> anyhow::Result<()> {
+    if on_postgres()? {
+        return Ok(());
+    }
+    let place = temporary_directory()?;
+    let options = Options::default().argument("--backup-to");
+    let options = options.argument(place.path());
+    let mut server = Server::start(options.argument("--backup-wal-every").argument("1s"))?;
+    server.logged_line("backed up to")?;
+    ensure!(server.stop()?.success());
+    let log = server.directory().join("docent.db-wal");
+    let before = fs::read(&log)?;
+    status(&server, &["--store", server.store()])?.succeeded()?;
+    ensure!(fs::read(&log)? == before);
+    Ok(())
+}

@@ -128,7 +128,7 @@ fn print_details(health: &Value) {
 
 async fn of_store(flags: &StoreFlags) -> Result<()> {
     let url = flags.url()?;
-    let store = engine::open(&url, OpenMode::Shared).await?;
+    let store = engine::open(&url, OpenMode::ReadOnly).await?;
     import_marker::check_complete(&*store, &url).await?;
     say(format!("store: {url}"));
     say(format!("version: {}", env!("CARGO_PKG_VERSION")));
