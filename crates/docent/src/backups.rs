@@ -12,17 +12,17 @@ mod name;
 mod recovery;
 mod wal_archive;
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use docent_store::Store;
-use tempfile::TempDir;
+use tokio::task::spawn_blocking;
 
 use crate::engine;
 use crate::settings::StoreUrl;
 use bucket::Bucket;
-use directory::Directory;
+use directory::{Directory, Workplace};
 use jiff::Timestamp;
 pub(crate) use name::BackupName;
 use recovery::Recovery;
@@ -85,29 +85,58 @@ impl Destination {
     }
 
     /// A temporary directory for a file that will be added.
-    fn workplace(&self) -> Result<TempDir> {
+    fn workplace(&self) -> Result<Workplace> {
         match self {
             Self::Directory(directory) => directory.workplace(),
-            Self::Bucket(_) => TempDir::new().context("cannot create a temporary directory"),
+            Self::Bucket(_) => Workplace::temporary(),
         }
     }
 
     /// Adds a file from the workplace. In a directory, none may have its name.
     async fn add(&self, file: &Path, path: &str, progress: Progress) -> Result<()> {
-        if let Self::Directory(directory) = self {
-            directory.expect_new(path)?;
-        }
-        self.replace(file, path, progress).await
-    }
-
-    /// Adds a file from the workplace, again if it was added before.
-    async fn replace(&self, file: &Path, path: &str, progress: Progress) -> Result<()> {
         match self {
             Self::Directory(directory) => {
+                directory.expect_new(path)?;
                 let (directory, file, path) = (directory.clone(), file.to_owned(), path.to_owned());
-                tokio::task::spawn_blocking(move || directory.add(&file, &path)).await?
+                spawn_blocking(move || directory.add(&file, &path)).await?
             }
-            Self::Bucket(bucket) => bucket.upload(file, path, progress).await,
+            Self::Bucket(bucket) => {
+                let file = File::open(file)?;
+                let total = file.metadata()?.len();
+                bucket.upload(file, total, path, progress).await
+            }
+        }
+    }
+
+    /// Adds a file that has these bytes, again if it was added before.
+    async fn write(&self, bytes: Vec<u8>, path: &str) -> Result<()> {
+        match self {
+            Self::Directory(directory) => {
+                let (directory, path) = (directory.clone(), path.to_owned());
+                spawn_blocking(move || directory.write(&bytes, &path)).await?
+            }
+            Self::Bucket(bucket) => {
+                let total = bytes.len() as u64;
+                bucket.upload(&*bytes, total, path, silent("")).await
+            }
+        }
+    }
+
+    /// Reads a whole file, which is small.
+    async fn read(&self, path: &str) -> Result<Vec<u8>> {
+        match self {
+            Self::Directory(directory) => {
+                let path = directory.path().join(path);
+                let read = spawn_blocking(move || {
+                    fs::read(&path).with_context(|| format!("cannot read {}", path.display()))
+                });
+                read.await?
+            }
+            Self::Bucket(bucket) => {
+                let mut bytes = Vec::new();
+                bucket.download(path, &mut bytes, silent("")).await?;
+                Ok(bytes)
+            }
         }
     }
 
@@ -119,7 +148,11 @@ impl Destination {
                 fs::copy(&from, to).with_context(|| format!("cannot copy {}", from.display()))?;
                 Ok(())
             }
-            Self::Bucket(bucket) => bucket.download(path, to, progress).await,
+            Self::Bucket(bucket) => {
+                let mut file = File::create_new(to)?;
+                bucket.download(path, &mut file, progress).await?;
+                Ok(file.sync_all()?)
+            }
         }
     }
 
@@ -146,6 +179,9 @@ impl Destination {
         archive: Option<&WalArchive>,
         progress: impl Fn(&'static str) -> Progress,
     ) -> Result<Made> {
+        if let Self::Directory(directory) = self {
+            directory.delete_unfinished()?;
+        }
         let workplace = self.workplace()?;
         let file = workplace.path().join("backup");
         let log = match archive {
@@ -161,28 +197,52 @@ impl Destination {
         let bytes = fs::metadata(&file)?.len();
         self.add(&file, &name.to_string(), progress("uploading"))
             .await?;
+        if let Some(archive) = archive {
+            archive.has_backup(&[name]).await?;
+        }
         Ok(Made {
             name,
             bytes,
             deleted: match keep {
-                Some(keep) => self.delete_older(keep, archive).await?,
+                Some(keep) => self.delete_older(name, keep, archive).await?,
                 None => 0,
             },
         })
     }
 
-    /// Keeps the newest backups, and the log since then; returns how many others it deleted.
-    async fn delete_older(&self, keep: usize, archive: Option<&WalArchive>) -> Result<usize> {
+    /// Keeps the backup that was just made, the newest of the others, and the log since then;
+    /// returns how many others it deleted.
+    async fn delete_older(
+        &self,
+        made: BackupName,
+        keep: usize,
+        archive: Option<&WalArchive>,
+    ) -> Result<usize> {
         let names = self.list().await?;
-        let (older, kept) = names.split_at(names.len().saturating_sub(keep));
-        for name in older {
+        let (older, kept) = older_and_kept(names, made, keep, Timestamp::now());
+        for name in &older {
             self.delete(&name.to_string()).await?;
         }
         if let Some(archive) = archive {
-            archive.delete_unneeded(kept).await?;
+            archive.delete_unneeded(&kept).await?;
         }
         Ok(older.len())
     }
+}
+
+/// Splits the names of backups into those to delete and those to keep. A clock that was ahead has
+/// made the ones with a time in the future: they count as the oldest.
+fn older_and_kept(
+    mut names: Vec<BackupName>,
+    made: BackupName,
+    keep: usize,
+    now: Timestamp,
+) -> (Vec<BackupName>, Vec<BackupName>) {
+    names.retain(|name| *name != made);
+    names.sort_unstable_by_key(|name| (name.time() <= now, *name));
+    let mut kept = names.split_off((names.len() + 1).saturating_sub(keep));
+    kept.push(made);
+    (names, kept)
 }
 
 impl std::fmt::Display for Destination {
@@ -205,7 +265,7 @@ pub(crate) struct LocalBackup {
     /// What is missing in its log, if later states are lost.
     pub(crate) gap: Option<String>,
     /// Where a downloaded one is, until this is dropped.
-    workplace: Option<TempDir>,
+    workplace: Option<Workplace>,
 }
 
 impl LocalBackup {
@@ -258,7 +318,7 @@ impl LocalBackup {
         progress: impl Fn(&'static str) -> Progress,
     ) -> Result<Self> {
         let name = format!("{destination}/{}", found.backup);
-        let state = Some(found.until().unwrap_or(found.backup.time()));
+        let state = Some(found.state());
         let gap = found.gap();
         // It can be read where it is.
         if let (None, Destination::Directory(directory)) = (found.until(), destination) {
@@ -270,7 +330,7 @@ impl LocalBackup {
                 workplace: None,
             });
         }
-        let workplace = TempDir::new().context("cannot create a temporary directory")?;
+        let workplace = Workplace::temporary()?;
         let path = workplace.path().join("backup");
         let object = found.backup.to_string();
         destination
@@ -291,11 +351,13 @@ impl LocalBackup {
 
     /// Restores the backup to a temporary place, and checks the store there.
     pub(crate) async fn verify(&self, url: &StoreUrl, progress: Progress) -> Result<()> {
-        let workplace = match &self.workplace {
-            Some(workplace) => TempDir::new_in(workplace.path()),
-            None => TempDir::new(),
+        let temporary;
+        let workplace = if let Some(workplace) = &self.workplace {
+            workplace
+        } else {
+            temporary = Workplace::temporary()?;
+            &temporary
         };
-        let workplace = workplace.context("cannot create a temporary directory")?;
         check(url, &self.path, workplace.path(), progress).await
     }
 }
@@ -317,4 +379,34 @@ async fn check(url: &StoreUrl, backup: &Path, workplace: &Path, progress: Progre
         findings.join("; ")
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names<const N: usize>(times: [&str; N]) -> Vec<BackupName> {
+        let names = times.map(|time| BackupName::parse(&format!("docent-{time}.backup")).unwrap());
+        names.to_vec()
+    }
+
+    #[test]
+    fn the_backup_just_made_is_kept_and_those_of_a_clock_that_was_ahead_go_first() {
+        let now: Timestamp = "2026-11-19T12:00:00Z".parse().unwrap();
+        let all = names([
+            "20261117T120000Z",
+            "20261118T120000000Z",
+            "20261119T120000000Z",
+            "20270101T120000000Z",
+        ]);
+        let made = all[2];
+        let split = |keep| older_and_kept(all.clone(), made, keep, now);
+        assert_eq!(split(1), (vec![all[3], all[0], all[1]], vec![made]));
+        assert_eq!(split(2), (vec![all[3], all[0]], vec![all[1], made]));
+        assert_eq!(split(3).0, [all[3]]);
+        assert!(split(4).0.is_empty() && split(9).0.is_empty());
+        // A clock that was set back while the backup was made.
+        let (older, kept) = older_and_kept(all.clone(), all[3], 1, now);
+        assert_eq!((older.len(), kept), (3, vec![all[3]]));
+    }
 }

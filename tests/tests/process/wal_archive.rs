@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail, ensure};
-use docent_e2e::figures::number_from;
+use docent_e2e::figures::{number_from, record};
 use docent_e2e::load::{Connection, Random, proposal};
 use docent_e2e::{CommandOutput, Options, Server, on_postgres, temporary_directory};
 use serde_json::json;
@@ -31,6 +31,13 @@ fn archiving(place: impl AsRef<Path>) -> Options {
     let options = Options::default().argument("--backup-to");
     let options = options.argument(place.as_ref());
     options.argument("--backup-wal-every").argument("1s")
+}
+
+fn archiving_to(bucket: &ObjectStore, place: &Path) -> Options {
+    archiving(place)
+        .variable("AWS_ACCESS_KEY_ID", "key")
+        .variable("AWS_SECRET_ACCESS_KEY", "secret")
+        .variable("AWS_ENDPOINT_URL", &bucket.address)
 }
 
 /// Up to when the log is archived.
@@ -84,11 +91,6 @@ fn lose(server: &mut Server) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn restore(server: &Server, place: &Path, more: &[&str]) -> anyhow::Result<String> {
-    let mut command = server.docent(["restore", "--store", server.store()])?;
-    CommandOutput::run(command.arg(place).args(more))?.succeeded()
-}
-
 /// Restores to a new file; returns what the command printed, and the description there.
 fn restored(
     server: &Server,
@@ -101,6 +103,14 @@ fn restored(
     let printed = CommandOutput::run(command.arg(place).args(more))?.succeeded()?;
     let other = Server::start(super::options_for(&server.directory().join(file)))?;
     Ok((printed, description(&other, &urn(1))?))
+}
+
+fn backups(place: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(place)?;
+    let paths = entries.map(|entry| Ok(entry?.path()));
+    let paths: Vec<PathBuf> = paths.collect::<anyhow::Result<_>>()?;
+    let is_backup = |path: &PathBuf| path.extension().is_some_and(|it| it == "backup");
+    Ok(paths.into_iter().filter(is_backup).collect())
 }
 
 /// The archived segments, in their order.
@@ -160,47 +170,83 @@ fn write_until_lost(
     Ok((safe, sent))
 }
 
+/// Runs `docent restore` of the newest state.
+type Restore<'r> = &'r dyn Fn(&Server) -> anyhow::Result<String>;
+
+/// `DOCENT_MACHINE_LOSSES` times the loss, and `DOCENT_CRASH_SEED` the random seed.
+fn lose_machines(mut server: Server, restore: Restore<'_>) -> anyhow::Result<()> {
+    let losses = number_from("DOCENT_MACHINE_LOSSES", 3)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+    let seed = number_from("DOCENT_CRASH_SEED", u64::from(now.subsec_micros()))?;
+    let mut random = Random::seeded(seed);
+    let mut stored = 0;
+    for loss in 1..=losses {
+        let lost = lose_one(&mut server, restore, &mut random, stored);
+        stored = lost.with_context(|| format!("loss {loss}, DOCENT_CRASH_SEED={seed}"))?;
+    }
+    record("lost machines", &format!("{losses} under load"))
+}
+
+/// Loses the machine under load; returns how many datasets were restored.
+fn lose_one(
+    server: &mut Server,
+    restore: Restore<'_>,
+    random: &mut Random,
+    before: u64,
+) -> anyhow::Result<u64> {
+    // The archive continues behind the backup that a new log needs.
+    server.logged_line("backed up to")?;
+    let (safe, sent) = write_until_lost(server, random, before)?;
+    let printed = restore(server)?;
+    ensure!(printed.contains("the state of"), "{printed}");
+    server.run_docent(["check", "--store", server.store()])?;
+    server.restart()?;
+    let mut stored = safe;
+    for number in 1..=sent {
+        let is_stored = match description(server, &urn(number))? {
+            Some(text) => {
+                ensure!(text.starts_with(&format!("{number} ")), "{number}");
+                true
+            }
+            None => false,
+        };
+        if is_stored && number > safe {
+            ensure!(stored + 1 == number, "{number} without those before");
+            stored = number;
+        }
+        ensure!(
+            is_stored || number > safe,
+            "{number} of {safe} was archived and is lost"
+        );
+    }
+    Ok(stored)
+}
+
 #[test]
 fn archived_commits_survive_the_loss_of_the_machine() -> anyhow::Result<()> {
     if on_postgres()? {
         return Ok(());
     }
-    let losses = number_from("DOCENT_MACHINE_LOSSES", 3)?;
-    let mut random = Random::seeded(number_from("DOCENT_CRASH_SEED", 2026)?);
     let place = temporary_directory()?;
-    let mut server = Server::start(archiving(place.path()))?;
-    let mut stored = 0;
-    for loss in 1..=losses {
-        // The archive continues behind the backup that a new log needs.
-        server.logged_line("backed up to")?;
-        let (safe, sent) = write_until_lost(&mut server, &mut random, stored)?;
-        let printed = restore(&server, place.path(), &[])?;
-        ensure!(printed.contains("the state of"), "{printed}");
-        server.run_docent(["check", "--store", server.store()])?;
-        server.restart()?;
-        stored = safe;
-        for number in 1..=sent {
-            let is_stored = match description(&server, &urn(number))? {
-                Some(text) => {
-                    ensure!(text.starts_with(&format!("{number} ")), "{number}");
-                    true
-                }
-                None => false,
-            };
-            if is_stored && number > safe {
-                ensure!(
-                    stored + 1 == number,
-                    "loss {loss}: {number} without those before"
-                );
-                stored = number;
-            }
-            ensure!(
-                is_stored || number > safe,
-                "loss {loss}: {number} of {safe} was archived and is lost"
-            );
-        }
+    let server = Server::start(archiving(place.path()))?;
+    lose_machines(server, &|server| {
+        let mut command = server.docent(["restore", "--store", server.store()])?;
+        CommandOutput::run(command.arg(place.path()))?.succeeded()
+    })
+}
+
+#[test]
+fn commits_archived_in_a_bucket_survive_the_loss_of_the_machine() -> anyhow::Result<()> {
+    if on_postgres()? {
+        return Ok(());
     }
-    Ok(())
+    let bucket = ObjectStore::start()?;
+    let place = Path::new("s3://backups/docent");
+    let server = Server::start(archiving_to(&bucket, place))?;
+    lose_machines(server, &|server| {
+        let mut command = server.docent(["restore", "--store", server.store()])?;
+        bucket.run(command.arg(place))
+    })
 }
 
 #[test]
@@ -244,11 +290,7 @@ fn a_store_is_restored_to_a_time() -> anyhow::Result<()> {
         let mode = fs::metadata(&segment)?.permissions().mode();
         ensure!(mode.trailing_zeros() >= 6, "others may read it: {mode:o}");
     }
-    let backups = fs::read_dir(place.path())?.filter(|entry| {
-        let name = entry.as_ref().map(fs::DirEntry::file_name);
-        name.is_ok_and(|name| name.to_string_lossy().ends_with(".backup"))
-    });
-    ensure!(backups.count() == 1);
+    ensure!(backups(place.path())?.len() == 1);
     Ok(())
 }
 
@@ -269,6 +311,9 @@ fn a_missing_segment_ends_the_log_and_an_unreachable_place_keeps_it() -> anyhow:
     server.logged_line("the write-ahead log could not be archived")?;
     fs::rename(&away, &place)?;
     server.logged_line("the write-ahead log is archived again")?;
+    // Nothing is missing, so the chain goes on.
+    let backups = backups(&place)?;
+    ensure!(backups.len() == 1, "{backups:?}");
     let before = segments(&place)?;
     write(&server, 1, "later")?;
     wait_for_archive(&server)?;
@@ -309,10 +354,10 @@ fn an_empty_place_gets_a_backup_and_so_does_the_one_that_returns() -> anyhow::Re
     );
     fs::remove_dir_all(&place)?;
     fs::rename(&away, &place)?;
-    let before = fs::read_dir(&place)?.count();
+    let before = backups(&place)?.len();
     write(&server, 1, "in the place again")?;
     let deadline = Instant::now() + TIMEOUT;
-    while fs::read_dir(&place)?.count() <= before {
+    while backups(&place)?.len() <= before {
         ensure!(Instant::now() < deadline, "{}", server.printed());
         thread::sleep(Duration::from_millis(20));
     }
@@ -327,18 +372,84 @@ fn an_empty_place_gets_a_backup_and_so_does_the_one_that_returns() -> anyhow::Re
 
 fn wait_for_backup(place: &Path) -> anyhow::Result<()> {
     let deadline = Instant::now() + TIMEOUT;
-    loop {
-        let names = fs::read_dir(place)?.map(|entry| Ok(entry?.file_name()));
-        let names: Vec<_> = names.collect::<anyhow::Result<_>>()?;
-        if names
-            .iter()
-            .any(|name| name.to_string_lossy().ends_with(".backup"))
-        {
-            return Ok(());
-        }
-        ensure!(Instant::now() < deadline, "{names:?}");
+    while backups(place)?.is_empty() {
+        ensure!(Instant::now() < deadline, "there is no backup");
         thread::sleep(Duration::from_millis(20));
     }
+    Ok(())
+}
+
+/// A command that opens the store of a stopped server takes its log along.
+#[test]
+fn a_gap_that_is_found_while_the_place_is_away_gets_a_backup_when_it_returns() -> anyhow::Result<()>
+{
+    if on_postgres()? {
+        return Ok(());
+    }
+    let parent = temporary_directory()?;
+    let (place, away) = (parent.path().join("backups"), parent.path().join("away"));
+    fs::create_dir(&place)?;
+    let mut server = Server::start(archiving(&place))?;
+    server.logged_line("backed up to")?;
+    write(&server, 1, "before")?;
+    wait_for_archive(&server)?;
+    server.stop()?;
+    server.run_docent(["rebuild", "--store", server.store()])?;
+    // A server starts only with a directory, so this one cannot be read.
+    fs::rename(place.join("wal"), &away)?;
+    fs::write(place.join("wal"), "")?;
+    server.restart()?;
+    write(&server, 1, "after the gap")?;
+    server.logged_line("the write-ahead log could not be archived")?;
+    server.logged_line("the scheduled backup failed")?;
+    let until = archived_until(&server)?;
+    ensure!(until.is_none(), "{until:?}");
+    fs::remove_file(place.join("wal"))?;
+    fs::rename(&away, place.join("wal"))?;
+    let returned = Instant::now();
+    server.logged_line("backed up to")?;
+    ensure!(returned.elapsed() < Duration::from_secs(30), "too late");
+    wait_for_archive(&server)?;
+    server.kill()?;
+    let (printed, text) = restored(&server, &place, "after.db", &[])?;
+    ensure!(
+        text.as_deref() == Some("after the gap"),
+        "{text:?}: {printed}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_log_that_no_backup_belongs_to_is_reported_until_there_is_one() -> anyhow::Result<()> {
+    if on_postgres()? {
+        return Ok(());
+    }
+    let place = temporary_directory()?;
+    let mut server = Server::start(archiving(place.path()))?;
+    server.logged_line("backed up to")?;
+    let [first] = &*backups(place.path())? else {
+        bail!("more than one");
+    };
+    // A backup of the command, which has no log.
+    let mut command = server.docent(["backup", "--store", server.store()])?;
+    CommandOutput::run(command.arg(place.path()))?.succeeded()?;
+    write(&server, 1, "archived")?;
+    wait_for_archive(&server)?;
+    server.stop()?;
+    fs::remove_file(first)?;
+
+    let verify = || -> anyhow::Result<CommandOutput> {
+        let mut command = server.docent(["backup", "--store", server.store(), "--verify"])?;
+        CommandOutput::run(command.arg(place.path()))
+    };
+    let error = verify()?.failed()?;
+    ensure!(error.contains("no backup belongs to the later"), "{error}");
+    server.restart()?;
+    server.logged_line("backed up to")?;
+    let mut command = server.docent(["backup", "--store", server.store(), "--verify"])?;
+    let verified = CommandOutput::run(command.arg(place.path()))?.succeeded()?;
+    ensure!(verified.contains("the state of 20"), "{verified}");
+    Ok(())
 }
 
 #[test]
@@ -348,11 +459,7 @@ fn a_bucket_has_the_log_too() -> anyhow::Result<()> {
     }
     let bucket = ObjectStore::start()?;
     let place = Path::new("s3://backups/docent");
-    let options = archiving(place)
-        .variable("AWS_ACCESS_KEY_ID", "key")
-        .variable("AWS_SECRET_ACCESS_KEY", "secret")
-        .variable("AWS_ENDPOINT_URL", &bucket.address);
-    let mut server = Server::start(options)?;
+    let mut server = Server::start(archiving_to(&bucket, place))?;
     server.logged_line("backed up to")?;
     write(&server, 1, "archived")?;
     wait_for_archive(&server)?;

@@ -5,9 +5,7 @@
 //! little memory, and a part that fails is sent again.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{Read as _, Write as _};
-use std::path::Path;
+use std::io::{Read, Write};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
@@ -123,21 +121,21 @@ impl Bucket {
         }
     }
 
-    pub(super) async fn upload(&self, file: &Path, path: &str, progress: Progress) -> Result<()> {
+    /// Uploads what `source` has, so many bytes.
+    pub(super) async fn upload(
+        &self,
+        mut source: impl Read,
+        total: u64,
+        path: &str,
+        progress: Progress,
+    ) -> Result<()> {
         let key = self.key(path);
-        let file = File::open(file)?;
-        let total = file.metadata()?.len();
-        if total <= PART_BYTES {
-            self.upload_whole(file, &key).await
-        } else {
-            self.upload_parts(file, total, &key, progress).await
+        if total > PART_BYTES {
+            return self.upload_parts(source, total, &key, progress).await;
         }
-    }
-
-    async fn upload_whole(&self, mut file: File, key: &str) -> Result<()> {
         let mut body = Vec::new();
-        file.read_to_end(&mut body)?;
-        let action = self.bucket.put_object(Some(&self.credentials), key);
+        source.read_to_end(&mut body)?;
+        let action = self.bucket.put_object(Some(&self.credentials), &key);
         let sent = self.expect_success(&action, body.into()).await;
         sent.map(drop)
             .with_context(|| format!("cannot upload {key}"))
@@ -145,7 +143,7 @@ impl Bucket {
 
     async fn upload_parts(
         &self,
-        file: File,
+        mut source: impl Read,
         total: u64,
         key: &str,
         mut progress: Progress,
@@ -162,7 +160,8 @@ impl Bucket {
             let mut done = 0;
             while done < total {
                 let mut part = Vec::new();
-                (&file).take(part_bytes).read_to_end(&mut part)?;
+                source.by_ref().take(part_bytes).read_to_end(&mut part)?;
+                ensure!(!part.is_empty(), "it has become shorter");
                 done += part.len() as u64;
                 let number = u16::try_from(tags.len() + 1)?;
                 let credentials = Some(&self.credentials);
@@ -199,11 +198,10 @@ impl Bucket {
     pub(super) async fn download(
         &self,
         path: &str,
-        file: &Path,
+        mut target: impl Write,
         mut progress: Progress,
     ) -> Result<()> {
         let key = self.key(path);
-        let mut file = File::create_new(file)?;
         let mut done = 0;
         loop {
             let action = self.bucket.get_object(Some(&self.credentials), &key);
@@ -212,11 +210,11 @@ impl Bucket {
             let total = total_bytes(&response)
                 .with_context(|| format!("the bucket returned no part of {key}"))?;
             let part = response.into_body();
-            file.write_all(&part)?;
+            target.write_all(&part)?;
             done += part.len() as u64;
             progress(done, total);
             if done >= total {
-                return Ok(file.sync_all()?);
+                return Ok(());
             }
             ensure!(
                 !part.is_empty(),

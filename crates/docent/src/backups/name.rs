@@ -1,29 +1,33 @@
 //! The names of backups and of segments of the write-ahead log.
 //!
-//! A backup is `docent-20261119T134500Z.backup`. With an archived log it is
-//! `docent-20261119T134500Z.wal-00c0ffee00c0ffee-124-1.backup`: its log continues with segment 124
-//! of that chain, and 1 segment was archived while the backup was made. A segment is
+//! A backup is `docent-20261119T134500123Z.backup`. With an archived log it is
+//! `docent-20261119T134500123Z.wal-00c0ffee00c0ffee-124-1.backup`: its log continues with segment
+//! 124 of that chain, and 1 segment was archived while the backup was made. A segment is
 //! `docent-00c0ffee00c0ffee-0000000124-20261119T134512345Z.wal`.
 
 use std::fmt;
 
 use anyhow::Result;
-use docent_model::EpochMillis;
-use jiff::Timestamp;
+use docent_model::{Clock as _, EpochMillis, SystemClock};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 const START: &str = "docent-";
 const END: &str = ".backup";
 const LOG: &str = ".wal-";
-const FORMAT: &str = "%Y%m%dT%H%M%SZ";
 const SEGMENT_END: &str = ".wal";
-const SEGMENT_FORMAT: &str = "%Y%m%dT%H%M%S%3fZ";
+const FORMAT: &str = "%Y%m%dT%H%M%S%3fZ";
+/// Backups of earlier versions have no milliseconds.
+const FORMAT_OF_SECONDS: &str = "%Y%m%dT%H%M%SZ";
+/// A name without milliseconds stands for the end of its second: the state is not newer.
+const REST_OF_SECOND: SignedDuration = SignedDuration::from_millis(999);
 
-/// The name of a backup: when it was begun, to the second. Sorted by time.
+/// The name of a backup: when it was begun. Sorted by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BackupName {
     time: Timestamp,
+    has_milliseconds: bool,
     log: Option<LogOfBackup>,
 }
 
@@ -37,6 +41,12 @@ impl Chain {
         let mut bytes = [0; 8];
         getrandom::fill(&mut bytes)?;
         Ok(Self(u64::from_be_bytes(bytes)))
+    }
+
+    /// Whether the log of one of these backups is in the chain.
+    pub(super) fn has_backup(self, backups: &[BackupName]) -> bool {
+        let mut logs = backups.iter().filter_map(|name| name.log());
+        logs.any(|log| log.chain == self)
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -62,9 +72,10 @@ pub(super) struct LogOfBackup {
 
 impl BackupName {
     pub(crate) fn now() -> Self {
-        let second = Timestamp::now().as_second();
+        let now_ms = SystemClock.now_ms();
         Self {
-            time: Timestamp::from_second(second).unwrap_or_default(),
+            time: Timestamp::from_millisecond(now_ms).unwrap_or_default(),
+            has_milliseconds: true,
             log: None,
         }
     }
@@ -91,8 +102,15 @@ impl BackupName {
             }
             None => (name, None),
         };
-        let time = parse_time(FORMAT, time)?;
-        let name = Self { time, log };
+        let (time, has_milliseconds) = match parse_time(FORMAT, time) {
+            Some(time) => (time, true),
+            None => (parse_time(FORMAT_OF_SECONDS, time)? + REST_OF_SECOND, false),
+        };
+        let name = Self {
+            time,
+            has_milliseconds,
+            log,
+        };
         // Not a number without its leading zeros.
         (name.to_string() == text).then_some(name)
     }
@@ -108,7 +126,12 @@ impl BackupName {
 
 impl fmt::Display for BackupName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{START}{}", self.time.strftime(FORMAT))?;
+        let format = if self.has_milliseconds {
+            FORMAT
+        } else {
+            FORMAT_OF_SECONDS
+        };
+        write!(formatter, "{START}{}", self.time.strftime(format))?;
         if let Some(log) = self.log {
             let LogOfBackup {
                 chain,
@@ -145,7 +168,7 @@ impl SegmentName {
         let name = Self {
             chain: Chain::parse(chain)?,
             number: number.parse().ok()?,
-            until: parse_time(SEGMENT_FORMAT, until)?,
+            until: parse_time(FORMAT, until)?,
         };
         (name.to_string() == text).then_some(name)
     }
@@ -159,7 +182,7 @@ impl SegmentName {
 impl fmt::Display for SegmentName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { chain, number, .. } = self;
-        let until = self.until.strftime(SEGMENT_FORMAT);
+        let until = self.until.strftime(FORMAT);
         write!(
             formatter,
             "{START}{chain}-{number:010}-{until}{SEGMENT_END}"
@@ -178,10 +201,10 @@ mod tests {
 
     #[test]
     fn names_are_parsed_strictly_and_sorted_by_time() {
-        let text = "docent-20261119T134500Z.backup";
+        let text = "docent-20261119T134500123Z.backup";
         let name = BackupName::parse(text).unwrap();
         assert_eq!(name.to_string(), text);
-        assert_eq!(name.time().to_string(), "2026-11-19T13:45:00Z");
+        assert_eq!(name.time().to_string(), "2026-11-19T13:45:00.123Z");
         assert_eq!(name.log(), None);
         assert!(
             name > BackupName::parse("docent-20261118T234500Z.wal-00000000000000ff-9-0.backup")
@@ -192,6 +215,7 @@ mod tests {
             "docent-2026119T134500Z.backup",
             "docent-20261319T134500Z.backup",
             "docent-20261119T134500Z.wal-00000000000000ff-09-0.backup",
+            "docent-20261119T13450012Z.backup",
             "docent-20261119T134500Z.wal-ff-9-0.backup",
             "docent-20261119T134500Z.wal-9-0.backup",
             "my-20261119T134500Z.backup",
@@ -202,8 +226,17 @@ mod tests {
     }
 
     #[test]
+    fn a_name_without_milliseconds_stands_for_the_end_of_its_second() {
+        let text = "docent-20261119T134500Z.backup";
+        let name = BackupName::parse(text).unwrap();
+        assert_eq!(name.to_string(), text);
+        assert_eq!(name.time().to_string(), "2026-11-19T13:45:00.999Z");
+        assert!(name > BackupName::parse("docent-20261119T134500998Z.backup").unwrap());
+    }
+
+    #[test]
     fn a_name_says_which_segments_follow() {
-        let text = "docent-20261119T134500Z.wal-00c0ffee00c0ffee-124-1.backup";
+        let text = "docent-20261119T134500123Z.wal-00c0ffee00c0ffee-124-1.backup";
         let name = BackupName::parse(text).unwrap();
         let log = LogOfBackup {
             chain: Chain(0x00c0_ffee_00c0_ffee),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::name::SegmentName;
 use super::wal_archive::FOLDER;
@@ -16,9 +16,13 @@ use crate::engine::RollForward;
 pub(super) struct Recovery {
     pub(super) backup: BackupName,
     segments: Vec<SegmentName>,
-    /// The first segment that is not there, although a later one is.
-    missing: Option<u64>,
+    /// A later segment that is of no use: one before it is missing, or no backup belongs to it.
+    lost: Option<SegmentName>,
 }
+
+/// How far the clock of this machine may be behind that of the server. Later states are from a
+/// clock that was ahead: they are taken only if there is nothing else.
+const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_hours(1);
 
 impl Recovery {
     /// The state when the backup was made.
@@ -26,7 +30,7 @@ impl Recovery {
         Self {
             backup,
             segments: Vec::new(),
-            missing: None,
+            lost: None,
         }
     }
 
@@ -36,23 +40,33 @@ impl Recovery {
         at: Option<Timestamp>,
     ) -> Result<Option<Self>> {
         let backups = destination.list().await?;
-        let segments = if backups.iter().any(|name| name.log().is_some()) {
-            destination.segments().await?
-        } else {
-            BTreeSet::new()
-        };
-        Ok(Self::newest(backups, &segments, at))
+        let segments = destination.segments().await?;
+        let latest = Timestamp::now() + CLOCK_TOLERANCE;
+        if let Some(ahead) = backups.iter().find(|name| name.time() > latest) {
+            tracing::warn!(
+                "{destination}/{ahead} is from a clock that was ahead: it counts as the oldest backup"
+            );
+        }
+        Ok(Self::newest(backups, &segments, at, latest))
     }
 
     fn newest(
         backups: Vec<BackupName>,
         segments: &BTreeSet<SegmentName>,
         at: Option<Timestamp>,
+        latest: Timestamp,
     ) -> Option<Self> {
         let possible = backups.into_iter();
         let possible = possible.filter_map(|backup| Self::of(backup, segments, at));
         // Of several, the last one: the newest backup.
-        possible.max_by_key(|it| it.until().unwrap_or(it.backup.time()))
+        let mut newest = possible.max_by_key(|it| (it.state() <= latest, it.state()))?;
+        let until = at.unwrap_or(latest).min(latest);
+        let lost = segments.iter().filter(|name| {
+            let is_later = name.until() > newest.state() && name.until() <= until;
+            is_later && !newest.segments.contains(name)
+        });
+        newest.lost = lost.max_by_key(|name| name.until()).copied();
+        Some(newest)
     }
 
     fn of(
@@ -75,24 +89,33 @@ impl Recovery {
             .map(|(name, _)| *name)
             .collect();
         let is_consistent = following.len() as u64 >= log.during_backup;
-        let next = log.first + following.len() as u64;
-        let later = segments
-            .iter()
-            .find(|name| name.chain == log.chain && name.number >= next);
-        let is_gap = later.is_some_and(|name| name.number > next && is_included(name.until()));
         is_consistent.then_some(Self {
             backup,
             segments: following,
-            missing: is_gap.then_some(next),
+            lost: None,
         })
     }
 
-    /// What is missing in the log, if later states are lost.
+    /// Which later states are archived, but lost.
     pub(super) fn gap(&self) -> Option<String> {
-        let number = self.missing?;
+        let lost = self.lost?;
+        let reason = match self.backup.log() {
+            Some(log) if log.chain == lost.chain => {
+                let next = log.first + self.segments.len() as u64;
+                format!("segment {next} of the log is missing")
+            }
+            _ => "no backup belongs to the later part of the log".to_owned(),
+        };
         Some(format!(
-            "segment {number} of the log is missing: later states cannot be restored from this backup"
+            "{reason}: states after {}, up to {}, cannot be restored",
+            self.state(),
+            lost.until()
         ))
+    }
+
+    /// The time of the state.
+    pub(super) fn state(&self) -> Timestamp {
+        self.until().unwrap_or(self.backup.time())
     }
 
     /// The time of the state, if the log brings the backup forward.
@@ -133,7 +156,7 @@ mod tests {
 
     fn backup(second: i64, log: &str) -> BackupName {
         let time = Timestamp::from_second(second).unwrap();
-        let time = time.strftime("%Y%m%dT%H%M%SZ");
+        let time = time.strftime("%Y%m%dT%H%M%S000Z");
         BackupName::parse(&format!("docent-{time}{log}.backup")).unwrap()
     }
 
@@ -143,16 +166,25 @@ mod tests {
         SegmentName::parse(&format!("docent-{chain}-{number:010}-{time}.wal")).unwrap()
     }
 
-    /// The backup's time and the numbers of the segments.
-    fn recovery(backups: &[BackupName], at: Option<i64>) -> Option<(i64, Vec<u64>)> {
-        // Segment 5 is missing.
+    /// Segment 5 is missing.
+    fn segments() -> BTreeSet<SegmentName> {
         let mut segments: BTreeSet<_> = [2, 3, 4, 6, 7, 8, 9]
             .into_iter()
             .map(|number| segment(CHAIN, number, i64::try_from(number).unwrap() * 10))
             .collect();
         segments.insert(segment(OTHER_CHAIN, 5, 50));
+        segments
+    }
+
+    fn newest(backups: &[BackupName], at: Option<i64>, latest: i64) -> Option<Recovery> {
         let at = at.map(|second| Timestamp::from_second(second).unwrap());
-        let found = Recovery::newest(backups.to_vec(), &segments, at)?;
+        let latest = Timestamp::from_second(latest).unwrap();
+        Recovery::newest(backups.to_vec(), &segments(), at, latest)
+    }
+
+    /// The backup's time and the numbers of the segments.
+    fn recovery(backups: &[BackupName], at: Option<i64>) -> Option<(i64, Vec<u64>)> {
+        let found = newest(backups, at, 1000)?;
         let numbers = found.segments.iter().map(|name| name.number);
         Some((found.backup.time().as_second(), numbers.collect()))
     }
@@ -178,5 +210,39 @@ mod tests {
         let backups = [backup(61, &format!(".wal-{CHAIN}-7-0")), backup(75, "")];
         assert_eq!(recovery(&backups, None), Some((61, vec![7, 8, 9])));
         assert_eq!(recovery(&backups, Some(79)), Some((75, Vec::new())));
+    }
+
+    #[test]
+    fn later_segments_that_lead_nowhere_are_a_gap() {
+        let gap = |backups: &[BackupName], at| newest(backups, at, 1000).unwrap().gap();
+        let first = backup(15, &format!(".wal-{CHAIN}-2-0"));
+        let missing = gap(&[first], None).unwrap();
+        assert!(
+            missing.contains("segment 5 of the log is missing"),
+            "{missing}"
+        );
+        assert!(missing.contains("after 1970-01-01T00:00:40Z, up to 1970-01-01T00:01:30Z"));
+        assert_eq!(gap(&[first], Some(45)), None);
+        // No backup belongs to the log.
+        let other = gap(&[backup(85, "")], None).unwrap();
+        assert!(
+            other.contains("no backup belongs to the later part"),
+            "{other}"
+        );
+        assert_eq!(gap(&[backup(90, "")], None), None);
+        assert_eq!(
+            gap(&[first, backup(61, &format!(".wal-{CHAIN}-7-0"))], None),
+            None
+        );
+    }
+
+    #[test]
+    fn states_of_a_clock_that_was_ahead_are_the_last_choice() {
+        let (old, ahead) = (backup(61, ""), backup(5000, ""));
+        let chosen = |backups: &[BackupName]| newest(backups, None, 1000).unwrap().backup;
+        assert_eq!(chosen(&[old, ahead]), old);
+        assert_eq!(chosen(&[ahead]), ahead);
+        // Segments with a time in the future lead nowhere, which is no gap now.
+        assert_eq!(newest(&[old], None, 69).unwrap().gap(), None);
     }
 }

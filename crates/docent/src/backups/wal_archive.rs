@@ -1,24 +1,20 @@
 //! The archive of the write-ahead log, beside the backups.
 //!
 //! A backup and the segments behind it give the store at any archived time ([`super::recovery`]).
-//! Segments are numbered within a chain. Where a part of the log is missing, a new chain begins,
-//! and a new backup is due.
+//! Segments are numbered within a chain. Where a part of the log is missing, a new chain begins. A
+//! backup is due as long as none at the place belongs to the current chain: that is looked up, not
+//! remembered ([`WalArchive::has_backup`]).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use docent_model::{Clock as _, EpochMillis, SystemClock};
-use tempfile::TempDir;
 use tokio::sync::{Mutex, Notify};
 use tokio::task::spawn_blocking;
 
 use super::name::{Chain, LogOfBackup, SegmentName};
-use super::{BackupName, Destination, silent};
+use super::{BackupName, Destination};
 use crate::engine::{WalPosition, WalSegment, WalTail};
 
 /// Where segments are, beside the backups.
@@ -38,6 +34,7 @@ pub(crate) struct WalArchive {
     destination: Destination,
     /// `None` before the archive was read.
     end: Mutex<Option<End>>,
+    /// Wakes the schedule, which would find out later by itself.
     backup_is_due: Notify,
 }
 
@@ -48,13 +45,16 @@ struct End {
     next_number: u64,
     /// `None` at the beginning of a chain.
     last: Option<(SegmentName, WalPosition)>,
+    /// Whether there was a backup of the chain when the backups were listed last.
+    has_backup: bool,
 }
 
 /// What was archived.
 #[derive(Debug)]
 pub(crate) struct Archived {
-    /// Each commit up to this time is archived.
-    pub(crate) until_ms: EpochMillis,
+    /// Each commit up to this time can be restored. `None` while there is no backup with which the
+    /// log begins.
+    pub(crate) until_ms: Option<EpochMillis>,
     pub(crate) bytes: u64,
 }
 
@@ -75,22 +75,32 @@ impl WalArchive {
         }
     }
 
-    /// Returns when a part of the log is missing, which a new backup makes up for.
+    /// Returns when a backup may have become due.
     pub(crate) async fn backup_is_due(&self) {
         self.backup_is_due.notified().await;
     }
 
-    /// Archives what was committed before.
-    pub(crate) async fn archive(&self) -> Result<Archived> {
-        Ok(self.archive_to_end().await?.0)
+    pub(crate) fn request_backup(&self) {
+        self.backup_is_due.notify_one();
     }
 
-    /// Whether the log is complete since a backup.
-    pub(crate) async fn continues(&self, backup: BackupName) -> Result<bool> {
+    /// Archives what was committed before.
+    pub(crate) async fn archive(&self) -> Result<Archived> {
+        let until_ms = SystemClock.now_ms();
+        let (bytes, end) = self.archive_to_end().await?;
+        Ok(Archived {
+            until_ms: end.has_backup.then_some(until_ms),
+            bytes,
+        })
+    }
+
+    /// Whether the log begins with one of these backups.
+    pub(crate) async fn has_backup(&self, backups: &[BackupName]) -> Result<bool> {
         let mut end = self.end.lock().await;
         let end = self.known_end(&mut end).await?;
         self.expect_last(end).await?;
-        Ok(backup.log().is_some_and(|log| log.chain == end.chain))
+        end.has_backup = end.chain.has_backup(backups);
+        Ok(end.has_backup)
     }
 
     pub(super) async fn begin_backup(&self) -> Result<LogStart> {
@@ -115,22 +125,20 @@ impl WalArchive {
         })
     }
 
-    async fn archive_to_end(&self) -> Result<(Archived, End)> {
+    /// Returns how many bytes it added.
+    async fn archive_to_end(&self) -> Result<(u64, End)> {
         let mut end = self.end.lock().await;
         let end = self.known_end(&mut end).await?;
-        let mut archived = Archived {
-            until_ms: SystemClock.now_ms(),
-            bytes: 0,
-        };
+        let mut bytes = 0;
         for _ in 0..MAX_PIECES {
             let tail = Arc::clone(&self.tail);
             let is_all = spawn_blocking(move || tail.collect()).await??;
             while let Some(segment) = self.tail.oldest() {
-                archived.bytes += self.add(&segment, end).await?;
+                bytes += self.add(&segment, end).await?;
                 self.tail.archived(&segment);
             }
             if is_all {
-                return Ok((archived, *end));
+                return Ok((bytes, *end));
             }
         }
         bail!("the write-ahead log grows faster than it can be archived");
@@ -141,20 +149,14 @@ impl WalArchive {
         self.expect_last(end).await?;
         if end.last.is_some_and(|(_, until)| !segment.follows(until)) {
             *end = End::of_new_chain()?;
-            self.backup_is_due.notify_one();
         }
         let name = SegmentName::new(end.chain, end.next_number, segment.until_ms());
-        let (destination, encoded) = (self.destination.clone(), Arc::clone(segment));
-        let (workplace, bytes) = spawn_blocking(move || -> Result<_> {
-            let workplace = destination.workplace()?;
-            let bytes = encoded.encode().context("cannot encode a segment")?;
-            write_durably(&workplace.path().join("segment"), &bytes)?;
-            Ok((workplace, bytes.len() as u64))
-        })
-        .await??;
-        let file = workplace.path().join("segment");
+        let segment_to_encode = Arc::clone(segment);
+        let encoded = spawn_blocking(move || segment_to_encode.encode()).await?;
+        let encoded = encoded.context("cannot encode a segment")?;
+        let bytes = encoded.len() as u64;
         let path = format!("{FOLDER}/{name}");
-        self.destination.replace(&file, &path, silent("")).await?;
+        self.destination.write(encoded, &path).await?;
         end.next_number += 1;
         end.last = Some((name, segment.until()));
         Ok(bytes)
@@ -172,7 +174,6 @@ impl WalArchive {
                 self.destination
             );
             *end = End::of_new_chain()?;
-            self.backup_is_due.notify_one();
         }
         Ok(())
     }
@@ -186,6 +187,7 @@ impl WalArchive {
 
     /// Finds the chain that the log continues, or begins a new one.
     async fn find_end(&self) -> Result<End> {
+        let backups = self.destination.list().await?;
         let segments = self.destination.segments().await?;
         // Of each chain, the newest one.
         let newest: BTreeMap<Chain, SegmentName> = segments
@@ -207,10 +209,10 @@ impl WalArchive {
                     chain: name.chain,
                     next_number: name.number + 1,
                     last: Some((name, until)),
+                    has_backup: name.chain.has_backup(&backups),
                 });
             }
         }
-        self.backup_is_due.notify_one();
         End::of_new_chain()
     }
 
@@ -246,22 +248,9 @@ impl End {
             chain: Chain::new()?,
             next_number: 1,
             last: None,
+            has_backup: false,
         })
     }
-}
-
-/// Only its owner may read it: it has parts of the store.
-fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
-    let file = fs::File::options()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path);
-    let written = file.and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    written.with_context(|| format!("cannot write {}", path.display()))
 }
 
 impl Destination {
@@ -273,11 +262,9 @@ impl Destination {
 
     /// The inner error is that of a damaged segment.
     pub(super) async fn read_segment(&self, name: SegmentName) -> Result<Result<WalSegment>> {
-        let workplace = TempDir::new().context("cannot create a temporary directory")?;
-        let file = workplace.path().join("segment");
         let path = format!("{FOLDER}/{name}");
-        self.copy(&path, &file, silent("")).await?;
-        let decoded = spawn_blocking(move || WalSegment::decode(&fs::read(&file)?)).await?;
+        let bytes = self.read(&path).await?;
+        let decoded = spawn_blocking(move || WalSegment::decode(&bytes)).await?;
         Ok(decoded.with_context(|| format!("{self}/{path} is damaged")))
     }
 }

@@ -88,9 +88,11 @@ fn verify(store: &StoreFlags, source: &str) -> Result<()> {
     let runtime = runtime()?;
     let backup = runtime.block_on(LocalBackup::find(source, None, progress))?;
     runtime.block_on(backup.verify(&url, progress("checking")))?;
+    let state = backup.state.map(|time| format!(", the state of {time},"));
     say(format!(
-        "{} was restored to a temporary place: the store is healthy",
-        backup.name
+        "{}{} was restored to a temporary place: the store is healthy",
+        backup.name,
+        state.unwrap_or_default()
     ));
     match backup.gap {
         Some(gap) => bail!("{gap}"),

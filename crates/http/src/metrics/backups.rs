@@ -45,10 +45,12 @@ impl BackupMeasurements {
         }
     }
 
-    /// Each commit up to this time is archived.
-    pub fn archived(&self, until_ms: EpochMillis, bytes: u64) {
+    /// Each commit up to this time can be restored; `None` if that is unchanged.
+    pub fn archived(&self, until_ms: Option<EpochMillis>, bytes: u64) {
         if let Some(wal) = &self.wal {
-            wal.until_ms.store(until_ms, Ordering::Relaxed);
+            if let Some(until_ms) = until_ms {
+                wal.until_ms.store(until_ms, Ordering::Relaxed);
+            }
             wal.bytes.add(bytes);
         }
     }
@@ -59,7 +61,7 @@ impl BackupMeasurements {
         }
     }
 
-    /// Up to when the write-ahead log is archived.
+    /// Up to when the store can be restored from the archived write-ahead log.
     pub(crate) fn archived_until_ms(&self) -> Option<EpochMillis> {
         let until_ms = self.wal.as_ref()?.until_ms.load(Ordering::Relaxed);
         (until_ms > 0).then_some(until_ms)
@@ -123,7 +125,7 @@ fn render_wal(text: &mut MetricsText, wal: &WalMeasurements) {
     );
     text.gauge(
         "docent_sqlite_wal_archived_until_timestamp_seconds",
-        "Up to when every commit is archived, in seconds since 1970; 0 if nothing is.",
+        "Up to when every commit is archived and can be restored, in seconds since 1970; 0 if nothing is.",
         wal.until_ms.load(Ordering::Relaxed) / 1000,
     );
     text.counter(

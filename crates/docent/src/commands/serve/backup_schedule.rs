@@ -2,8 +2,8 @@
 //!
 //! When the next one is due follows from the newest one at the destination, not from the start of
 //! the server: a restart neither skips nor repeats one, and of several servers that back up to the
-//! same place, the first one makes it. With an archived write-ahead log, one is due as well when a
-//! part of the log is missing.
+//! same place, the first one makes it. With an archived write-ahead log, one is due as well while
+//! none belongs to the log.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +21,10 @@ use crate::settings::{BackupSettings, Settings, StoreUrl};
 
 /// How often the time is compared, which may be set meanwhile.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
-/// Until a failed backup is tried again; less if backups are more frequent.
-const RETRY: Duration = Duration::from_mins(15);
+/// Until a failed backup is tried again. Doubled after each further failure: a place that is back
+/// gets its backup soon, and a disk that is full is not filled all the time.
+const FIRST_RETRY: Duration = Duration::from_secs(10);
+const LONGEST_RETRY: Duration = Duration::from_mins(15);
 
 pub(super) struct BackupSchedule {
     store: Arc<dyn Store>,
@@ -71,12 +73,17 @@ impl BackupSchedule {
     }
 
     async fn run(self) {
+        let mut failures = 0;
         loop {
             let wait = match self.back_up_if_due().await {
-                Ok(wait) => wait.min(LONGEST_WAIT),
+                Ok(wait) => {
+                    failures = 0;
+                    wait.min(LONGEST_WAIT)
+                }
                 Err(error) => {
                     self.measured.failed();
-                    let retry = RETRY.min(self.settings.interval);
+                    let retry = retry_after(failures).min(self.settings.interval);
+                    failures += 1;
                     tracing::error!(
                         "the scheduled backup failed: {error:#}; trying again in {} s",
                         retry.as_secs()
@@ -84,7 +91,7 @@ impl BackupSchedule {
                     retry
                 }
             };
-            let part_is_missing = async {
+            let may_be_due = async {
                 match &self.archive {
                     Some(archive) => archive.backup_is_due().await,
                     None => std::future::pending().await,
@@ -92,7 +99,7 @@ impl BackupSchedule {
             };
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
-                () = part_is_missing => {}
+                () = may_be_due => failures = 0,
             }
         }
     }
@@ -103,15 +110,15 @@ impl BackupSchedule {
         let BackupSettings { interval, keep, .. } = &self.settings;
         let names = destination.list().await?;
         let now = Timestamp::now();
+        let is_log_complete = match &self.archive {
+            Some(archive) => archive.has_backup(&names).await?,
+            None => true,
+        };
         // Not one in the future, made by a clock that was ahead.
         if let Some(newest) = names.iter().rfind(|name| name.time() <= now) {
             self.measured.succeeded(newest.time().as_millisecond());
             let left = time_left(newest.time(), *interval, now);
-            let continues = match &self.archive {
-                Some(archive) => archive.continues(*newest).await?,
-                None => true,
-            };
-            if continues && !left.is_zero() {
+            if is_log_complete && !left.is_zero() {
                 return Ok(left);
             }
         }
@@ -128,6 +135,12 @@ impl BackupSchedule {
         );
         Ok(*interval)
     }
+}
+
+/// The time until the next try, after so many failures before the last one.
+fn retry_after(failures: u32) -> Duration {
+    let factor = 2_u32.saturating_pow(failures);
+    FIRST_RETRY.saturating_mul(factor).min(LONGEST_RETRY)
 }
 
 /// The time until the next backup. A newest one in the future, made by a clock that was ahead, does
@@ -156,5 +169,11 @@ mod tests {
         assert_eq!(left(3600), Duration::ZERO);
         assert_eq!(left(999_999), Duration::ZERO);
         assert_eq!(left(-60), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_failed_backup_is_tried_again_soon_and_then_less_often() {
+        let seconds = [0, 1, 2, 6, 7, u32::MAX].map(|failures| retry_after(failures).as_secs());
+        assert_eq!(seconds, [10, 20, 40, 640, 900, 900]);
     }
 }

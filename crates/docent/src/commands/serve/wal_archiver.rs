@@ -20,6 +20,7 @@ pub(super) struct WalArchiver {
 impl WalArchiver {
     pub(super) async fn run(self) {
         let mut has_failed = false;
+        let mut had_backup = true;
         loop {
             match self.archive.archive().await {
                 Ok(archived) => {
@@ -27,6 +28,12 @@ impl WalArchiver {
                     if has_failed {
                         tracing::info!("the write-ahead log is archived again");
                     }
+                    // A new chain, or the place of the backups can be reached again.
+                    let has_backup = archived.until_ms.is_some();
+                    if !has_backup && (had_backup || has_failed) {
+                        self.archive.request_backup();
+                    }
+                    had_backup = has_backup;
                     has_failed = false;
                 }
                 Err(error) => {
