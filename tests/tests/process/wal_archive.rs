@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use docent_e2e::figures::{number_from, record};
@@ -176,8 +177,8 @@ type Restore<'r> = &'r dyn Fn(&Server) -> anyhow::Result<String>;
 /// `DOCENT_MACHINE_LOSSES` times the loss, and `DOCENT_CRASH_SEED` the random seed.
 fn lose_machines(mut server: Server, restore: Restore<'_>) -> anyhow::Result<()> {
     let losses = number_from("DOCENT_MACHINE_LOSSES", 3)?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
-    let seed = number_from("DOCENT_CRASH_SEED", u64::from(now.subsec_micros()))?;
+    let random = RandomState::new().build_hasher().finish();
+    let seed = number_from("DOCENT_CRASH_SEED", random)?;
     let mut random = Random::seeded(seed);
     let mut stored = 0;
     for loss in 1..=losses {
