@@ -116,7 +116,7 @@ fn a_store_has_a_status_also_without_a_server() -> anyhow::Result<()> {
 
 /// Otherwise the archive could not continue where it ended.
 #[test]
-fn a_status_leaves_the_log_of_a_stopped_server_alone() -> anyhow::Result<()> {
+fn a_status_and_a_check_leave_the_log_of_a_stopped_server_alone() -> anyhow::Result<()> {
     if on_postgres()? {
         return Ok(());
     }
@@ -129,6 +129,7 @@ fn a_status_leaves_the_log_of_a_stopped_server_alone() -> anyhow::Result<()> {
     let log = server.directory().join("docent.db-wal");
     let before = fs::read(&log)?;
     status(&server, &["--store", server.store()])?.succeeded()?;
+    server.run_docent(["check", "--store", server.store()])?;
     ensure!(fs::read(&log)? == before);
     Ok(())
 }

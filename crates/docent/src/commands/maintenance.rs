@@ -46,9 +46,8 @@ pub(super) fn check(store: &StoreFlags) -> Result<()> {
     let runtime = runtime()?;
     let findings = runtime.block_on(engine::check(&url))?;
     let unfinished = runtime.block_on(async {
-        // A store that passed the check has the latest schema, so opening it changes nothing. A
-        // damaged or read-only one cannot be opened, but has been checked.
-        match engine::open(&url, OpenMode::Shared).await {
+        // A damaged or read-only store cannot be opened, but has been checked.
+        match engine::open(&url, OpenMode::ReadOnly).await {
             Ok(store) => import_marker::find_unfinished(&*store).await,
             Err(_) => Ok(None),
         }

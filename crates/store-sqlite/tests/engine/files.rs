@@ -29,7 +29,7 @@ fn a_second_server_is_rejected_but_a_command_is_not() {
 }
 
 /// The files in the directory of a database.
-fn files_of(database: &TestDatabase) -> Vec<String> {
+pub(super) fn files_of(database: &TestDatabase) -> Vec<String> {
     let entries = std::fs::read_dir(database.directory.path()).unwrap();
     let mut names: Vec<_> = entries
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -591,44 +591,4 @@ async fn writes_during_a_backup_do_not_restart_it_and_are_not_included() {
         )
         .unwrap();
     assert_eq!(altered, 0);
-}
-
-#[tokio::test]
-async fn a_store_that_is_opened_for_reading_changes_nothing() {
-    let database = TestDatabase::new();
-    let archiving = OpenOptions {
-        archive_wal: true,
-        ..OpenOptions::default()
-    };
-    let store = SqliteStore::open(&database.path, archiving).unwrap();
-    let key = status("a");
-    put(&store, &key, "in the log", Derived::default())
-        .await
-        .unwrap();
-    drop(store);
-    let log = || std::fs::read(database.directory.path().join("docent.db-wal")).unwrap();
-    let before = log();
-
-    let store = SqliteStore::open_read_only(&database.path).unwrap();
-    assert_eq!(text(&store, &key).await.as_deref(), Some("in the log"));
-    put(&store, &key, "changed", Derived::default())
-        .await
-        .unwrap_err();
-    drop(store);
-    assert!(log() == before);
-
-    // Without a log, none is left behind.
-    drop(database.open());
-    assert_eq!(files_of(&database), ["docent.db"]);
-    let store = SqliteStore::open_read_only(&database.path).unwrap();
-    assert_eq!(text(&store, &key).await.as_deref(), Some("in the log"));
-    drop(store);
-    assert_eq!(files_of(&database), ["docent.db"]);
-
-    // The schema of an earlier version stays.
-    let forget =
-        "DELETE FROM docent_migration WHERE number = (SELECT max(number) FROM docent_migration)";
-    database.raw().execute_batch(forget).unwrap();
-    let rejected = SqliteStore::open_read_only(&database.path).unwrap_err();
-    assert!(rejected.to_string().contains("older docent"), "{rejected}");
 }

@@ -6,6 +6,7 @@ mod damage;
 mod files;
 mod long_reads;
 mod properties;
+mod read_only;
 mod wal;
 mod writing;
 

@@ -20,7 +20,7 @@ pub(super) struct WalArchiver {
 impl WalArchiver {
     pub(super) async fn run(self) {
         let mut has_failed = false;
-        let mut had_backup = true;
+        let mut was_restorable = true;
         loop {
             match self.archive.archive().await {
                 Ok(archived) => {
@@ -29,11 +29,11 @@ impl WalArchiver {
                         tracing::info!("the write-ahead log is archived again");
                     }
                     // A new chain, or the place of the backups can be reached again.
-                    let has_backup = archived.until_ms.is_some();
-                    if !has_backup && (had_backup || has_failed) {
+                    let is_restorable = archived.until_ms.is_some();
+                    if !is_restorable && (was_restorable || has_failed) {
                         self.archive.request_backup();
                     }
-                    had_backup = has_backup;
+                    was_restorable = is_restorable;
                     has_failed = false;
                 }
                 Err(error) => {
