@@ -226,6 +226,22 @@ def test_answers_are_bounded(agent, server):
     assert seen == [f"column_{index}" for index in range(300)]
 
 
+def test_every_requested_entity_can_be_read(agent, server):
+    urns = [f"urn:li:dataset:(urn:li:dataPlatform:hive,agent.long{index},PROD)" for index in range(20)]
+    properties = {"description": "long " * 2_000, "customProperties": {f"p{it}": "text " * 2_000 for it in range(9)}}
+    body = [{"urn": urn, "datasetProperties": {"value": properties}} for urn in urns]
+    assert server.request("POST", "/openapi/v3/entity/dataset?async=false", body).status == 200
+    seen, left = [], urns
+    while left:
+        answer = agent.call("get_entities", urns=left)
+        assert len(json.dumps(answer, ensure_ascii=False)) < MAX_BYTES + 4096
+        for entity in answer["entities"]:
+            assert len(entity["custom_properties"]) == 9 and "cut: " in entity["description"]
+            seen.append(entity["urn"])
+        left = answer.get("not_shown", [])
+    assert seen == urns
+
+
 def test_only_callers_with_a_token_get_an_answer(server):
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     reply = server.request("POST", "/mcp", body, headers={"Authorization": "Bearer none"})

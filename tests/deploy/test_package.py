@@ -1,5 +1,6 @@
 """The Debian package and the archive, built around the binary of the tests."""
 
+import base64
 import os
 import tarfile
 import tomllib
@@ -79,8 +80,66 @@ def test_every_configuration_file_is_kept_on_upgrade(artifacts, run, version, tm
 
 
 def test_maintainer_scripts_are_valid(root, run):
-    for name in ("postinst", "postrm", "prerm"):
+    for name in ("preinst", "postinst", "postrm", "prerm"):
         run("sh", "-n", root / "deploy/debian" / name)
+
+
+@pytest.fixture
+def maintain(root, run, tmp_path):
+    """`maintain(script, *arguments)` runs a script of the package on directories of the test, and returns what it
+    orders of systemd."""
+    system, programs = tmp_path / "system", tmp_path / "programs"
+    for directory in (programs, system / "etc/docent", system / "run/systemd/system", system / "var/lib"):
+        directory.mkdir(parents=True)
+    (system / "etc/docent/docent.toml").touch()
+    orders = tmp_path / "orders"
+    for name in ("chown", "deb-systemd-helper", "deb-systemd-invoke", "getent", "install", "systemctl"):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\necho "{name} $*" >>{orders}\n')
+        program.chmod(0o755)
+
+    def ran(script: str, *arguments: str, fails=False, path="") -> list[str]:
+        text = (root / "deploy/debian" / script).read_text()
+        for directory in ("/etc/docent", "/run/", "/var/lib/docent"):
+            text = text.replace(directory, f"{system}{directory}")
+        orders.write_text("")
+        path = f"{path}:{programs}:/usr/bin:/bin"
+        run("sh", "-c", text, script, *arguments, env={"PATH": path}, fails=fails)
+        lines = orders.read_text().splitlines()
+        return [line.removeprefix("deb-systemd-invoke ") for line in lines if line.startswith("deb-systemd-invoke")]
+
+    ran.etc = system / "etc/docent"
+    return ran
+
+
+def test_an_installation_after_a_removal_starts_the_service(maintain):
+    maintain("preinst", "install")
+    assert maintain("postinst", "configure", "") == ["start docent.service"]
+    assert maintain("prerm", "remove") == ["stop docent.service"]
+    maintain("preinst", "install", "0.1.0")
+    assert maintain("postinst", "configure", "0.1.0") == ["start docent.service"]
+    # An upgrade leaves a stopped service alone.
+    maintain("prerm", "upgrade", "0.2.0")
+    maintain("preinst", "upgrade", "0.1.0")
+    assert maintain("postinst", "configure", "0.1.0") == ["try-restart docent.service"]
+
+
+def test_an_interrupted_installation_leaves_no_part_of_a_secret(maintain, tmp_path):
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "head").write_text("#!/bin/sh\nexit 1\n")
+    (broken / "head").chmod(0o755)
+    maintain("postinst", "configure", "", fails=True, path=broken)
+    assert not (maintain.etc / "admin-password").exists()
+    # What an older version of the script has left.
+    (maintain.etc / "secrets.key").touch()
+    maintain("postinst", "configure", "")
+    secrets = {name: (maintain.etc / name).read_text() for name in ("admin-password", "secrets.key")}
+    assert [len(base64.b64decode(text)) for text in secrets.values()] == [18, 32]
+    assert [(maintain.etc / name).stat().st_mode & 0o777 for name in secrets] == [0o600, 0o600]
+    maintain("postinst", "configure", "0.1.0")
+    assert {name: (maintain.etc / name).read_text() for name in secrets} == secrets
+    assert sorted(path.name for path in maintain.etc.iterdir()) == ["admin-password", "docent.toml", "secrets.key"]
 
 
 def test_the_archive_has_one_directory(artifacts, version):

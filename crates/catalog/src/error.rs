@@ -45,6 +45,8 @@ pub enum ErrorKind {
     Precondition,
     /// The request exceeds the limits of one transaction.
     TooLarge,
+    /// The change log does not have the position that a reader continues from.
+    Gone,
     /// A retry may succeed.
     Unavailable,
     /// A defect of the server. Its source is logged and never sent.
@@ -199,6 +201,10 @@ impl Error {
 
     pub fn too_large(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::TooLarge, message)
+    }
+
+    pub fn gone(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Gone, message)
     }
 
     pub fn unavailable(message: impl Into<String>) -> Self {

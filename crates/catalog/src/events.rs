@@ -8,11 +8,12 @@
 mod change_event;
 pub mod feed;
 mod filter;
+mod position;
 
 use std::collections::VecDeque;
 
 use docent_model::{AspectName, EpochMillis, LogicalVersion, Registry};
-use docent_store::{LogEntry, LogEntryKind, LogPosition, StoredAspect, VersionKey, version};
+use docent_store::{LogEntry, LogEntryKind, StoredAspect, VersionKey, version};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -22,6 +23,8 @@ use crate::privilege::{
 use crate::{Caller, Catalog, Error, redaction};
 use change_event::AspectDifference;
 pub use filter::EventFilter;
+pub(crate) use position::EventLog;
+pub use position::EventPosition;
 
 /// The most entries of the log that one page examines.
 const MAX_EXAMINED: usize = 5_000;
@@ -84,7 +87,7 @@ pub struct PageLimits {
 pub struct EventPage {
     pub events: Vec<Value>,
     /// Where the next page begins.
-    pub next: LogPosition,
+    pub next: EventPosition,
 }
 
 impl Catalog {
@@ -95,15 +98,13 @@ impl Catalog {
     }
 
     /// Where a new reader begins: at the end, or so many days ago.
-    pub async fn first_event(&self, days_ago: Option<i64>) -> Result<LogPosition, Error> {
-        let newest = self.store().log_newest().await?;
-        let newest = newest.map_or(LogPosition::START, |entry| entry.position);
+    pub async fn first_event(&self, days_ago: Option<i64>) -> Result<EventPosition, Error> {
         match days_ago.filter(|days| *days > 0) {
             Some(days) => {
                 let since = self.now_ms().saturating_sub(days.saturating_mul(DAY_MS));
-                self.position_before(since, newest).await
+                self.last_event_before(since).await
             }
-            None => Ok(newest),
+            None => self.newest_event().await,
         }
     }
 
@@ -113,7 +114,7 @@ impl Catalog {
         &self,
         caller: &Caller,
         topic: Topic,
-        after: LogPosition,
+        after: EventPosition,
         limit: usize,
     ) -> Result<EventPage, Error> {
         let mut events = Vec::new();
@@ -122,7 +123,7 @@ impl Catalog {
             bytes: MAX_BYTES,
         };
         let everything = EventFilter::default();
-        let take = |entry: &LogEntry, before, after| {
+        let take = |_, entry: &LogEntry, before, after| {
             let made = match topic {
                 Topic::ChangeLog => vec![change_log_event(entry, before, after)],
                 Topic::PlatformEvents => platform_events(entry, before.as_ref(), after.as_ref()),
@@ -143,31 +144,37 @@ impl Catalog {
         &self,
         caller: &Caller,
         filter: &EventFilter,
-        after: LogPosition,
+        after: EventPosition,
         limits: PageLimits,
-        mut take: impl FnMut(&LogEntry, Option<StoredAspect>, Option<StoredAspect>) -> usize + Send,
-    ) -> Result<LogPosition, Error> {
+        mut take: impl FnMut(
+            EventPosition,
+            &LogEntry,
+            Option<StoredAspect>,
+            Option<StoredAspect>,
+        ) -> usize
+        + Send,
+    ) -> Result<EventPosition, Error> {
         let shows_recipes = self.is_executor(caller).await?;
         let mut next = after;
         let chunk = limits.events.clamp(MIN_CHUNK, MAX_CHUNK);
         let (mut examined, mut events, mut bytes) = (0, 0, 0);
         while examined < MAX_EXAMINED {
-            let mut entries = self.store().log_read(next, chunk).await?;
+            let (log, mut entries) = self.changes_behind(next, chunk).await?;
             let is_end = entries.len() < chunk;
             examined += entries.len();
-            let last = entries.last().map_or(next, |entry| entry.position);
+            let last = entries.last().map_or(next, |entry| log.position(entry));
             self.retain_followed(filter, &mut entries).await?;
             let mut versions = EventVersions::of(self, entries.iter(), shows_recipes);
             for entry in &entries {
                 if events >= limits.events || bytes >= limits.bytes {
                     return Ok(next);
                 }
-                next = entry.position;
+                next = log.position(entry);
                 let (before, after) = versions.take(entry).await?;
                 let text =
                     |row: &Option<StoredAspect>| row.as_ref().map_or(0, |row| row.metadata.len());
                 bytes += text(&before) + text(&after);
-                events += take(entry, before, after);
+                events += take(next, entry, before, after);
             }
             next = last;
             if is_end {

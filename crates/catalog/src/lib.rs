@@ -181,6 +181,7 @@ struct Inner {
     throttle: people::throttle::Throttle,
     /// `None` if every caller may do everything.
     access: OnceLock<access::cache::AccessCache>,
+    event_log: OnceLock<events::EventLog>,
     /// Whether callers see only what policies let them view.
     has_view_policies: AtomicBool,
     audit: audit::AuditLog,
@@ -205,6 +206,7 @@ impl Catalog {
                 hashing: people::password::Hashing::default(),
                 throttle: people::throttle::Throttle::default(),
                 access: OnceLock::new(),
+                event_log: OnceLock::new(),
                 has_view_policies: AtomicBool::new(false),
                 audit: audit::AuditLog::default(),
                 histories: Semaphore::new(history::MAX_HISTORIES),

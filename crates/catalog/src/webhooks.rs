@@ -35,7 +35,7 @@ use crate::stored::aspect_value;
 use crate::{Caller, Catalog, Error};
 pub use dead_letters::{DeadLetter, DeadLetterPage, MAX_LISTED, Replay};
 pub use deliverer::{DeliverySettings, WebhookDeliverer};
-pub use message::{EventSender, Headers, SendFailure, TestDelivery};
+pub use message::{EventSender, Headers, SendFailure, TestDelivery, random_secret};
 use message::{Secret, SigningKey};
 pub use status::{DeliveryStatus, WebhookStatus};
 
@@ -176,8 +176,7 @@ impl Catalog {
             owner: caller.actor().clone(),
             created_at: self.now_ms(),
         };
-        let newest = self.store().log_newest().await?;
-        let newest = newest.map(|entry| (entry.position, entry.time_ms));
+        let newest = self.newest_event().await?;
         let mut proposals = vec![info.proposal(&urn)];
         proposals.extend(state::first(&urn, newest, self.now_ms()));
         self.apply_authorized(caller, proposals).await?;

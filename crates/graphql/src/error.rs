@@ -99,6 +99,7 @@ impl Code {
             ErrorKind::Forbidden => (403, "UNAUTHORIZED"),
             ErrorKind::NotFound => (404, "NOT_FOUND"),
             ErrorKind::Conflict(_) => (409, "CONFLICT"),
+            ErrorKind::Gone => (410, "GONE"),
             ErrorKind::Precondition => (412, "PRECONDITION_FAILED"),
             ErrorKind::TooLarge => (413, "PAYLOAD_TOO_LARGE"),
             ErrorKind::Internal => (500, "SERVER_ERROR"),

@@ -128,6 +128,7 @@ fn status(kind: ErrorKind) -> StatusCode {
         ErrorKind::NotFound => StatusCode::NOT_FOUND,
         ErrorKind::Conflict(_) => StatusCode::CONFLICT,
         ErrorKind::Precondition => StatusCode::PRECONDITION_FAILED,
+        ErrorKind::Gone => StatusCode::GONE,
         ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         // Ingestion clients expect this status for an invalid payload.
         ErrorKind::InvalidAspect => StatusCode::UNPROCESSABLE_ENTITY,

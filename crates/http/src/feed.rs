@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::{FromRequestParts as _, Request, State};
+use axum::http::HeaderValue;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use docent_catalog::events::PageLimits;
 use docent_catalog::events::feed::{FeedPage, FeedQuery};
-use docent_catalog::{Caller, CommitStamp, LogPosition};
+use docent_catalog::events::{EventPosition, PageLimits};
+use docent_catalog::{Caller, CommitStamp};
 
 use crate::AppState;
 use crate::accept;
@@ -49,7 +49,10 @@ pub(crate) async fn follow(
     own.catalog()
         .authorize_feed(&caller, request.query.topic)
         .await?;
-    let position = start(&own, request.since.as_deref()).await?;
+    let position = match &request.since {
+        Some(since) => own.catalog().feed_start(since).await?,
+        None => own.catalog().first_event(None).await?,
+    };
     let actor = caller.actor().clone();
     let follower = Follower {
         checked: Instant::now(),
@@ -65,24 +68,6 @@ pub(crate) async fn follow(
         return stream::open(follower, &actor, request.limit);
     }
     page(follower, request.limit, request.wait).await
-}
-
-/// Where the reader begins: at the end, unless it says otherwise.
-async fn start(state: &AppState, since: Option<&str>) -> Result<LogPosition, ErrorResponse> {
-    let catalog = state.catalog();
-    let newest = catalog.first_event(None).await?;
-    let Some(since) = since else {
-        return Ok(newest);
-    };
-    catalog.feed_start(since).await?.ok_or_else(|| {
-        ErrorResponse::new(
-            StatusCode::GONE,
-            format!(
-                "the position '{since}' is behind the last change, {newest}: it is of another store, or this one was \
-                 restored from a backup. Read what you mirror again, then continue with since={newest}"
-            ),
-        )
-    })
 }
 
 async fn page(
@@ -132,7 +117,7 @@ struct Follower {
     own: AppState,
     caller: Caller,
     query: FeedQuery,
-    position: LogPosition,
+    position: EventPosition,
     /// The stamp from before the last read; `None` if there is more to read.
     stamp: Option<CommitStamp>,
     /// When the caller was last authenticated.

@@ -23,14 +23,21 @@ pub(crate) struct Answer {
     max_text: Option<usize>,
 }
 
+/// What an answer says about the items that do not fit.
+#[derive(Debug)]
+enum Rest {
+    /// Where they begin in the whole result, which has a page behind this one.
+    NextStart { start: usize, total: usize },
+    /// Their URNs, which the same tool accepts.
+    Urns,
+}
+
 /// The items of an answer. What does not fit is left out, from the end.
 #[derive(Debug)]
 struct List {
     name: &'static str,
     items: Vec<Value>,
-    /// Where the items begin in the whole result, and how many that has.
-    start: usize,
-    total: usize,
+    rest: Rest,
 }
 
 impl Answer {
@@ -46,8 +53,20 @@ impl Answer {
         let list = List {
             name,
             items,
-            start,
-            total,
+            rest: Rest::NextStart { start, total },
+        };
+        Self {
+            list: Some(list),
+            ..Self::default()
+        }
+    }
+
+    /// An answer with all items that were requested by their URNs.
+    pub(crate) fn named(name: &'static str, items: Vec<Value>) -> Self {
+        let list = List {
+            name,
+            items,
+            rest: Rest::Urns,
         };
         Self {
             list: Some(list),
@@ -85,6 +104,7 @@ impl List {
     fn add_to(mut self, members: &mut Map<String, Value>, max_text: usize) {
         let mut left = MAX_BYTES.saturating_sub(bytes_of(&*members));
         let mut fitting = 0;
+        let first = self.items.first().cloned();
         for item in &mut self.items {
             shorten(item, max_text);
             let bytes = bytes_of(item);
@@ -94,19 +114,40 @@ impl List {
             left -= bytes;
             fitting += 1;
         }
-        if fitting == 0 && !self.items.is_empty() {
-            // Otherwise the agent could never read what follows.
-            self.items[0] = stub(&self.items[0]);
+        if let Some(first) = first.filter(|_| fitting == 0) {
+            // Otherwise the agent could never read it, or what follows.
+            self.items[0] = shortened_to(&first, max_text, left);
             fitting = 1;
         }
-        self.items.truncate(fitting);
-        let end = self.start + fitting;
-        members.insert("total".to_owned(), json!(self.total));
-        if end < self.total && fitting > 0 {
-            members.insert("next_start".to_owned(), json!(end));
+        let rest = self.items.split_off(fitting);
+        match self.rest {
+            Rest::NextStart { start, total } => {
+                let end = start + fitting;
+                members.insert("total".to_owned(), json!(total));
+                if end < total && fitting > 0 {
+                    members.insert("next_start".to_owned(), json!(end));
+                }
+            }
+            Rest::Urns if rest.is_empty() => {}
+            Rest::Urns => {
+                let urns = rest.iter().map(|item| item["urn"].clone()).collect();
+                members.insert("not_shown".to_owned(), urns);
+            }
         }
         members.insert(self.name.to_owned(), Value::Array(self.items));
     }
+}
+
+/// A long item with shorter texts, so that it fits into so many bytes.
+fn shortened_to(item: &Value, max_text: usize, bytes: usize) -> Value {
+    let limits = [max_text / 8, max_text / 64].into_iter();
+    let shortened = limits.map(|limit| {
+        let mut shortened = item.clone();
+        shorten(&mut shortened, limit);
+        shortened
+    });
+    let mut fitting = shortened.filter(|shortened| bytes_of(shortened) <= bytes);
+    fitting.next().unwrap_or_else(|| stub(item))
 }
 
 /// An item that does not fit: what names it.
@@ -183,8 +224,7 @@ mod tests {
         let list = List {
             name: "results",
             items,
-            start: 20,
-            total,
+            rest: Rest::NextStart { start: 20, total },
         };
         list.add_to(&mut members, MAX_TEXT);
         members
@@ -204,9 +244,46 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_is_too_long_is_named() {
+    fn an_item_that_is_too_long_has_shorter_texts() {
         let fields: Map<String, Value> = (0..99)
             .map(|index| (format!("{index}"), json!("ä".repeat(MAX_TEXT))))
+            .chain([("urn".to_owned(), json!("urn:li:tag:long"))])
+            .collect();
+        let members = list_of(vec![Value::Object(fields), json!({"urn": "b"})], 22);
+        let first = &members["results"][0];
+        assert_eq!(first["urn"], "urn:li:tag:long");
+        let text = first["98"].as_str().unwrap();
+        assert!(
+            text.ends_with("ä … (cut: 125 of 1000 characters)"),
+            "{text}"
+        );
+        assert_eq!(members["next_start"], json!(21));
+        assert!(bytes_of(&members) < MAX_BYTES + 100);
+    }
+
+    #[test]
+    fn items_that_do_not_fit_are_named_by_urn() {
+        let item = |index: usize| json!({"urn": format!("u{index}"), "text": "x".repeat(MAX_TEXT)});
+        let answer = |count: usize| {
+            let mut members = Map::new();
+            let list = Answer::named("entities", (0..count).map(item).collect()).list;
+            list.unwrap().add_to(&mut members, MAX_TEXT);
+            members
+        };
+        let members = answer(60);
+        let shown = members["entities"].as_array().unwrap().len();
+        assert!((40..60).contains(&shown), "{shown}");
+        let expected: Vec<String> = (shown..60).map(|index| format!("u{index}")).collect();
+        assert_eq!(members["not_shown"], json!(expected));
+        assert!(members.get("next_start").is_none());
+        assert!(answer(2).get("not_shown").is_none());
+    }
+
+    #[test]
+    fn an_item_that_never_fits_is_named() {
+        let texts = json!(vec!["ä".repeat(MAX_TEXT); 99]);
+        let fields: Map<String, Value> = (0..99)
+            .map(|index| (format!("{index}"), texts.clone()))
             .chain([("urn".to_owned(), json!("urn:li:tag:long"))])
             .collect();
         let members = list_of(vec![Value::Object(fields), json!({"urn": "b"})], 22);

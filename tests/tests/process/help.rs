@@ -137,6 +137,11 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
         "--actor",
     ];
     expect(&["webhook", "create"], &create)?;
+    let update = ["--name", "--url", "--no-filter", "--new-secret"];
+    expect(&["webhook", "update"], &[&create[..], &update].concat())?;
+    for command in ["pause", "resume"] {
+        expect(&["webhook", command], &["--server", "--token-file"])?;
+    }
     expect(&["webhook", "list"], &["--server", "--token-file"])?;
     expect(
         &["webhook", "replay"],

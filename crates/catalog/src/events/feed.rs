@@ -1,13 +1,15 @@
 //! The change log for programs that are not DataHub's: as [CloudEvents](https://cloudevents.io), or
 //! as the messages of DataHub's topics without their envelope.
 
-use docent_model::{EpochMillis, LogicalVersion, Urn};
+use docent_model::{LogicalVersion, Urn};
 use docent_store::{CommitStamp, LogEntry, LogEntryKind, LogPosition, StoredAspect, version};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{EventFilter, EventVersions, PageLimits, Topic, change_log_event, platform_events};
+use super::{
+    EventFilter, EventPosition, EventVersions, PageLimits, Topic, change_log_event, platform_events,
+};
 use crate::times::{iso, parse_iso};
 use crate::{Caller, Catalog, Error};
 
@@ -43,6 +45,12 @@ impl EventFormat {
         }
     }
 
+    /// The form with this media type.
+    pub(crate) fn of_content_type(name: &str) -> Option<Self> {
+        let mut formats = [Self::CloudEvents, Self::DataHub].into_iter();
+        formats.find(|format| format.content_type() == name)
+    }
+
     /// The media type of one event.
     pub fn content_type(self) -> &'static str {
         match self {
@@ -64,7 +72,7 @@ pub struct FeedQuery {
 #[derive(Debug)]
 pub struct FeedEvent {
     /// The position of the change.
-    pub position: LogPosition,
+    pub position: EventPosition,
     /// Identifies the event. A change may have several.
     pub id: String,
     /// Whether the change has no further event.
@@ -78,7 +86,7 @@ pub struct FeedEvent {
 pub struct FeedPage {
     pub events: Vec<FeedEvent>,
     /// Where the next page begins.
-    pub next: LogPosition,
+    pub next: EventPosition,
 }
 
 impl Catalog {
@@ -97,19 +105,18 @@ impl Catalog {
     }
 
     /// Where a reader begins: behind the change with this position, or with the first change since
-    /// a time. `None` for a position behind the last change, which the log does not have.
-    pub async fn feed_start(&self, text: &str) -> Result<Option<LogPosition>, Error> {
-        let newest = self.first_event(None).await?;
+    /// a time. Fails if the log does not have the position.
+    pub async fn feed_start(&self, text: &str) -> Result<EventPosition, Error> {
         if let Some(time_ms) = parse_iso(text) {
-            return Ok(Some(self.position_before(time_ms, newest).await?));
+            return self.last_event_before(time_ms).await;
         }
-        let number = text.parse().ok().filter(|number| *number >= 0);
-        let position = number.map(LogPosition::new).ok_or_else(|| {
+        let position = EventPosition::parse(text).ok_or_else(|| {
             Error::invalid(format!(
                 "'{text}' is not a position: use the 'next' of the previous response, a time such as 2026-01-31T12:00:00Z, or 0 for the first change"
             ))
         })?;
-        Ok((position <= newest).then_some(position))
+        self.changes_behind(position, 0).await?;
+        Ok(position)
     }
 
     /// The events behind a position, up to the limits, unless one change has more. A page without
@@ -118,12 +125,12 @@ impl Catalog {
         &self,
         caller: &Caller,
         query: &FeedQuery,
-        after: LogPosition,
+        after: EventPosition,
         limits: PageLimits,
     ) -> Result<FeedPage, Error> {
         let mut events = Vec::new();
-        let take = |entry: &LogEntry, before, after| {
-            let made = render(query, entry, before, after);
+        let take = |position, entry: &LogEntry, before, after| {
+            let made = render(query, position, entry, before, after);
             let count = made.len();
             events.extend(made);
             count
@@ -138,8 +145,8 @@ impl Catalog {
 #[derive(Debug, Default)]
 pub(crate) struct FollowedChanges {
     pub(crate) changes: Vec<(LogPosition, Urn)>,
-    /// The last change that was examined, and its time.
-    pub(crate) last: Option<(LogPosition, EpochMillis)>,
+    /// The last change that was examined.
+    pub(crate) last: Option<EventPosition>,
     pub(crate) is_end: bool,
 }
 
@@ -149,12 +156,12 @@ impl Catalog {
     pub(crate) async fn followed_after(
         &self,
         filter: &EventFilter,
-        after: LogPosition,
+        after: EventPosition,
         examined: usize,
     ) -> Result<FollowedChanges, Error> {
-        let mut entries = self.store().log_read(after, examined).await?;
+        let (log, mut entries) = self.changes_behind(after, examined).await?;
         let is_end = entries.len() < examined;
-        let last = entries.last().map(|entry| (entry.position, entry.time_ms));
+        let last = entries.last().map(|entry| log.position(entry));
         self.retain_followed(filter, &mut entries).await?;
         let changes = entries.into_iter();
         Ok(FollowedChanges {
@@ -162,16 +169,6 @@ impl Catalog {
             last,
             is_end,
         })
-    }
-
-    /// The time of the change at a position; `None` if the log has no such change.
-    pub(crate) async fn change_time(
-        &self,
-        position: LogPosition,
-    ) -> Result<Option<EpochMillis>, Error> {
-        let entries = self.store().log_read(position.minus(1), 1).await?;
-        let entry = entries.first().filter(|entry| entry.position == position);
-        Ok(entry.map(|entry| entry.time_ms))
     }
 
     /// The events of the change at a position, if the caller of this catalog still sees its entity.
@@ -193,9 +190,10 @@ impl Catalog {
             return Ok(Vec::new());
         };
         let (before, after) = versions.take(entry).await?;
-        let mut events = render(query, entry, before, after);
+        let position = self.event_log().await?.position(entry);
+        let mut events = render(query, position, entry, before, after);
         if query.topic == Topic::ChangeLog && events.iter().any(|it| it.text.len() > max_bytes) {
-            events = render(query, entry, None, None);
+            events = render(query, position, entry, None, None);
         }
         Ok(events)
     }
@@ -204,6 +202,7 @@ impl Catalog {
 /// The events of a change.
 fn render(
     query: &FeedQuery,
+    position: EventPosition,
     entry: &LogEntry,
     before: Option<StoredAspect>,
     after: Option<StoredAspect>,
@@ -213,22 +212,27 @@ fn render(
             vec![change_log_event(entry, before, after).to_string()]
         }
         (Topic::ChangeLog, EventFormat::CloudEvents) => {
-            vec![aspect_event(entry, before.as_ref(), after.as_ref())]
+            vec![aspect_event(
+                position,
+                entry,
+                before.as_ref(),
+                after.as_ref(),
+            )]
         }
         (Topic::PlatformEvents, format) => {
             let events = platform_events(entry, before.as_ref(), after.as_ref());
             let numbered = events.iter().enumerate();
             let text = |(number, event): (usize, &Value)| match format {
                 EventFormat::DataHub => event.to_string(),
-                EventFormat::CloudEvents => entity_event(entry, number, event),
+                EventFormat::CloudEvents => entity_event(position, entry, number, event),
             };
             numbered.map(text).collect()
         }
     };
     let count = texts.len();
     let event = |(number, text)| FeedEvent {
-        position: entry.position,
-        id: event_id(entry, number),
+        position,
+        id: event_id(position, number),
         is_last: number + 1 == count,
         text,
     };
@@ -236,10 +240,10 @@ fn render(
 }
 
 /// The id of an event: the position of its change, and its number if it is not the first.
-fn event_id(entry: &LogEntry, number: usize) -> String {
+fn event_id(position: EventPosition, number: usize) -> String {
     match number {
-        0 => entry.position.to_string(),
-        number => format!("{}-{number}", entry.position),
+        0 => position.to_string(),
+        number => format!("{position}-{number}"),
     }
 }
 
@@ -260,10 +264,10 @@ struct CloudEvent<'e, D> {
 }
 
 impl<'e, D: Serialize> CloudEvent<'e, D> {
-    fn text(entry: &'e LogEntry, number: usize, r#type: &'static str, data: D) -> String {
+    fn text(id: String, entry: &'e LogEntry, r#type: &'static str, data: D) -> String {
         let event = Self {
             specversion: "1.0",
-            id: event_id(entry, number),
+            id,
             source: SOURCE,
             r#type,
             subject: &entry.key.urn,
@@ -297,6 +301,7 @@ struct AspectData<'e> {
 }
 
 fn aspect_event(
+    position: EventPosition,
     entry: &LogEntry,
     before: Option<&StoredAspect>,
     after: Option<&StoredAspect>,
@@ -320,12 +325,13 @@ fn aspect_event(
         value: raw(after),
         previous_value: raw(before),
     };
-    CloudEvent::text(entry, 0, r#type, data)
+    CloudEvent::text(event_id(position, 0), entry, r#type, data)
 }
 
 /// An entity change event: its payload is the data.
-fn entity_event(entry: &LogEntry, number: usize, event: &Value) -> String {
+fn entity_event(position: EventPosition, entry: &LogEntry, number: usize, event: &Value) -> String {
     let payload = event["payload"]["value"].as_str().unwrap_or_default();
     let data = RawValue::from_string(payload.to_owned()).ok();
-    CloudEvent::text(entry, number, "docent.entity.changed", data)
+    let id = event_id(position, number);
+    CloudEvent::text(id, entry, "docent.entity.changed", data)
 }

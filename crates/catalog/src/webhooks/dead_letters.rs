@@ -3,6 +3,11 @@
 //!
 //! They are points of a time series, which makes no log entries. The time of a point, in
 //! milliseconds, is its id.
+//!
+//! A letter has what the owner of the webhook saw when it died. It is shown to callers who may read
+//! the event in the feed now, and sent if the present owner may, too ([`reader`]).
+
+mod reader;
 
 use std::time::{Duration, Instant};
 
@@ -12,8 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use super::message::{Message, SigningKey};
 use super::{WebhookInfo, expect_webhook};
+use crate::events::feed::EventFormat;
 use crate::proposal::{Change, Proposal};
 use crate::{Caller, Catalog, Error};
+use reader::LetterReader;
 
 /// With so many, the webhook stops.
 pub(super) const MAX_DEAD_LETTERS: usize = 1_000;
@@ -32,7 +39,7 @@ pub struct DeadLetter {
     pub event_id: String,
     pub entity_urn: Urn,
     pub content_type: String,
-    /// Empty for callers who may see less than the owner of the webhook.
+    /// Empty for callers who may not read the event.
     pub body: String,
     pub attempts: u32,
     pub first_failed_at: EpochMillis,
@@ -53,8 +60,17 @@ pub struct Replay {
     pub delivered: usize,
     /// How many of the chosen ones are still dead letters.
     pub remaining: usize,
-    /// Why the receiver did not accept the next one; `None` if time was up, or nothing is left.
+    /// Why the receiver did not accept the next one, or why others are not sent; `None` if time was
+    /// up, or nothing is left.
     pub failure: Option<String>,
+}
+
+/// The outcome of an attempt to replay one.
+enum Replayed {
+    Delivered,
+    /// The caller or the owner may not read it.
+    Hidden,
+    Failed(String),
 }
 
 impl DeadLetter {
@@ -70,7 +86,10 @@ impl DeadLetter {
     fn message(&self, info: &WebhookInfo) -> Message {
         Message {
             id: self.event_id.clone(),
-            content_type: info.format.content_type(),
+            // The format of the webhook may be another one since then.
+            content_type: EventFormat::of_content_type(&self.content_type)
+                .unwrap_or(info.format)
+                .content_type(),
             body: self.body.clone(),
         }
     }
@@ -110,15 +129,17 @@ impl Catalog {
         count: usize,
     ) -> Result<DeadLetterPage, Error> {
         self.authorize_webhooks(caller).await?;
-        let info = self.webhook_info(webhook).await?;
+        self.webhook_info(webhook).await?;
         let count = count.min(MAX_LISTED);
         let all = PointRange::default();
         let key = key(webhook);
         let rows = self.store().timeseries_list(&key, &all, true, start, count);
         let rows = rows.await?;
         let mut letters: Vec<DeadLetter> = rows.iter().filter_map(DeadLetter::of_row).collect();
-        if self.has_view() && info.owner != *caller.actor() {
-            for letter in &mut letters {
+        let reader = LetterReader::new(self.clone(), caller).await?;
+        let readable = reader.readable(&letters).await?;
+        for (letter, is_readable) in letters.iter_mut().zip(readable) {
+            if !is_readable {
                 letter.body.clear();
             }
         }
@@ -129,7 +150,7 @@ impl Catalog {
     }
 
     /// Sends dead letters again, the oldest first, until the receiver does not accept one. With
-    /// ids, only those.
+    /// ids, only those. What the caller or the owner of the webhook may not read stays.
     pub async fn replay_dead_letters(
         &self,
         caller: &Caller,
@@ -141,7 +162,12 @@ impl Catalog {
         let signing = self.signing_key(webhook, &info)?;
         let mut ids = self.chosen(webhook, ids).await?;
         ids.sort_unstable();
+        let readers = [
+            LetterReader::new(self.clone(), caller).await?,
+            LetterReader::of_owner(self, &info).await?,
+        ];
         let started = Instant::now();
+        let mut hidden = 0_usize;
         let mut replay = Replay {
             delivered: 0,
             remaining: ids.len(),
@@ -151,38 +177,54 @@ impl Catalog {
             if started.elapsed() >= REPLAY_TIME || replay.failure.is_some() {
                 break;
             }
-            replay.failure = self.replay_one(webhook, &info, &signing, id).await?;
-            if replay.failure.is_none() {
-                replay.delivered += 1;
-                replay.remaining -= 1;
+            let replayed = self.replay_one(webhook, &info, &signing, &readers, id);
+            match replayed.await? {
+                Replayed::Delivered => {
+                    replay.delivered += 1;
+                    replay.remaining -= 1;
+                }
+                Replayed::Hidden => hidden += 1,
+                Replayed::Failed(reason) => replay.failure = Some(reason),
             }
+        }
+        if hidden > 0 && replay.failure.is_none() {
+            replay.failure = Some(format!(
+                "you or the owner of the webhook, {}, may not read {hidden} of the events: a user who may read them \
+                 can become the owner and replay them, or discard them",
+                info.owner
+            ));
         }
         Ok(replay)
     }
 
-    /// Returns why the receiver did not accept it.
     async fn replay_one(
         &self,
         webhook: &Urn,
         info: &WebhookInfo,
         signing: &SigningKey,
+        readers: &[LetterReader],
         id: EpochMillis,
-    ) -> Result<Option<String>, Error> {
+    ) -> Result<Replayed, Error> {
         let key = key(webhook);
         let range = range_of(id);
         let rows = self.store().timeseries_list(&key, &range, false, 0, 1);
         let rows = rows.await?;
         // Somebody else was faster.
         let Some(letter) = rows.first().and_then(DeadLetter::of_row) else {
-            return Ok(None);
+            return Ok(Replayed::Delivered);
         };
+        for reader in readers {
+            if reader.readable(std::slice::from_ref(&letter)).await? != [true] {
+                return Ok(Replayed::Hidden);
+            }
+        }
         let message = letter.message(info);
         if let Err(failure) = self.send_message(info, signing, &message).await {
-            return Ok(Some(failure.reason));
+            return Ok(Replayed::Failed(failure.reason));
         }
         self.delete_letters(&Caller::system().unaudited(), webhook, &[id])
             .await?;
-        Ok(None)
+        Ok(Replayed::Delivered)
     }
 
     /// Deletes dead letters without sending them, all or those with these ids; returns how many

@@ -102,6 +102,11 @@ impl Secret {
     }
 }
 
+/// A random secret for a webhook.
+pub fn random_secret() -> Result<String, Error> {
+    Ok(Secret::random()?.text)
+}
+
 /// The key of signatures.
 #[derive(Clone)]
 pub(super) struct SigningKey(Arc<[u8]>);

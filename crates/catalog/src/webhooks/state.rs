@@ -10,6 +10,7 @@ use docent_store::{AspectKey, LogPosition, ReadRequest, StoredAspect, version};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::events::EventPosition;
 use crate::proposal::{Change, Proposal};
 use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind};
 
@@ -21,8 +22,9 @@ const PROPERTY: &str = "delivery";
 pub(super) struct DeliveryState {
     /// Changes up to this position are pending or settled.
     pub(super) position: LogPosition,
-    /// The time of the change at the position, which a change of another store has not.
-    pub(super) position_time_ms: Option<EpochMillis>,
+    /// The checksum of the change at the position, see [`EventPosition`]. `None` if a development
+    /// version without checksums has stored the state.
+    pub(super) position_checksum: Option<u64>,
     /// Changes that are not delivered yet, in the order of the log.
     pub(super) pending: Vec<PendingChange>,
     /// The server that delivers, and until when it has claimed to.
@@ -94,6 +96,16 @@ impl PendingChange {
 }
 
 impl DeliveryState {
+    /// The position with what is known about its change.
+    pub(super) fn event_position(&self) -> EventPosition {
+        EventPosition::new(self.position, self.position_checksum.unwrap_or_default())
+    }
+
+    pub(super) fn continue_behind(&mut self, position: EventPosition) {
+        self.position = position.log_position();
+        self.position_checksum = Some(position.checksum());
+    }
+
     fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -114,17 +126,10 @@ pub(super) struct StoredState {
 }
 
 /// The first state of a webhook, behind the newest change.
-pub(super) fn first(
-    urn: &Urn,
-    newest: Option<(LogPosition, EpochMillis)>,
-    now_ms: EpochMillis,
-) -> [Proposal; 2] {
+pub(super) fn first(urn: &Urn, newest: EventPosition, now_ms: EpochMillis) -> [Proposal; 2] {
     let aspect = AspectName::WEBHOOK_STATE;
-    let state = DeliveryState {
-        position: newest.map_or(LogPosition::START, |(position, _)| position),
-        position_time_ms: newest.map(|(_, time_ms)| time_ms),
-        ..DeliveryState::default()
-    };
+    let mut state = DeliveryState::default();
+    state.continue_behind(newest);
     let value = move |_: Option<Value>, _: &_| Ok(json!({ "createdAt": now_ms }));
     let property = Change::SetSystemProperty {
         aspect,

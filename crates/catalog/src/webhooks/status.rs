@@ -80,7 +80,7 @@ impl Catalog {
         &self,
         webhooks: Vec<(Urn, WebhookInfo)>,
     ) -> Result<Vec<WebhookStatus>, Error> {
-        let newest = self.first_event(None).await?;
+        let newest = self.newest_event().await?.log_position();
         let urns: Vec<Urn> = webhooks.iter().map(|(urn, _)| urn.clone()).collect();
         let states = self.delivery_states(&urns).await?;
         let mut statuses = Vec::with_capacity(urns.len());

@@ -53,6 +53,7 @@ struct Reader {
 }
 
 /// The outcome of an attempt to send an event.
+#[derive(Debug)]
 enum Sent {
     /// The change has no further event for the owner.
     Nothing,
@@ -60,6 +61,8 @@ enum Sent {
         is_last: bool,
     },
     Failed(SendFailure),
+    /// Nothing was sent: the claim could have ended before the receiver had answered.
+    TooLate,
 }
 
 impl Worker {
@@ -103,17 +106,18 @@ impl Worker {
             return Ok(None);
         }
         let mut next = stored.state.clone();
-        if let Some(time_ms) = next.position_time_ms
-            && self.catalog.change_time(next.position).await? != Some(time_ms)
-        {
-            let newest = self.catalog.first_event(None).await?;
+        let found = self.catalog.event_position(next.position).await?;
+        let is_known = next.position_checksum.is_some();
+        if let Some(found) = found.filter(|it| !is_known || *it == next.event_position()) {
+            next.continue_behind(found);
+        } else {
+            let newest = self.catalog.newest_event().await?;
             tracing::warn!(
                 "the webhook {} has the position of another change log, as after 'docent move': it continues at the \
                  end of this one, {newest}",
                 self.webhook
             );
-            next.position = newest;
-            next.position_time_ms = self.catalog.change_time(newest).await?;
+            next.continue_behind(newest);
             next.pending.clear();
         }
         next.claim = Some(self.new_claim());
@@ -198,16 +202,20 @@ impl Reader {
         }))
     }
 
-    /// Sends an event of a change.
+    /// Sends an event of a change, unless it is too late when the change is read.
     async fn send(
         &self,
         webhook: &Urn,
         position: LogPosition,
         number: usize,
+        latest: Option<Instant>,
     ) -> Result<Sent, Error> {
         let Some((message, is_last)) = self.message(webhook, position, number).await? else {
             return Ok(Sent::Nothing);
         };
+        if latest.is_some_and(|latest| Instant::now() >= latest) {
+            return Ok(Sent::TooLate);
+        }
         let sent = self
             .catalog
             .send_message(&self.info, &self.key, &message)
@@ -216,5 +224,91 @@ impl Reader {
             Ok(()) => Sent::Accepted { is_last },
             Err(failure) => Sent::Failed(failure),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::{Duration, Instant};
+
+    use async_trait::async_trait;
+    use docent_model::{AspectName, EpochMillis, FixedClock, Urn};
+    use docent_test_store::TestStore;
+    use serde_json::json;
+    use url::Url;
+
+    use super::super::message::{EventSender, Headers, Secret};
+    use super::*;
+    use crate::events::EventFilter;
+    use crate::events::feed::EventFormat;
+    use crate::proposal::Proposal;
+
+    #[derive(Debug, Default)]
+    struct CountingSender(AtomicUsize);
+
+    #[async_trait]
+    impl EventSender for CountingSender {
+        fn check(&self, _: &Url) -> Result<(), String> {
+            Ok(())
+        }
+
+        async fn send(
+            &self,
+            _: &Url,
+            _: &'static str,
+            _: &Headers,
+            _: String,
+        ) -> Result<(), SendFailure> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_when_the_claim_may_end_before_the_answer() {
+        const NOW_MS: EpochMillis = 1;
+        let test_store = TestStore::open().await.unwrap();
+        let sender = Arc::new(CountingSender::default());
+        let catalog = Catalog::new(test_store.store(), Arc::new(FixedClock::at(NOW_MS)))
+            .with_event_sender(sender.clone());
+        let caller = Caller::system();
+        let value = json!({"removed": false}).to_string();
+        let tag = Urn::parse("urn:li:tag:a").unwrap();
+        let change = Proposal::upsert(tag, AspectName::STATUS, value);
+        catalog.apply(&caller, vec![change]).await.unwrap();
+        let position = catalog.newest_event().await.unwrap().log_position();
+        let filter = EventFilter::default();
+        let info = WebhookInfo {
+            name: "w".to_owned(),
+            url: "http://receiver.example".to_owned(),
+            topic: Topic::ChangeLog,
+            format: EventFormat::CloudEvents,
+            filter: filter.clone(),
+            is_active: true,
+            owner: caller.actor().clone(),
+            secret: String::new(),
+            created_at: NOW_MS,
+        };
+        let reader = Reader {
+            catalog,
+            caller,
+            key: Secret::random().unwrap().key(),
+            query: Arc::new(FeedQuery {
+                topic: info.topic,
+                format: info.format,
+                filter,
+            }),
+            info: Arc::new(info),
+        };
+        let webhook = Urn::parse("urn:li:docentWebhook:w").unwrap();
+        let send = async |latest| reader.send(&webhook, position, 0, latest).await.unwrap();
+        let sent = send(Some(Instant::now())).await;
+        assert!(matches!(sent, Sent::TooLate), "{sent:?}");
+        assert_eq!(sender.0.load(Ordering::SeqCst), 0);
+        let sent = send(Some(Instant::now() + Duration::from_mins(1))).await;
+        assert!(matches!(sent, Sent::Accepted { .. }), "{sent:?}");
+        assert_eq!(sender.0.load(Ordering::SeqCst), 1);
     }
 }

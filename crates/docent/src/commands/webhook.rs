@@ -1,6 +1,9 @@
 //! `docent webhook`: manages the webhooks of a running server, over its API, because only the
 //! server has the key of secrets and sends events.
 
+mod update;
+
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +14,8 @@ use docent_client::{HttpClient, Limits};
 use http::StatusCode;
 use serde_json::{Value, json};
 use url::Url;
+
+use update::UpdateFlags;
 
 use super::status::{read_token, server_url};
 use super::{note, printable, runtime, say};
@@ -54,6 +59,18 @@ enum WebhookCommand {
         /// URN of the webhook, or its id
         webhook: String,
     },
+    /// Change the settings of a webhook, or replace its secret; you become its owner
+    Update(UpdateFlags),
+    /// Send nothing until the webhook is resumed; you become its owner
+    Pause {
+        /// URN of the webhook, or its id
+        webhook: String,
+    },
+    /// Send what has changed since the webhook was paused, and what changes; you become its owner
+    Resume {
+        /// URN of the webhook, or its id
+        webhook: String,
+    },
     /// Delete a webhook with its dead letters
     Delete {
         /// URN of the webhook, or its id
@@ -94,6 +111,12 @@ struct CreateFlags {
     /// Form of the events [default: cloudevents]
     #[arg(long, value_name = "cloudevents|datahub")]
     format: Option<Format>,
+    #[command(flatten)]
+    filter: FilterFlags,
+}
+
+#[derive(Debug, Args)]
+struct FilterFlags {
     /// Only changes of this entity type, for example dataset; repeatable
     #[arg(long, value_name = "TYPE")]
     entity_type: Vec<String>,
@@ -123,26 +146,45 @@ enum Format {
     Datahub,
 }
 
+impl Topic {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Changes => "METADATA_CHANGE_LOG",
+            Self::EntityChanges => "PLATFORM_EVENTS",
+        }
+    }
+}
+
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Cloudevents => "CLOUDEVENTS",
+            Self::Datahub => "DATAHUB",
+        }
+    }
+}
+
+impl FilterFlags {
+    /// The values with their names in the API.
+    fn members(&self) -> [(&'static str, &[String]); 5] {
+        [
+            ("entityTypes", &self.entity_type),
+            ("aspects", &self.aspect),
+            ("domains", &self.domain),
+            ("tags", &self.tag),
+            ("actors", &self.actor),
+        ]
+    }
+}
+
 impl CreateFlags {
     fn input(&self) -> Value {
         json!({
             "name": self.name,
             "url": self.url,
-            "topic": self.topic.map(|topic| match topic {
-                Topic::Changes => "METADATA_CHANGE_LOG",
-                Topic::EntityChanges => "PLATFORM_EVENTS",
-            }),
-            "format": self.format.map(|format| match format {
-                Format::Cloudevents => "CLOUDEVENTS",
-                Format::Datahub => "DATAHUB",
-            }),
-            "filter": {
-                "entityTypes": self.entity_type,
-                "aspects": self.aspect,
-                "domains": self.domain,
-                "tags": self.tag,
-                "actors": self.actor,
-            },
+            "topic": self.topic.map(Topic::name),
+            "format": self.format.map(Format::name),
+            "filter": BTreeMap::from(self.filter.members()),
         })
     }
 }
@@ -153,6 +195,9 @@ pub(super) fn run(flags: &WebhookFlags) -> Result<()> {
         WebhookCommand::Create(create) => api.create(create),
         WebhookCommand::List => api.list(),
         WebhookCommand::Show { webhook } => api.show(&urn(webhook)),
+        WebhookCommand::Update(update) => api.update(update),
+        WebhookCommand::Pause { webhook } => api.set_active(&urn(webhook), false),
+        WebhookCommand::Resume { webhook } => api.set_active(&urn(webhook), true),
         WebhookCommand::Delete { webhook } => api.delete(&urn(webhook)),
         WebhookCommand::Replay { webhook, ids } => api.replay(&urn(webhook), ids),
         WebhookCommand::Discard { webhook, ids } => api.discard(&urn(webhook), ids),
@@ -259,9 +304,13 @@ impl Api {
         Ok(())
     }
 
-    fn show(&self, urn: &str) -> Result<()> {
+    fn read(&self, urn: &str) -> Result<Value> {
         let query = format!("query ($urn: String!) {{ webhook(urn: $urn) {{ {FIELDS} }} }}");
-        let webhook = self.execute("webhook", &query, &json!({"urn": urn}))?;
+        self.execute("webhook", &query, &json!({"urn": urn}))
+    }
+
+    fn show(&self, urn: &str) -> Result<()> {
+        let webhook = self.read(urn)?;
         let delivery = &webhook["delivery"];
         for (name, value) in [
             ("webhook", &webhook["urn"]),

@@ -3,8 +3,7 @@
 use std::time::{Duration, Instant};
 
 use axum::response::Response;
-use docent_catalog::LogPosition;
-use docent_catalog::events::Topic;
+use docent_catalog::events::{EventPosition, Topic};
 use serde_json::{Value, json};
 
 use crate::auth::Authenticated;
@@ -33,9 +32,8 @@ pub(crate) async fn poll(
     catalog.authorize_events(&caller, topic).await?;
     let limit = limit(parameters.number("limit")?)?;
     let days = parameters.number("lookbackWindowDays")?;
-    let newest = catalog.first_event(None).await?;
     let mut position = match parameters.get("offsetId").filter(|text| !text.is_empty()) {
-        Some(text) => offset(text, newest)?,
+        Some(text) => offset(text)?,
         None => catalog.first_event(days).await?,
     };
     // The request must not time out while it waits.
@@ -58,24 +56,19 @@ pub(crate) async fn poll(
     }
 }
 
-fn render(events: &[Value], next: LogPosition) -> Value {
+fn render(events: &[Value], next: EventPosition) -> Value {
     let event =
         |event: &Value| json!({"contentType": "application/json", "value": event.to_string()});
     let events: Vec<Value> = events.iter().map(event).collect();
     json!({"offsetId": next.to_string(), "count": events.len(), "events": events})
 }
 
-fn offset(text: &str, newest: LogPosition) -> Result<LogPosition, ErrorResponse> {
-    let position = text.parse().ok().filter(|number| *number >= 0);
-    match position.map(LogPosition::new) {
-        Some(position) if position <= newest => Ok(position),
-        Some(_) => Err(ErrorResponse::bad_request(format!(
-            "offsetId is '{text}', behind the last change: it is of another store; omit it to begin at the end"
-        ))),
-        None => Err(ErrorResponse::bad_request(format!(
+fn offset(text: &str) -> Result<EventPosition, ErrorResponse> {
+    EventPosition::parse(text).ok_or_else(|| {
+        ErrorResponse::bad_request(format!(
             "offsetId is '{text}': use the offsetId of the previous response"
-        ))),
-    }
+        ))
+    })
 }
 
 fn limit(number: Option<i64>) -> Result<usize, ErrorResponse> {

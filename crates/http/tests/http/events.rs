@@ -263,7 +263,7 @@ async fn invalid_parameters_are_rejected() {
         (PLATFORM, "&limit=0", "limit is 0"),
         (PLATFORM, "&offsetId=x", "offsetId is 'x'"),
         (PLATFORM, "&offsetId=-1", "offsetId is '-1'"),
-        (PLATFORM, "&offsetId=999999999", "another store"),
+        (PLATFORM, "&offsetId=1", "offsetId is '1'"),
         (PLATFORM, "&lookbackWindowDays=x", "lookbackWindowDays"),
     ] {
         let (status, reply) = poll(&app, topic, rest).await;
@@ -272,4 +272,10 @@ async fn invalid_parameters_are_rejected() {
     }
     let (status, _) = app.get("/openapi/v1/events/poll").await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
+    let (status, reply) = poll(&app, PLATFORM, "&offsetId=1-0123456789abcdef").await;
+    assert_eq!(status, StatusCode::GONE, "{reply}");
+    assert!(
+        reply["message"].to_string().contains("another store"),
+        "{reply}"
+    );
 }

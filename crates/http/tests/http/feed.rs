@@ -304,12 +304,52 @@ async fn filters_choose_changes() {
 }
 
 #[tokio::test]
+async fn positions_and_ids_of_another_log_are_told_apart() {
+    let (app, restored) = (App::empty().await, App::empty().await);
+    let (_, start) = page(&app, "").await;
+    add_tag(&app, "lost").await;
+    let (lost, next) = page(&app, &format!("since={start}")).await;
+    // The other log has other changes at the same positions, and grows past them.
+    restored.clock.advance(1);
+    for number in 0..20 {
+        add_tag(&restored, &format!("t{number}")).await;
+    }
+    let (all, _) = page(&restored, "since=0&limit=1000").await;
+    let number = |text: &str| text.split('-').next().unwrap().parse::<u64>().unwrap();
+    let id = |event: &Value| event["id"].as_str().unwrap().to_owned();
+    assert!(number(&id(all.last().unwrap())) > number(&next));
+    for event in &lost {
+        assert!(all.iter().all(|other| other["id"] != event["id"]));
+    }
+    for path in [
+        format!("/events?since={next}"),
+        format!("/openapi/v1/events/poll?topic={CHANGES}&offsetId={next}"),
+    ] {
+        let (status, reply) = restored.get(&path).await;
+        assert_eq!(status, StatusCode::GONE, "{path}: {reply}");
+        let (status, reply) = app.get(&path).await;
+        assert_eq!(status, StatusCode::OK, "{path}: {reply}");
+    }
+    let mut request = restored.request(Method::GET, "/events", "");
+    let headers = request.headers_mut();
+    headers.insert(
+        header::ACCEPT,
+        HeaderValue::from_static("text/event-stream"),
+    );
+    headers.insert("last-event-id", id(&lost[0]).parse().unwrap());
+    let (status, reply) = restored.send(request).await;
+    assert_eq!(status, StatusCode::GONE, "{reply}");
+}
+
+#[tokio::test]
 async fn invalid_parameters_are_rejected() {
     let app = App::empty().await;
     for (query, status, part) in [
         ("since=x", 400, "'x' is not a position"),
         ("since=-1", 400, "'-1' is not a position"),
-        ("since=999999999", 410, "another store"),
+        ("since=1", 400, "'1' is not a position"),
+        ("since=999999999-0123456789abcdef", 410, "another store"),
+        ("since=1-0123456789abcdef", 410, "another store"),
         ("limit=0", 400, "limit is 0"),
         ("limit=1001", 400, "limit is 1001"),
         ("wait=-1", 400, "wait is -1"),

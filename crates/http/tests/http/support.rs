@@ -105,6 +105,14 @@ impl App {
         }
     }
 
+    /// Sends the events of webhooks from now on.
+    pub(crate) fn send_events_to(&mut self, sender: Arc<dyn EventSender>) {
+        self.catalog = self.catalog.clone().with_event_sender(sender);
+        let engine = Engine::docent().unwrap();
+        let state = AppState::new(self.catalog.clone(), engine, HttpSettings::default());
+        self.service = docent_http::service(state);
+    }
+
     /// Serves a build of DataHub's web page from now on.
     pub(crate) fn serve_frontend(&mut self, settings: HttpSettings, directory: &Path) {
         let frontend = Frontend::open(directory).unwrap();

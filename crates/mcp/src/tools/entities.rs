@@ -20,7 +20,8 @@ const DOCUMENT: &str = concat!(
 const DESCRIPTION: &str = "\
 Returns what the catalog knows about entities: description and where it comes from, owners, domain, tags, glossary terms, \
 links, properties, deprecation. Of datasets also when they were last ingested, how many columns they have, and the SQL of \
-views; 'list_schema_fields' returns the columns.";
+views; 'list_schema_fields' returns the columns. Entities that do not fit into the answer are in \
+'not_shown': ask for them in another call.";
 
 const MAX_ENTITIES: usize = 20;
 const MAX_TEXT: usize = 8_000;
@@ -56,8 +57,7 @@ async fn entities(call: AgentCall, input: Entities) -> Result<Answer, ToolError>
         .iter()
         .map(|entity| Value::Object(details(&call, entity)))
         .collect();
-    let total = details.len();
-    let answer = Answer::page("entities", details, 0, total).with_texts_of(MAX_TEXT);
+    let answer = Answer::named("entities", details).with_texts_of(MAX_TEXT);
     Ok(if is_empty(&missing) {
         answer
     } else {

@@ -15,7 +15,7 @@ use super::super::dead_letters::DeadLetter;
 use super::super::message::SendFailure;
 use super::super::state::{DeliveryState, PendingChange, StoredState};
 use super::{CLAIM, LAST_START, RENEWAL, Reader, Sent, Worker};
-use crate::Error;
+use crate::{Error, ErrorKind};
 
 /// How many changes are read before they are delivered.
 const MAX_PENDING: usize = 500;
@@ -101,6 +101,8 @@ impl<'w> Delivery<'w> {
             let wait = match self.step().await {
                 Ok(Step::Wait(wait)) => wait,
                 Ok(Step::Lost) => return,
+                // Another server of the database has taken over, without the last commits.
+                Err(error) if error.kind() == ErrorKind::Gone => return,
                 Err(error) => {
                     self.report(&error);
                     if self.claimed_at.elapsed() >= CLAIM && !self.is_only_server() {
@@ -309,15 +311,14 @@ impl<'w> Delivery<'w> {
                 return Ok(());
             }
             let filter = &reader.query.filter;
-            let (after, count) = (self.state.position, room.min(CHUNK));
+            let (after, count) = (self.state.event_position(), room.min(CHUNK));
             let page = reader.catalog.followed_after(filter, after, count).await?;
             for (position, urn) in page.changes {
                 self.state.pending.push(PendingChange::new(position, urn));
                 self.is_changed = true;
             }
-            if let Some((position, time_ms)) = page.last {
-                self.state.position = position;
-                self.state.position_time_ms = Some(time_ms);
+            if let Some(last) = page.last {
+                self.state.continue_behind(last);
             }
             if page.is_end {
                 self.read = Some(stamp);
@@ -354,6 +355,7 @@ impl<'w> Delivery<'w> {
             .take(room)
             .map(|change| (change.position, change.sent))
             .collect();
+        let latest = (!self.is_only_server()).then(|| self.claimed_at + LAST_START);
         for (position, number) in due {
             // Nothing may start later than now, so nothing waits for others.
             let Ok(slot) = Arc::clone(&self.worker.slots).try_acquire_owned() else {
@@ -364,7 +366,7 @@ impl<'w> Delivery<'w> {
             self.in_flight.spawn(async move {
                 let _slot = slot;
                 let started = Instant::now();
-                let sent = reader.send(&webhook, position, number).await;
+                let sent = reader.send(&webhook, position, number, latest).await;
                 Attempt {
                     position,
                     took: started.elapsed(),
@@ -411,6 +413,8 @@ impl<'w> Delivery<'w> {
         let now_ms = catalog.now_ms();
         let counters = &catalog.inner.counters.webhooks;
         match attempt.sent {
+            // It is pending, and sent under the next claim.
+            Ok(Sent::TooLate) => {}
             Ok(Sent::Nothing) => self.end_event(attempt.position, true),
             Ok(Sent::Accepted { is_last }) => {
                 counters.attempts.observe_duration(attempt.took);

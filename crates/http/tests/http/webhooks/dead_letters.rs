@@ -1,10 +1,14 @@
 //! What happens to events that a receiver never accepts.
 
+use std::sync::Arc;
+
 use docent_catalog::webhooks::DeliverySettings;
 use serde_json::{Value, json};
 
+use super::receiver::Receiver;
 use super::{Delivery, HOUR_MS, accepted, app, create, dataset, set_removed, until};
-use crate::support::{USER, token_of};
+use crate::hidden::world;
+use crate::support::{App, DATASET, USER, token_of};
 
 #[tokio::test]
 async fn what_fails_for_a_day_becomes_a_dead_letter_that_can_be_replayed() {
@@ -122,4 +126,141 @@ async fn a_webhook_with_too_many_dead_letters_stops_until_they_are_discarded() {
     let status = until(&app, &webhook, |it| it["pending"] == 0).await;
     assert_eq!(status["stopped"], Value::Null, "{status}");
     assert_eq!(status["deadLetters"], 1, "{status}");
+}
+
+/// Makes dead letters of what changes, until there are so many.
+async fn bury(app: &App, receiver: &Receiver, webhook: &str, letters: u64) {
+    loop {
+        let attempts = receiver.attempts();
+        app.clock.advance(2 * HOUR_MS);
+        tokio::select! {
+            () = receiver.attempted(attempts + 1) => {}
+            _ = until(app, webhook, |it| it["deadLetters"] == letters) => return,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_replay_keeps_the_form_in_which_the_event_was_sent() {
+    let (mut app, receiver) = app().await;
+    app.token = token_of(&app.catalog, USER, None).await;
+    let (webhook, _) = create(&app, r#"filter: { aspects: ["status"] }"#).await;
+    receiver.reject_all();
+    let settings = DeliverySettings {
+        is_only_server: true,
+        give_up_ms: HOUR_MS,
+        ..DeliverySettings::default()
+    };
+    let _delivery = Delivery::with_settings(&app.catalog, settings);
+    set_removed(&app, DATASET, true).await;
+    bury(&app, &receiver, &webhook, 1).await;
+    let update = format!(
+        r#"mutation {{ updateWebhook(urn: "{webhook}", input: {{ name: "w", url: "http://receiver.example", format: DATAHUB }}) }}"#
+    );
+    assert_eq!(app.graphql(&update).await["data"]["updateWebhook"], true);
+    receiver.accept_all();
+    let replay =
+        format!(r#"mutation {{ replayWebhookDeadLetters(urn: "{webhook}") {{ delivered }} }}"#);
+    let reply = app.graphql(&replay).await;
+    assert_eq!(
+        reply["data"]["replayWebhookDeadLetters"]["delivered"], 1,
+        "{reply}"
+    );
+    let messages = receiver.messages();
+    assert_eq!(messages[0].content_type, "application/cloudevents+json");
+    assert_eq!(messages[0].body["specversion"], "1.0");
+}
+
+#[tokio::test]
+async fn a_new_owner_gets_no_dead_letter_of_what_is_hidden() {
+    let receiver = Arc::new(Receiver::default());
+    let (mut app, _) = world::app(true).await;
+    app.token = token_of(&app.catalog, USER, None).await;
+    app.send_events_to(receiver.clone());
+    let vera_may = async |privileges: &[&str]| {
+        let policy = json!({
+            "displayName": "p", "description": "", "type": "PLATFORM", "state": "ACTIVE",
+            "privileges": privileges, "actors": {"users": ["urn:li:corpuser:vera"]},
+        });
+        app.write_policy("urn:li:dataHubPolicy:webhooks", &policy)
+            .await;
+    };
+    vera_may(&["MANAGE_WEBHOOKS", "GET_TOPIC_EVENTS"]).await;
+    let (webhook, _) = create(&app, r#"filter: { aspects: ["status"] }"#).await;
+    let (entity_changes, _) = create(
+        &app,
+        r#"topic: PLATFORM_EVENTS, filter: { aspects: ["status"] }"#,
+    )
+    .await;
+    receiver.reject_all();
+    let settings = DeliverySettings {
+        is_only_server: true,
+        give_up_ms: HOUR_MS,
+        ..DeliverySettings::default()
+    };
+    let delivery = Delivery::with_settings(&app.catalog, settings);
+    for urn in [world::TABLE, DATASET] {
+        set_removed(&app, urn, true).await;
+    }
+    bury(&app, &receiver, &webhook, 2).await;
+    bury(&app, &receiver, &entity_changes, 2).await;
+    delivery.kill().await;
+    receiver.accept_all();
+    let vera = token_of(&app.catalog, "urn:li:corpuser:vera", None).await;
+
+    let bodies = async |webhook: &str| {
+        let list = format!(
+            r#"{{ webhookDeadLetters(input: {{ urn: "{webhook}" }}) {{ deadLetters {{ entityUrn body }} }} }}"#
+        );
+        let reply = app.graphql_as(&vera, &list).await;
+        let page = &reply["data"]["webhookDeadLetters"];
+        assert_eq!(reply["errors"], Value::Null, "{reply}");
+        page["deadLetters"].clone()
+    };
+    let replay = async |token: &str, webhook: &str| {
+        let query = format!(
+            r#"mutation {{ replayWebhookDeadLetters(urn: "{webhook}") {{ delivered remaining failure }} }}"#
+        );
+        let reply = app.graphql_as(token, &query).await;
+        assert_eq!(reply["errors"], Value::Null, "{reply}");
+        reply["data"]["replayWebhookDeadLetters"].clone()
+    };
+    let take_over = async |webhook: &str| {
+        let update = format!(
+            r#"mutation {{ updateWebhook(urn: "{webhook}", input: {{ name: "w", url: "http://vera.example", filter: {{ aspects: ["status"] }} }}) }}"#
+        );
+        let reply = app.graphql_as(&vera, &update).await;
+        assert_eq!(reply["data"]["updateWebhook"], true, "{reply}");
+    };
+    let hidden = json!({"entityUrn": null, "body": null});
+    for is_owner in [false, true] {
+        if is_owner {
+            take_over(&webhook).await;
+            take_over(&entity_changes).await;
+        }
+        let letters = bodies(&webhook).await;
+        let letters = letters.as_array().unwrap();
+        assert_eq!(letters.iter().filter(|it| **it == hidden).count(), 1);
+        assert!(
+            letters.iter().any(|it| it["entityUrn"] == DATASET),
+            "{letters:?}"
+        );
+        assert_eq!(bodies(&entity_changes).await, json!([hidden, hidden]));
+    }
+    // The address is hers, so also a user who sees everything does not send it there.
+    for token in [&vera, &app.token] {
+        let outcome = replay(token, &entity_changes).await;
+        assert_eq!(outcome["delivered"], 0, "{outcome}");
+        assert_eq!(outcome["remaining"], 2, "{outcome}");
+    }
+    let outcome = replay(&vera, &webhook).await;
+    assert_eq!(outcome["delivered"], 1, "{outcome}");
+    let reason = outcome["failure"].as_str().unwrap();
+    assert!(reason.contains("may not read 1 of"), "{reason}");
+    assert_eq!(replay(&app.token, &webhook).await["delivered"], 0);
+    let messages = receiver.messages();
+    assert_eq!(accepted(&messages), [(DATASET.to_owned(), true)]);
+    // Who loses the privilege reads nothing more.
+    vera_may(&["MANAGE_WEBHOOKS"]).await;
+    assert_eq!(bodies(&webhook).await, json!([hidden]));
 }
