@@ -261,7 +261,7 @@ mod tests {
             let _ = write!(fields, "t{number}: tag(urn: $v{number}) {{ urn }} ");
         }
         let text = format!("query({declared}) {{ {fields} }}");
-        let document = Document::parse(&schema, &text).unwrap();
+        let document = Document::parse(&schema, &text, None).unwrap();
         let operation = document.operation(None).unwrap();
         let variant = OperationVariant::new(&schema, &document, operation, &Vec::new());
         let cost = cost(variant);

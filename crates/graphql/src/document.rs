@@ -4,6 +4,7 @@
 //! are in [`crate::plan_cache`].
 
 mod expansion;
+mod literals;
 mod repair;
 mod source;
 
@@ -20,6 +21,8 @@ use crate::input::{Variable, VariableValues};
 use crate::schema::Schema;
 use crate::validation_errors;
 use source::SourceText;
+
+pub(crate) use literals::Literals;
 
 /// Longer documents are rejected without parsing. DataHub's largest query has 28 KB; long texts
 /// belong in variables.
@@ -43,6 +46,16 @@ pub(crate) struct Document {
     source: SourceText,
     pub(crate) executable: Valid<ExecutableDocument>,
     operations: Vec<Operation>,
+    /// The strings that were replaced by variables.
+    literals: Option<Literals>,
+}
+
+/// The text of a request.
+#[derive(Debug)]
+pub(crate) struct RequestText<'q> {
+    pub(crate) text: &'q str,
+    /// Those of the text, if its document has variables for them.
+    pub(crate) literals: Option<Literals>,
 }
 
 #[derive(Debug)]
@@ -79,7 +92,13 @@ pub(crate) struct OperationVariant<'d> {
 }
 
 impl Document {
-    pub(crate) fn parse(schema: &Schema, text: &str) -> Result<Self, Vec<RequestError>> {
+    /// Parses and validates a text. If `literals` are given, the document gets variables for them,
+    /// where that is possible.
+    pub(crate) fn parse(
+        schema: &Schema,
+        text: &str,
+        literals: Option<&Literals>,
+    ) -> Result<Self, Vec<RequestError>> {
         if text.len() > MAX_DOCUMENT_BYTES {
             return Err(vec![RequestError::new(
                 Classification::ExecutionAborted,
@@ -104,7 +123,7 @@ impl Document {
         let ast = parsed.map_err(|error| validation_errors::syntax(text, &error.errors))?;
         expansion::check(&ast).map_err(|exceeded| vec![exceeded.into()])?;
         let source = SourceText::new(text, inserted);
-        let position = |offset| source.position(offset);
+        let position = |offset| source.position(source.offset(offset));
         let executable = ast
             .to_executable_validate(&schema.valid)
             .map_err(|error| validation_errors::validation(&ast, &error.errors, &position))?;
@@ -112,19 +131,35 @@ impl Document {
         if let Some(error) = validation_errors::repeated_input_field(&ast, &position) {
             return Err(vec![error]);
         }
+        let extracted = literals.and_then(|literals| {
+            let extracted = literals::extract(&schema.valid, &executable, literals, &source)?;
+            Some((extracted, literals.clone()))
+        });
+        let (executable, literals) = match extracted {
+            // The strings were valid where the variables are.
+            Some((extracted, literals)) => (Valid::assume_valid(extracted), Some(literals)),
+            None => (executable, None),
+        };
+        let values = literals.as_ref().map_or(0, Literals::count);
         let condition_names = condition_names(&executable);
         let operations = executable
             .operations
             .iter()
             .enumerate()
-            .map(|(index, node)| Operation::new(schema, index, node, &condition_names))
+            .map(|(index, node)| Operation::new(schema, index, node, &condition_names, values))
             .collect::<Result<_, _>>()
             .map_err(|error| vec![error])?;
         Ok(Self {
             source,
             executable,
             operations,
+            literals,
         })
+    }
+
+    /// The shape of the texts that share the document, if there are others.
+    pub(crate) fn shape(&self) -> Option<&[u8]> {
+        self.literals.as_ref().map(Literals::shape)
     }
 
     /// The operation to execute: the named one, or the only one.
@@ -177,14 +212,25 @@ impl Document {
         DOCUMENT_BYTES + text.len() * PARSED_BYTES_PER_BYTE
     }
 
-    /// The text as the client sent it.
+    /// The text as the first client sent it.
     pub(crate) fn text(&self) -> &str {
         self.source.text()
     }
 
-    /// Converts an offset in the parsed text to a position in the text as the client sent it.
+    /// Converts an offset in the parsed text to a position in the text as the first client sent it.
     pub(crate) fn position(&self, offset: usize) -> Position {
-        self.source.position(offset)
+        self.source.position(self.source.offset(offset))
+    }
+
+    /// Converts an offset in the parsed text to a position in the text of a request.
+    pub(crate) fn position_in(&self, request: &RequestText<'_>, offset: usize) -> Position {
+        match (&self.literals, &request.literals) {
+            (Some(parsed), Some(requested)) => {
+                let offset = parsed.offset_in(requested, self.source.offset(offset));
+                SourceText::new(request.text, Vec::new()).position(offset)
+            }
+            _ => self.position(offset),
+        }
     }
 }
 
@@ -194,6 +240,7 @@ impl Operation {
         index: usize,
         node: &Node<executable::Operation>,
         condition_names: &HashSet<&str>,
+        literals: usize,
     ) -> Result<Self, RequestError> {
         let reject = |message| RequestError::new(Classification::ValidationError, message);
         let variables = node
@@ -214,14 +261,13 @@ impl Operation {
                 conditions.len()
             )));
         }
+        let names = variables.iter().map(|variable| variable.name.clone());
+        // The values of literals follow those of the declared variables.
+        let literal_names = (0..literals).map(|value| literals::variable_name(value).into());
         Ok(Self {
             index,
             node: node.clone(),
-            variable_indexes: variables
-                .iter()
-                .enumerate()
-                .map(|(index, variable)| (variable.name.clone(), index))
-                .collect(),
+            variable_indexes: names.chain(literal_names).zip(0..).collect(),
             variables,
             conditions,
         })

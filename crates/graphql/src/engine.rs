@@ -15,7 +15,7 @@ use crate::limits::{LimitExceeded, Limits};
 use crate::measurements::{EngineMeasurements, OperationCounters, Outcome};
 use crate::memory::json_bytes;
 use crate::plan::Compiler;
-use crate::plan_cache::{CachedDocument, PlanCache};
+use crate::plan_cache::{CachedRequest, PlanCache};
 use crate::resolve::{Context, Resolvers};
 use crate::schema::{Schema, SchemaError};
 use crate::sdl::SDL;
@@ -32,7 +32,7 @@ pub struct Request<'a> {
 /// A request whose document was parsed and validated.
 #[derive(Debug)]
 pub struct PreparedRequest<'a> {
-    cached: Result<Arc<CachedDocument>, Vec<RequestError>>,
+    cached: Result<CachedRequest<'a>, Vec<RequestError>>,
     operation_name: Option<&'a str>,
 }
 
@@ -98,7 +98,7 @@ impl Engine {
     /// Finds a request in the cache.
     pub fn prepared<'a>(
         &self,
-        query: &str,
+        query: &'a str,
         operation_name: Option<&'a str>,
     ) -> Option<PreparedRequest<'a>> {
         let cached = Ok(self.plans.cached(query)?);
@@ -111,7 +111,7 @@ impl Engine {
     /// Parses and validates a request, or finds it in the cache.
     pub async fn prepare<'a>(
         &self,
-        query: &str,
+        query: &'a str,
         operation_name: Option<&'a str>,
     ) -> PreparedRequest<'a> {
         if let Some(prepared) = self.prepared(query, operation_name) {
@@ -140,7 +140,7 @@ impl Engine {
         let kind = request.operation().map(Operation::kind);
         let executed = match request.cached {
             Ok(cached) => {
-                self.try_execute(context, &cached, request.operation_name, variables)
+                self.try_execute(context, cached, request.operation_name, variables)
                     .await
             }
             Err(errors) => Err(errors),
@@ -157,7 +157,7 @@ impl Engine {
     async fn try_execute(
         &self,
         context: &Context,
-        cached: &Arc<CachedDocument>,
+        (cached, mut text): CachedRequest<'_>,
         operation_name: Option<&str>,
         variables: Map<String, Value>,
     ) -> Result<Vec<u8>, Vec<RequestError>> {
@@ -165,7 +165,7 @@ impl Engine {
         let operation = document
             .operation(operation_name)
             .map_err(|error| vec![error])?;
-        let _reweigh = self.plans.reweigh_on_drop(cached, operation);
+        let _reweigh = self.plans.reweigh_on_drop(&cached, operation);
         if operation.kind() == OperationType::Subscription {
             return Err(vec![RequestError::new(
                 Classification::ValidationError,
@@ -174,17 +174,20 @@ impl Engine {
         }
         let is_long = variables.values().map(json_bytes).sum::<usize>() > LONG_TEXT_BYTES;
         let coerce = || input::variables(&self.schema.valid, &operation.variables, variables);
-        let values = long_work::run(is_long, coerce).await.map_err(|error| {
+        let mut values = long_work::run(is_long, coerce).await.map_err(|error| {
             vec![RequestError {
                 message: error.message,
                 positions: error
                     .offset
-                    .map(|offset| document.position(offset))
+                    .map(|offset| document.position_in(&text, offset))
                     .into_iter()
                     .collect(),
                 classification: Classification::ValidationError,
             }]
         })?;
+        if let Some(literals) = &mut text.literals {
+            values.extend(literals.take_values().into_iter().map(Some));
+        }
         let compiler = Compiler {
             variant: OperationVariant::new(&self.schema, document, operation, &values),
             growth: cached.growth(operation),
@@ -221,6 +224,7 @@ impl Engine {
             context,
             compiler: &compiler,
             values: &values,
+            text: &text,
             introspection: &introspection,
         };
         let budget = Budget::new(self.limits);
@@ -248,7 +252,7 @@ impl PreparedRequest<'_> {
 
     /// `None` if the request is invalid.
     fn operation(&self) -> Option<&Operation> {
-        let cached = self.cached.as_ref().ok()?;
+        let (cached, _) = self.cached.as_ref().ok()?;
         cached.document.operation(self.operation_name).ok()
     }
 }

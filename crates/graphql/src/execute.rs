@@ -19,6 +19,7 @@ use docent_catalog::{Error, long_work};
 use docent_model::{Registry, Urn};
 use serde_json::Value;
 
+use crate::document::RequestText;
 use crate::error::{self, Failure, FieldErrors};
 use crate::input::VariableValues;
 use crate::introspect::IntrospectionResult;
@@ -37,6 +38,7 @@ pub(crate) struct Scope<'r> {
     pub(crate) context: &'r Context,
     pub(crate) compiler: &'r Compiler<'r>,
     pub(crate) values: &'r VariableValues,
+    pub(crate) text: &'r RequestText<'r>,
     pub(crate) introspection: &'r IntrospectionResult,
 }
 
@@ -103,7 +105,7 @@ pub(crate) async fn execute<'r>(
     }
     let document = scope.compiler.variant.document;
     error::reply_with(&errors, &out[HEAD.len()..], |offset| {
-        document.position(offset)
+        document.position_in(scope.text, offset)
     })
 }
 

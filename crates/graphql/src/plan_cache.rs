@@ -1,4 +1,5 @@
-//! The cache of documents and their plans, by query text.
+//! The cache of documents and their plans, by query text, or by the shape of texts that differ only
+//! in strings.
 //!
 //! A plan depends on one operation and on the values of its `@skip` and `@include` conditions, so
 //! executing a cached text parses and validates nothing. Plans are compiled when a request first
@@ -10,7 +11,7 @@ use docent_model::measure::Counter;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
-use crate::document::{Document, Operation};
+use crate::document::{Document, Literals, Operation, RequestText};
 use crate::error::RequestError;
 use crate::limits::Limits;
 use crate::measurements::PlanCacheMeasurements;
@@ -29,10 +30,10 @@ const MAX_VARIANTS: usize = 32;
 /// Limit on their memory; the latest plan is cached even if it exceeds this alone.
 const MAX_VARIANT_BYTES: usize = 4 * 1024 * 1024;
 
-/// Documents and plans by query text. Invalid texts are not cached.
+/// Documents and plans by query text or shape. Invalid texts are not cached.
 #[derive(Debug)]
 pub(crate) struct PlanCache {
-    documents: Cache<Box<str>, CacheEntry, EntryWeighter>,
+    documents: Cache<Box<[u8]>, CacheEntry, EntryWeighter>,
     hits: Counter,
     misses: Counter,
 }
@@ -45,6 +46,8 @@ pub(crate) struct CachedDocument {
     plans: Vec<OperationPlans>,
 }
 
+pub(crate) type CachedRequest<'q> = (Arc<CachedDocument>, RequestText<'q>);
+
 #[derive(Debug, Clone)]
 struct CacheEntry {
     document: Arc<CachedDocument>,
@@ -55,8 +58,8 @@ struct CacheEntry {
 #[derive(Debug, Clone)]
 struct EntryWeighter;
 
-impl Weighter<Box<str>, CacheEntry> for EntryWeighter {
-    fn weight(&self, _: &Box<str>, entry: &CacheEntry) -> u64 {
+impl Weighter<Box<[u8]>, CacheEntry> for EntryWeighter {
+    fn weight(&self, _: &Box<[u8]>, entry: &CacheEntry) -> u64 {
         entry.bytes as u64
     }
 }
@@ -139,30 +142,48 @@ impl PlanCache {
         }
     }
 
-    pub(crate) fn cached(&self, text: &str) -> Option<Arc<CachedDocument>> {
-        let document = self.documents.get(text)?.document;
+    /// Returns the cached document of a text, and the text as requests for it need it.
+    pub(crate) fn cached<'q>(&self, text: &'q str) -> Option<CachedRequest<'q>> {
+        // Most texts have variables, so they are looked up before their strings are searched.
+        let request = match self.documents.get(text.as_bytes()) {
+            Some(entry) => (
+                entry.document,
+                RequestText {
+                    text,
+                    literals: None,
+                },
+            ),
+            None => {
+                let literals = Literals::separate(text)?;
+                let document = self.documents.get(literals.shape())?.document;
+                let literals = Some(literals);
+                (document, RequestText { text, literals })
+            }
+        };
         self.hits.increment();
-        Some(document)
+        Some(request)
     }
 
     /// Returns the cached document of a text, or parses and caches it.
-    pub(crate) fn document(
+    pub(crate) fn document<'q>(
         &self,
         schema: &Schema,
-        text: &str,
-    ) -> Result<Arc<CachedDocument>, Vec<RequestError>> {
+        text: &'q str,
+    ) -> Result<CachedRequest<'q>, Vec<RequestError>> {
         if let Some(cached) = self.cached(text) {
             return Ok(cached);
         }
         self.misses.increment();
-        let document = Document::parse(schema, text)?;
+        let literals = Literals::separate(text);
+        let document = Document::parse(schema, text, literals.as_ref())?;
+        let literals = literals.filter(|_| document.shape().is_some());
         let plans = document.operations().iter();
         let cached = Arc::new(CachedDocument {
             plans: plans.map(|_| OperationPlans::default()).collect(),
             document,
         });
         self.insert(&cached);
-        Ok(cached)
+        Ok((cached, RequestText { text, literals }))
     }
 
     /// To be held while an operation is executed: execution may compile plans.
@@ -183,8 +204,9 @@ impl PlanCache {
             document: Arc::clone(document),
             bytes: document.bytes(),
         };
-        self.documents
-            .insert(document.document.text().into(), entry);
+        let document = &document.document;
+        let key = document.shape().unwrap_or(document.text().as_bytes());
+        self.documents.insert(key.into(), entry);
     }
 }
 
@@ -317,7 +339,7 @@ mod tests {
 
     /// Compiles the plan of a text, as executing it does.
     fn plan(cache: &PlanCache, schema: &Schema, text: &str, value: bool) -> Arc<CachedDocument> {
-        let cached = cache.document(schema, text).unwrap();
+        let (cached, _) = cache.document(schema, text).unwrap();
         let operation = cached.document.operation(None).unwrap();
         let values = vec![Some(value.into()); operation.variables.len()];
         let compiler = Compiler {
@@ -342,7 +364,8 @@ mod tests {
             cache.document(&schema, &text).unwrap();
             let parsed = cache.documents.weight();
             let document = plan(&cache, &schema, &text, true);
-            let entry = cache.documents.get(text.as_str()).unwrap();
+            let shape = document.document.shape().unwrap();
+            let entry = cache.documents.get(shape).unwrap();
             assert!(Arc::ptr_eq(&entry.document, &document));
             assert_eq!(entry.bytes, document.bytes());
             let planned = cache.documents.weight();

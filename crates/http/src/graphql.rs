@@ -104,7 +104,7 @@ async fn execute(state: &AppState, request: Request) -> Result<Response, ErrorRe
 /// Parses the document, with memory for it, unless it is cached. The cache has its own limit.
 async fn prepare<'a>(
     state: &AppState,
-    query: &str,
+    query: &'a str,
     operation_name: Option<&'a str>,
 ) -> Result<(PreparedRequest<'a>, Option<ReservedMemory>), ErrorResponse> {
     let engine = state.engine();

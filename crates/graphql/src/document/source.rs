@@ -31,9 +31,13 @@ impl SourceText {
         &self.text
     }
 
-    /// Converts an offset in the parsed text to a position in the text as the client sent it.
+    /// Converts an offset in the parsed text to one in the text as the client sent it.
+    pub(crate) fn offset(&self, parsed: usize) -> usize {
+        parsed - self.inserted.partition_point(|at| *at < parsed)
+    }
+
+    /// The position of an offset in the text as the client sent it.
     pub(crate) fn position(&self, offset: usize) -> Position {
-        let offset = offset - self.inserted.partition_point(|at| *at < offset);
         let lines = self.lines.get_or_init(|| LineIndex::new(&self.text));
         lines.position(&self.text, offset)
     }
@@ -129,6 +133,7 @@ mod tests {
         let (repaired, inserted) = repair::escape_line_breaks(text).unwrap();
         let offset = repaired.find('c').unwrap();
         let source = SourceText::new(text, inserted);
+        let offset = source.offset(offset);
         assert_eq!(source.position(offset), Position { line: 2, column: 5 });
     }
 

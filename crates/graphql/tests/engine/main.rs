@@ -9,6 +9,7 @@ mod documents;
 mod fixture;
 mod introspection;
 mod limits;
+mod literals;
 mod memory;
 mod mutations;
 mod nulls;
