@@ -143,8 +143,10 @@ async fn check_applied(
             "there are errors in the files: correct them, or replace the files with --discard-changes"
         );
     }
-    let (changes, conflicts) = (plan.count(Outcome::Change), plan.count(Outcome::Conflict));
-    if changes + conflicts > 0 {
+    // There is nothing to lose in an unchanged file of a deleted entity.
+    let deletions = plan.deletions().filter(|it| !it.is_file_changed).count();
+    let conflicts = plan.count(Outcome::Conflict) - deletions;
+    if plan.count(Outcome::Change) + conflicts > 0 {
         bail!(
             "the files have changes that are not in the catalog, which 'docent plan' shows ({}): {advice}",
             show::summary(&plan)
