@@ -1,51 +1,20 @@
-//! Compares what files say with the catalog, and with the base: the version that the files are
-//! known to contain.
+//! Compares what files say with the catalog, and with the base: the value that the files are known
+//! to have had.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use docent_model::{Registry, Urn, shorten};
 use serde_json::{Map, Value};
 
+pub use crate::base::History;
+use crate::base::{Base, Locked, Versions, needed_versions};
 use crate::codec::Stamp;
 use crate::document::FileEntity;
 use crate::entity::{Aspect, COLUMNS_LIST, Entity, PartId, PartValues};
 use crate::kinds::{self, COLUMN_PARTS, Kind, Part};
 use crate::lock::LockEntry;
-use crate::manifest::is_run_of;
-use crate::values::{part_values, values_in};
+use crate::values::part_values;
 use crate::yaml::Problem;
-
-/// Versions of an aspect before this many are not kept.
-const RETAINED_VERSIONS: i64 = 20;
-
-/// The base of an aspect.
-#[derive(Debug, Clone)]
-pub enum Base {
-    /// The files contain what the catalog has now.
-    Latest,
-    /// The files contain this older value.
-    Older(Value),
-    /// The files contain a version that is no longer known.
-    Unknown,
-    /// The files were never compared with the aspect.
-    Never,
-}
-
-/// The versions to look at before the base of an aspect is known, newest first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct History {
-    pub urn: Urn,
-    pub aspect: &'static str,
-    pub versions: Vec<i64>,
-    project: String,
-}
-
-impl History {
-    /// Whether an apply of these files wrote the version, so that older ones do not matter.
-    pub fn ends_at(&self, version: &Aspect) -> bool {
-        is_run_of(&version.run_id, &self.project)
-    }
-}
 
 /// What would be done with a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,12 +39,22 @@ pub struct Difference {
     pub file: Option<Value>,
 }
 
+/// An entity of the last export that the catalog does not have any more: a conflict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deletion {
+    pub line: usize,
+    /// Whether the file has changed since the export.
+    pub is_file_changed: bool,
+}
+
 /// The differences of an entity.
 #[derive(Debug, Clone)]
 pub struct EntityPlan {
     pub urn: Urn,
     pub kind: &'static Kind,
     pub is_new: bool,
+    /// Then there are no differences.
+    pub deletion: Option<Deletion>,
     pub differences: Vec<Difference>,
     /// The parts of the catalog that an export wrote and the file no longer mentions.
     pub unmentioned: Vec<PartId>,
@@ -95,16 +74,23 @@ pub struct AspectWrite {
 pub struct Comparison<'a> {
     pub file: &'a FileEntity,
     pub catalog: Option<&'a Entity>,
+    /// What the last export from this catalog knew.
     pub lock: Option<&'a LockEntry>,
-    /// The id of the directory, in the ids of its runs.
+    /// The id of the directory, which marks the versions that its applies write.
     pub project: &'a str,
 }
 
 impl Comparison<'_> {
-    /// The entry of the lock, if it is about this entity.
-    fn lock(&self) -> Option<&LockEntry> {
+    fn locked(&self, aspect: &str) -> Locked<'_> {
         let created = self.catalog.map(|entity| entity.created);
-        self.lock.filter(|lock| Some(lock.created) == created)
+        match self.lock {
+            None => Locked::Never,
+            Some(lock) if Some(lock.created) != created => Locked::Replaced,
+            Some(lock) => match lock.aspects.get(aspect) {
+                Some(locked) => Locked::Version(locked),
+                None => Locked::Missing,
+            },
+        }
     }
 
     fn catalog_aspect(&self, aspect: &str) -> Option<&Aspect> {
@@ -132,52 +118,21 @@ impl Comparison<'_> {
     pub fn needed_history(&self) -> Vec<History> {
         let lists = self.differing().into_iter().filter_map(|aspect| {
             let latest = self.catalog_aspect(aspect)?;
-            let locked = self
-                .lock()
-                .and_then(|lock| lock.versions.get(aspect))
-                .copied();
-            if locked == Some(latest.version) || is_run_of(&latest.run_id, self.project) {
-                return None;
-            }
-            let oldest = latest.version - RETAINED_VERSIONS + 1;
-            let oldest = oldest.max(locked.unwrap_or(1)).max(1);
-            let versions: Vec<i64> = (oldest..latest.version).rev().collect();
+            let versions = needed_versions(latest.version, self.locked(aspect));
             (!versions.is_empty()).then(|| History {
                 urn: self.file.urn.clone(),
                 aspect,
                 versions,
-                project: self.project.to_owned(),
             })
         });
         lists.collect()
     }
 
-    /// The base of an aspect. `older` has the versions that were found, newest first.
-    fn base(&self, aspect: &str, older: &[Aspect]) -> Base {
-        let locked = self
-            .lock()
-            .and_then(|lock| lock.versions.get(aspect))
-            .copied();
-        let Some(latest) = self.catalog_aspect(aspect) else {
-            return if locked.is_some() {
-                Base::Unknown
-            } else {
-                Base::Never
-            };
-        };
-        if locked == Some(latest.version) || is_run_of(&latest.run_id, self.project) {
-            return Base::Latest;
-        }
-        let is_base = |version: &&Aspect| {
-            is_run_of(&version.run_id, self.project) || locked == Some(version.version)
-        };
-        match (older.iter().find(is_base), locked, self.lock()) {
-            (Some(found), ..) => Base::Older(found.value.clone()),
-            (None, Some(_), _) => Base::Unknown,
-            // The export found the entity without the aspect.
-            (None, None, Some(_)) => Base::Older(Value::Null),
-            (None, None, None) => Base::Never,
-        }
+    /// The versions of an aspect. `older` has those that were found, newest first.
+    fn versions(&self, aspect: &str, older: &[Aspect]) -> Versions<'_> {
+        let latest = self.catalog_aspect(aspect);
+        let locked = self.locked(aspect);
+        Versions::new(self.file.kind, aspect, latest, older, locked, self.project)
     }
 
     /// Decides about each part. `history` has the versions that [`Comparison::needed_history`]
@@ -189,35 +144,43 @@ impl Comparison<'_> {
         problems: &mut Vec<Problem>,
     ) -> EntityPlan {
         let file = self.file;
+        let mut entity = EntityPlan {
+            urn: file.urn.clone(),
+            kind: file.kind,
+            is_new: self.catalog.is_none(),
+            deletion: None,
+            differences: Vec::new(),
+            unmentioned: Vec::new(),
+        };
+        if let (Some(lock), None, false) = (self.lock, self.catalog, overwrite) {
+            entity.is_new = false;
+            entity.deletion = Some(Deletion {
+                line: file.line,
+                is_file_changed: !lock.is_of(file),
+            });
+            return entity;
+        }
         self.check(problems);
         let values = self.catalog_values();
-        let mut bases: BTreeMap<&str, (Base, PartValues)> = BTreeMap::new();
-        for aspect in self.differing() {
+        let differing = self.differing().into_iter().map(|aspect| {
             let older = history.get(aspect).map_or(&[][..], Vec::as_slice);
-            let base = self.base(aspect, older);
-            let old_values = match &base {
-                Base::Older(value) => values_in(file.kind, aspect, value),
-                _ => PartValues::new(),
-            };
-            bases.insert(aspect, (base, old_values));
-        }
-        let mut differences = Vec::new();
+            (aspect, self.versions(aspect, older))
+        });
+        let versions: BTreeMap<&str, Versions<'_>> = differing.collect();
         for (id, mention) in &file.parts {
             let (now, new) = (values.get(id), mention.value.as_ref());
-            let base = kinds::part_of(file.kind, id).and_then(|part| bases.get(part.aspect));
-            let Some((base, old_values)) = base.filter(|_| now != new) else {
+            let of_part = kinds::part_of(file.kind, id).and_then(|part| versions.get(part.aspect));
+            let Some(versions) = of_part.filter(|_| now != new) else {
                 continue;
             };
-            let old = old_values.get(id);
-            let outcome = match base {
+            let outcome = match versions.base(id) {
                 _ if overwrite => Outcome::Change,
-                Base::Latest => Outcome::Change,
-                Base::Older(_) if now == old => Outcome::Change,
-                Base::Older(_) if new == old => Outcome::Newer,
+                Base::Known(old) if now == old.as_ref() => Outcome::Change,
+                Base::Known(old) if new == old.as_ref() => Outcome::Newer,
                 Base::Never if now.is_none() => Outcome::Change,
-                Base::Older(_) | Base::Unknown | Base::Never => Outcome::Conflict,
+                Base::Known(_) | Base::Unknown | Base::Never => Outcome::Conflict,
             };
-            differences.push(Difference {
+            entity.differences.push(Difference {
                 part: id.clone(),
                 line: mention.line,
                 outcome,
@@ -227,17 +190,11 @@ impl Comparison<'_> {
         }
         let exported = |id: &&PartId| {
             let part = kinds::part_of(file.kind, id);
-            let versions = self.lock().map(|lock| &lock.versions);
-            part.is_some_and(|part| versions.is_some_and(|it| it.contains_key(part.aspect)))
+            part.is_some_and(|part| matches!(self.locked(part.aspect), Locked::Version(_)))
         };
         let unmentioned = values.keys().filter(|id| !file.parts.contains_key(*id));
-        EntityPlan {
-            urn: file.urn.clone(),
-            kind: file.kind,
-            is_new: self.catalog.is_none(),
-            differences,
-            unmentioned: unmentioned.filter(exported).cloned().collect(),
-        }
+        entity.unmentioned = unmentioned.filter(exported).cloned().collect();
+        entity
     }
 
     /// Checks what only the catalog knows.

@@ -19,13 +19,13 @@ pub struct Entity {
     pub aspects: BTreeMap<String, Aspect>,
 }
 
-/// The latest version of an aspect.
+/// A version of an aspect.
 #[derive(Debug, Clone)]
 pub struct Aspect {
     pub value: Value,
     pub version: i64,
-    /// The run that wrote it.
-    pub run_id: String,
+    /// The project of the files from which an apply wrote it.
+    pub project: Option<String>,
 }
 
 /// Names a part: a key of an entity or of one of its columns.

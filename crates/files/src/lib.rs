@@ -6,12 +6,14 @@
 //! - [`document`] writes an entity as YAML, and reads it.
 //! - [`names`] translates between URNs and names.
 //! - [`compare`] decides about each part from base, file and catalog, and builds new aspects.
+//!   `base` finds the base in the lock and the versions of the catalog.
 //! - [`manifest`], [`lock`] and [`paths`]: the other files of a directory, and their names.
 //! - [`table`]: rows of CSV files, for reading.
 //!
 //! Nothing here reads files or speaks HTTP. The values that are compared are *plain*: JSON without
 //! stamps and attributions, with URNs in place of names.
 
+mod base;
 mod codec;
 pub mod compare;
 pub mod document;
@@ -22,6 +24,8 @@ pub mod manifest;
 pub mod names;
 pub mod paths;
 mod shape;
+#[cfg(test)]
+mod sync_tests;
 pub mod table;
 #[cfg(test)]
 mod tests;

@@ -1,17 +1,28 @@
 //! `docent.lock`: the versions on which the files are based, one line for each entity, so that Git
 //! merges exports.
+//!
+//! A version has a digest of its values. It tells a version from another one with the same number,
+//! in a catalog that was restored from a backup. It also tells whether a file has changed whose
+//! entity was deleted, with all its versions.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use docent_model::Urn;
+use docent_model::{Urn, hex};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
-use crate::entity::Entity;
-use crate::kinds::Kind;
+use crate::document::FileEntity;
+use crate::entity::{Entity, PartValues};
+use crate::kinds::{self, Kind};
+use crate::values::values_in;
 use crate::yaml::Problem;
 
 const HEADER: &str =
     "# The versions of the catalog on which these files are based. Written by 'docent export'.";
+
+/// Enough to tell versions apart by chance, not by intent.
+const DIGEST_BYTES: usize = 6;
 
 /// The versions of all exported entities.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,20 +35,58 @@ pub struct Lock {
 pub struct LockEntry {
     /// When the entity was created.
     pub created: i64,
-    pub versions: BTreeMap<String, i64>,
+    pub aspects: BTreeMap<String, LockedAspect>,
+}
+
+/// The version of an aspect, and the digest of what files have of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockedAspect {
+    pub version: i64,
+    pub digest: String,
 }
 
 impl LockEntry {
     pub fn of(kind: &Kind, entity: &Entity) -> Self {
         let aspects = kind.written_aspects().into_iter().filter_map(|name| {
             let aspect = entity.aspects.get(name)?;
-            Some((name.to_owned(), aspect.version))
+            let locked = LockedAspect {
+                version: aspect.version,
+                digest: digest(&values_in(kind, name, &aspect.value)),
+            };
+            Some((name.to_owned(), locked))
         });
         Self {
             created: entity.created,
-            versions: aspects.collect(),
+            aspects: aspects.collect(),
         }
     }
+
+    /// Whether a file says what the export wrote.
+    pub(crate) fn is_of(&self, file: &FileEntity) -> bool {
+        file.kind.written_aspects().into_iter().all(|aspect| {
+            let parts = file.parts.iter().filter_map(|(id, mention)| {
+                let part = kinds::part_of(file.kind, id)?;
+                let value = mention.value.clone().filter(|_| part.aspect == aspect)?;
+                Some((id.clone(), value))
+            });
+            let values: PartValues = parts.collect();
+            match self.aspects.get(aspect) {
+                Some(locked) => locked.digest == digest(&values),
+                None => values.is_empty(),
+            }
+        })
+    }
+}
+
+/// A digest of values, whatever the order of their members.
+pub(crate) fn digest(values: &PartValues) -> String {
+    let mut digest = Sha256::new();
+    for (id, value) in values {
+        let mut value = value.clone();
+        value.sort_all_objects();
+        digest.update(Value::from([Value::from(id.to_string()), value]).to_string());
+    }
+    hex(&digest.finalize()[..DIGEST_BYTES])
 }
 
 impl Lock {
@@ -45,8 +94,9 @@ impl Lock {
         let mut text = format!("{HEADER}\n");
         for (urn, entry) in &self.entities {
             let _ = write!(text, "{urn}\t{}", entry.created);
-            for (aspect, version) in &entry.versions {
-                let _ = write!(text, "\t{aspect}={version}");
+            for (aspect, locked) in &entry.aspects {
+                let LockedAspect { version, digest } = locked;
+                let _ = write!(text, "\t{aspect}={version}:{digest}");
             }
             text.push('\n');
         }
@@ -73,12 +123,17 @@ fn read_line(line: &str) -> Option<(Urn, LockEntry)> {
     let mut cells = line.split('\t');
     let urn = Urn::parse(cells.next()?).ok()?;
     let created = cells.next()?.parse().ok()?;
-    let versions = cells.map(|cell| {
-        let (aspect, version) = cell.split_once('=')?;
-        Some((aspect.to_owned(), version.parse().ok()?))
+    let aspects = cells.map(|cell| {
+        let (aspect, locked) = cell.split_once('=')?;
+        let (version, digest) = locked.split_once(':')?;
+        let locked = LockedAspect {
+            version: version.parse().ok()?,
+            digest: digest.to_owned(),
+        };
+        Some((aspect.to_owned(), locked))
     });
-    let versions = versions.collect::<Option<_>>()?;
-    Some((urn, LockEntry { created, versions }))
+    let aspects = aspects.collect::<Option<_>>()?;
+    Some((urn, LockEntry { created, aspects }))
 }
 
 #[cfg(test)]
@@ -89,9 +144,13 @@ mod tests {
     fn a_lock_is_read_as_it_was_written() {
         let mut lock = Lock::default();
         for (urn, version) in [("urn:li:tag:a b", 3), ("urn:li:tag:c", 1)] {
+            let locked = LockedAspect {
+                version,
+                digest: digest(&PartValues::new()),
+            };
             let entry = LockEntry {
                 created: 1_700_000_000_000,
-                versions: BTreeMap::from([("tagProperties".to_owned(), version)]),
+                aspects: BTreeMap::from([("tagProperties".to_owned(), locked)]),
             };
             lock.entities.insert(Urn::parse(urn).unwrap(), entry);
         }

@@ -88,15 +88,6 @@ impl Manifest {
     }
 }
 
-/// Whether a run is an apply of the directory with this project id.
-pub(crate) fn is_run_of(run_id: &str, project: &str) -> bool {
-    let rest = run_id
-        .strip_prefix(RUN_PREFIX)
-        .and_then(|rest| rest.strip_prefix('-'));
-    let rest = rest.and_then(|rest| rest.strip_prefix(project));
-    rest.is_some_and(|rest| rest.starts_with('-'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,9 +100,6 @@ mod tests {
         };
         let text = manifest.to_text();
         assert_eq!(Manifest::parse(&text), Ok(manifest.clone()));
-        let run = manifest.run_id("2026-01-31T12:00:00Z", "abcd");
-        assert!(is_run_of(&run, "12345678"));
-        assert!(!is_run_of(&run, "1234567"));
         for (text, says) in [
             ("format: 2\nproject: abcd\n", "reads format 1"),
             ("format: 1\n", "'project' is missing"),

@@ -1,6 +1,6 @@
 //! Names of entities, which files use instead of URNs where they are unambiguous.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::entity::Aspect;
 use docent_model::{Registry, Urn, shorten};
@@ -25,7 +25,19 @@ const MAX_CANDIDATES: usize = 5;
 #[derive(Debug, Clone, Default)]
 pub struct Names {
     names: HashMap<Urn, String>,
-    urns: HashMap<(String, String), BTreeSet<Urn>>,
+    urns: Urns,
+    /// The names in files that define entities.
+    defined: Urns,
+    /// The entities that files refer to by the name alone; `None` for all.
+    alone: Option<HashSet<Urn>>,
+}
+
+/// The entities by type and name.
+type Urns = HashMap<(String, String), BTreeSet<Urn>>;
+
+fn insert(urns: &mut Urns, urn: &Urn, name: &str) {
+    let key = (urn.entity_type().to_owned(), name.to_owned());
+    urns.entry(key).or_default().insert(urn.clone());
 }
 
 /// The entity types whose names files use, each with the aspect that has the name.
@@ -58,13 +70,19 @@ impl Names {
 
     /// Adds a name that files may use for the entity, but do not get in an export.
     pub fn add_alias(&mut self, urn: &Urn, name: &str) {
-        let key = (urn.entity_type().to_owned(), name.to_owned());
-        self.urns.entry(key).or_default().insert(urn.clone());
+        insert(&mut self.urns, urn, name);
     }
 
-    /// Whether the entity is one of those with names.
-    pub fn contains(&self, urn: &Urn) -> bool {
-        self.names.contains_key(urn)
+    /// Adds the name in a file that defines the entity. The other files mean this entity, also if
+    /// it has another name in the catalog now, or if another entity has the name.
+    pub fn define(&mut self, urn: &Urn, name: &str) {
+        insert(&mut self.defined, urn, name);
+    }
+
+    /// Writes references to other entities than these with the URN: no file defines them, so their
+    /// names would mean nothing after they are renamed.
+    pub fn qualify_all_but(&mut self, defined: impl IntoIterator<Item = Urn>) {
+        self.alone = Some(defined.into_iter().collect());
     }
 
     /// The entity of a type with this name or URN.
@@ -81,7 +99,8 @@ impl Names {
         let Some(name) = self.names.get(&urn).filter(|name| is_usable(name)) else {
             return text.to_owned();
         };
-        if self.resolve(name, &[urn.entity_type()]).as_deref() == Ok(text) {
+        let may_be_alone = self.alone.as_ref().is_none_or(|it| it.contains(&urn));
+        if may_be_alone && self.resolve(name, &[urn.entity_type()]).as_deref() == Ok(text) {
             return name.clone();
         }
         let full = format!("{name} <{text}>");
@@ -115,7 +134,8 @@ impl Names {
             return Err(format!("'{}' is not a URN", shorten(text)));
         };
         let key = ((*entity_type).to_owned(), text.to_owned());
-        let found: Vec<&Urn> = self.urns.get(&key).into_iter().flatten().collect();
+        let found = self.defined.get(&key).or_else(|| self.urns.get(&key));
+        let found: Vec<&Urn> = found.into_iter().flatten().collect();
         match found[..] {
             [urn] => Ok(urn.to_string()),
             [] => Err(format!(

@@ -175,7 +175,7 @@ fn aspect(value: Value) -> Aspect {
     Aspect {
         value,
         version: 1,
-        run_id: "ingestion".to_owned(),
+        project: None,
     }
 }
 
@@ -297,63 +297,6 @@ proptest! {
         let restored = applied(&file, &base).unwrap_or(base);
         prop_assert_eq!(part_values(kind, &entity), part_values(kind, &restored), "{}", text);
         prop_assert_eq!(exported(kind, &restored), text);
-    }
-
-    #[test]
-    fn edits_of_both_sides_are_never_overwritten(
-        values in prop::array::uniform3(prop::option::of("[ab]")),
-        applied_since in any::<bool>(),
-        locked in any::<bool>(),
-    ) {
-        let [base, file, now] = values;
-        let text = |value: &Option<String>| match value {
-            Some(text) => format!("urn: urn:li:tag:x\ndescription: {text}\n"),
-            None => "urn: urn:li:tag:x\ndescription:\n".to_owned(),
-        };
-        let version = |value: &Option<String>, version: i64, run_id: &str| {
-            let mut members = json!({"name": "x"});
-            if let Some(text) = value {
-                members["description"] = json!(text);
-            }
-            Aspect { value: members, version, run_id: run_id.to_owned() }
-        };
-        let latest = version(&now, 3, "somebody");
-        let catalog = Entity {
-            urn: urn("urn:li:tag:x"),
-            created: 7,
-            aspects: BTreeMap::from([("tagProperties".to_owned(), latest)]),
-        };
-        let lock = LockEntry {
-            created: if locked { 7 } else { 8 },
-            versions: BTreeMap::from([("tagProperties".to_owned(), if applied_since { 1 } else { 2 })]),
-        };
-        let file_entity = read(&text(&file));
-        let comparison = Comparison {
-            file: &file_entity,
-            catalog: Some(&catalog),
-            lock: Some(&lock),
-            project: PROJECT,
-        };
-        let run = format!("docent-apply-{PROJECT}-now");
-        let older = version(&base, 2, if applied_since { &run } else { "somebody" });
-        let needed = comparison.needed_history();
-        prop_assert_eq!(needed.is_empty(), file == now);
-        let history = BTreeMap::from([("tagProperties", vec![older])]);
-        let plan = comparison.plan(&history, false, &mut Vec::new());
-        let outcome = plan.differences.first().map(|it| it.outcome);
-        let has_base = locked || applied_since;
-        let expected = if file == now {
-            None
-        } else if has_base && now == base || !has_base && now.is_none() {
-            Some(Outcome::Change)
-        } else if has_base && file == base {
-            Some(Outcome::Newer)
-        } else {
-            Some(Outcome::Conflict)
-        };
-        prop_assert_eq!(outcome, expected);
-        let forced = comparison.plan(&history, true, &mut Vec::new());
-        prop_assert!(forced.differences.iter().all(|it| it.outcome == Outcome::Change));
     }
 }
 

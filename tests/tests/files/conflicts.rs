@@ -1,5 +1,6 @@
 //! Changes in files and in the catalog at the same time.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +9,84 @@ use anyhow::{Context as _, ensure};
 use docent_e2e::{CommandOutput, Options, Server};
 use serde_json::json;
 
-use crate::{Files, REFUNDS, REFUNDS_FILE, describe, description, exported, stored};
+use crate::{CHANGES, Files, REFUNDS, REFUNDS_FILE, describe, description, exported, stored};
+
+const COLUMNS: &str = "editableSchemaMetadata";
+
+/// Describes a column as a user does on the page.
+fn describe_column(server: &Server, column: &str, text: &str) -> anyhow::Result<()> {
+    let mutation = "mutation ($urn: String!, $column: String!, $text: String!) {
+        updateDescription(input: {resourceUrn: $urn, subResource: $column,
+            subResourceType: DATASET_FIELD, description: $text}) }";
+    let variables = json!({"urn": REFUNDS, "column": column, "text": text});
+    let reply = server.graphql(mutation, variables)?;
+    ensure!(reply["errors"].is_null(), "{reply}");
+    Ok(())
+}
+
+/// The descriptions of columns, by their names.
+fn column_descriptions(server: &Server) -> anyhow::Result<BTreeMap<String, String>> {
+    let columns = stored(server, REFUNDS, COLUMNS, "/editableSchemaFieldInfo")?;
+    let columns = columns.as_array().into_iter().flatten();
+    let texts = columns.filter_map(|it| {
+        let text = it["description"].as_str()?;
+        Some((it["fieldPath"].as_str()?.to_owned(), text.to_owned()))
+    });
+    Ok(texts.collect())
+}
+
+/// An apply writes the whole aspect, also the columns that it leaves alone.
+#[test]
+fn what_an_apply_leaves_alone_is_no_value_of_the_files() -> anyhow::Result<()> {
+    let server = Server::start(Options::default().demo())?;
+    let schema = stored(&server, REFUNDS, "schemaMetadata", "/fields")?;
+    let names = schema.as_array().into_iter().flatten();
+    let names: Vec<&str> = names.filter_map(|it| it["fieldPath"].as_str()).collect();
+    let [x, y] = [names[0], names[1]];
+    describe_column(&server, x, "x1")?;
+    describe_column(&server, y, "y1")?;
+    let files = exported(&server)?;
+    describe_column(&server, x, "x2")?;
+    for (from, to) in [("y1", "y2"), ("y2", "y3")] {
+        let from = format!("description: {from}\n");
+        files.edit(REFUNDS_FILE, &from, &format!("description: {to}\n"))?;
+        let plan = files.run("plan", &[])?;
+        ensure!(plan.code == CHANGES, "{plan:?}");
+        ensure!(
+            plan.stdout.contains("1 change of 1 entity, 1 newer"),
+            "{plan:?}"
+        );
+        files.apply(&[])?;
+        let stored = column_descriptions(&server)?;
+        ensure!(stored[x] == "x2" && stored[y] == to, "{stored:?}");
+        let plan = files.run("plan", &[])?;
+        ensure!(plan.stdout.contains("no changes, 1 newer"), "{plan:?}");
+    }
+    files.edit(REFUNDS_FILE, "description: x1\n", "description: x3\n")?;
+    ensure!(files.run("apply", &[])?.stderr.contains("1 conflict: "));
+    files.edit(REFUNDS_FILE, "description: x3\n", "description: x1\n")?;
+
+    // A connector that writes the same value does not hide that the files had it.
+    let value = stored(&server, REFUNDS, COLUMNS, "")?;
+    for run in ["connector-1", "connector-2"] {
+        let metadata = json!({"runId": run, "lastObserved": 1});
+        let entity =
+            json!([{"urn": REFUNDS, COLUMNS: {"value": value, "systemMetadata": metadata}}]);
+        let reply = server.post("/openapi/v3/entity/dataset?async=false", &entity)?;
+        ensure!(reply.status == 200, "{reply:?}");
+    }
+    describe_column(&server, y, "y1")?;
+    let plan = files.run("plan", &[])?;
+    ensure!(plan.stdout.contains("no changes, 2 newer"), "{plan:?}");
+    files.export()?;
+    let text = files.read(REFUNDS_FILE)?;
+    ensure!(
+        text.contains("description: x2\n") && text.contains("description: y1\n"),
+        "{text}"
+    );
+    ensure!(files.run("plan", &[])?.stdout == "no changes\n");
+    Ok(())
+}
 
 #[test]
 fn conflicts_are_shown_and_never_overwritten_unless_asked() -> anyhow::Result<()> {

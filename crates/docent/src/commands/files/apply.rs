@@ -33,11 +33,12 @@ pub(super) async fn apply(remote: &Remote, flags: &CompareFlags) -> Result<()> {
         return Ok(());
     }
     let run_id = new_run_id(&plan)?;
+    let project = &plan.manifest.project;
     let lists = lists(&plan.writes);
     let progress = ProgressBar::new(plan.writes.len() as u64);
     let mut done = 0;
     for list in &lists {
-        let written = remote.write(list, &run_id).await;
+        let written = remote.write(list, &run_id, project).await;
         let failure = match written {
             Ok(Written::Done(warnings)) => {
                 warnings.iter().for_each(note);

@@ -99,19 +99,24 @@ impl Directory {
         self.problems.extend(problems);
     }
 
+    /// Adds the names that the files define.
+    pub(super) fn define_names(entities: &[(String, RawEntity)], names: &mut Names) {
+        for (_, entity) in entities {
+            if let Some(name) = entity.name() {
+                names.define(&entity.urn, name);
+            } else if entity.kind.is_defined_in_files {
+                names.add_alias(&entity.urn, entity.urn.key());
+            }
+        }
+    }
+
     /// Adds the names that the files define, and resolves references.
     pub(super) fn resolve(
         entities: Vec<(String, RawEntity)>,
         names: &mut Names,
         problems: &mut Vec<FileProblem>,
     ) -> Vec<(String, FileEntity)> {
-        for (_, entity) in &entities {
-            if let Some(name) = entity.name() {
-                names.add_alias(&entity.urn, name);
-            } else if entity.kind.is_defined_in_files && !names.contains(&entity.urn) {
-                names.add_alias(&entity.urn, entity.urn.key());
-            }
-        }
+        Self::define_names(&entities, names);
         let resolved = entities.into_iter().map(|(path, entity)| {
             let mut of_entity = Vec::new();
             let entity = entity.read(names, &mut of_entity);

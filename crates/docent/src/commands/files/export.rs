@@ -51,7 +51,12 @@ pub(super) async fn export(remote: &Remote, flags: &ExportFlags) -> Result<()> {
         Some(domain) => Some(with_subdomains(remote, domain).await?),
         None => None,
     };
-    let mut export = Export::new(&directory, &names);
+    let mut names_in_files = names.clone();
+    if let Some(domains) = &domains {
+        let domains = domains.iter().filter_map(|urn| Urn::parse(urn).ok());
+        names_in_files.qualify_all_but(domains);
+    }
+    let mut export = Export::new(&directory, &names_in_files);
     let progress = ProgressBar::new_spinner();
     directory.write(MANIFEST, &manifest.to_text())?;
     let csv = flags.csv.then(|| CsvFiles::create(&flags.directory));
@@ -92,6 +97,9 @@ pub(super) async fn export(remote: &Remote, flags: &ExportFlags) -> Result<()> {
 
 /// The manifest of the directory, or a new one.
 fn manifest(directory: &Directory, flags: &ExportFlags, names: &Names) -> Result<Manifest> {
+    // The name in the files is right, too, if the domain was renamed since.
+    let mut names = names.clone();
+    Directory::define_names(&directory.entities, &mut names);
     let domain = flags.domain.as_deref();
     let domain = domain.map(|text| names.find(text, DOMAIN).map_err(anyhow::Error::msg));
     let domain = domain.transpose()?;
@@ -135,8 +143,10 @@ async fn check_applied(
             "there are errors in the files: correct them, or replace the files with --discard-changes"
         );
     }
-    let (changes, conflicts) = (plan.count(Outcome::Change), plan.count(Outcome::Conflict));
-    if changes + conflicts > 0 {
+    // There is nothing to lose in an unchanged file of a deleted entity.
+    let deletions = plan.deletions().filter(|it| !it.is_file_changed).count();
+    let conflicts = plan.count(Outcome::Conflict) - deletions;
+    if plan.count(Outcome::Change) + conflicts > 0 {
         bail!(
             "the files have changes that are not in the catalog, which 'docent plan' shows ({}): {advice}",
             show::summary(&plan)

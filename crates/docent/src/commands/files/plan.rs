@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use docent_files::compare::{AspectWrite, Comparison, EntityPlan, Outcome};
+use docent_files::compare::{AspectWrite, Comparison, Deletion, EntityPlan, Outcome};
 use docent_files::document::FileEntity;
 use docent_files::kinds;
+use docent_files::lock::Lock;
 use docent_files::manifest::Manifest;
 use docent_files::names::Names;
 use docent_files::{Aspect, Entity, Stamp};
@@ -14,6 +15,7 @@ use docent_model::{Clock as _, Registry, SystemClock, Urn};
 use super::CompareFlags;
 use super::directory::{Directory, FileProblem};
 use super::remote::Remote;
+use super::show;
 
 /// Overwrites all entities.
 const ALL: &str = "all";
@@ -29,19 +31,36 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// The differences with this outcome. A deleted entity is one conflict.
     pub(super) fn count(&self, outcome: Outcome) -> usize {
         let plans = self.entities.iter().flat_map(|(_, plan)| &plan.differences);
-        plans.filter(|it| it.outcome == outcome).count()
+        let differences = plans.filter(|it| it.outcome == outcome).count();
+        match outcome {
+            Outcome::Conflict => differences + self.deletions().count(),
+            Outcome::Change | Outcome::Newer => differences,
+        }
+    }
+
+    /// The entities that were exported and are not in the catalog any more.
+    pub(super) fn deletions(&self) -> impl Iterator<Item = &Deletion> {
+        self.entities
+            .iter()
+            .filter_map(|(_, it)| it.deletion.as_ref())
     }
 
     /// Fails if there are errors or conflicts, which have been printed.
     pub(super) fn check(&self) -> Result<()> {
-        match (self.problems.len(), self.count(Outcome::Conflict)) {
+        let conflicts = self.count(Outcome::Conflict);
+        match (self.problems.len(), conflicts) {
             (0, 0) => Ok(()),
+            (0, _) if self.deletions().count() == conflicts => bail!(
+                "{}: remove the deleted entities from the files, or use --overwrite URN",
+                show::counted(conflicts, "conflict", "conflicts")
+            ),
             (0, 1) => bail!(
                 "1 conflict: write the value of the catalog into the file, or use --overwrite URN"
             ),
-            (0, conflicts) => bail!(
+            (0, _) => bail!(
                 "{conflicts} conflicts: write the values of the catalog into the files, or use --overwrite URN"
             ),
             (1, _) => bail!("1 error in the files"),
@@ -80,6 +99,9 @@ pub(super) async fn compare(
         domain: None,
     });
     let catalog = read_catalog(remote, &files).await?;
+    if is_of_another_catalog(&directory.lock, &catalog, &files) {
+        directory.lock = Lock::default();
+    }
     let stamp = Stamp {
         time_ms: SystemClock.now_ms(),
         actor: remote.user().await?,
@@ -122,6 +144,20 @@ pub(super) async fn compare(
     plan.problems.sort();
     plan.problems.dedup();
     Ok(plan)
+}
+
+/// Whether the lock is from another catalog: none of its entities is in this one.
+fn is_of_another_catalog(
+    lock: &Lock,
+    catalog: &HashMap<Urn, Entity>,
+    files: &[(String, FileEntity)],
+) -> bool {
+    // The same URN created at another time is another entity.
+    files.iter().all(|(_, file)| {
+        let locked = lock.entities.get(&file.urn).map(|it| it.created);
+        let created = catalog.get(&file.urn).map(|it| it.created);
+        locked.is_none() || locked != created
+    })
 }
 
 /// The entities of the files, as the catalog has them.

@@ -31,6 +31,8 @@ const FILTER_DOMAINS: usize = 100;
 /// A server that builds its index rejects searches for a while.
 const MAX_ATTEMPTS: usize = 30;
 const RETRY_AFTER: Duration = Duration::from_secs(2);
+/// The property of the system metadata with the project of the files that were applied.
+const PROJECT_PROPERTY: &str = "docentProject";
 
 /// A server, and the token for it.
 pub(super) struct Remote {
@@ -239,12 +241,7 @@ impl Remote {
         }
         let mut found = Vec::new();
         for version in history.versions.chunks(1) {
-            let version = self.versions(history, version).await?;
-            let is_last = version.iter().any(|it| history.ends_at(it));
-            found.extend(version);
-            if is_last {
-                break;
-            }
+            found.extend(self.versions(history, version).await?);
         }
         Ok(found)
     }
@@ -262,16 +259,24 @@ impl Remote {
     }
 
     /// Writes a list, all or nothing, if no aspect has another version than the one compared.
-    pub(super) async fn write(&self, writes: &[AspectWrite], run_id: &str) -> Result<Written> {
+    /// The versions are marked with the project of the files.
+    pub(super) async fn write(
+        &self,
+        writes: &[AspectWrite],
+        run_id: &str,
+        project: &str,
+    ) -> Result<Written> {
         let proposals = writes.iter().map(|write| {
             let version = write.replaces.unwrap_or(-1);
+            // A run id would not do: a connector that writes the same value replaces it.
+            let mark = json!({PROJECT_PROPERTY: project});
             json!({
                 "entityType": write.urn.entity_type(),
                 "entityUrn": write.urn.as_str(),
                 "aspectName": write.aspect,
                 "changeType": "UPSERT",
                 "aspect": {"value": write.value.to_string(), "contentType": "application/json"},
-                "systemMetadata": {"runId": run_id, "lastRunId": run_id},
+                "systemMetadata": {"runId": run_id, "lastRunId": run_id, "properties": mark},
                 "headers": {"If-Version-Match": version.to_string()},
             })
         });
@@ -390,11 +395,11 @@ fn entity_of(reply: &Value) -> Option<Entity> {
             continue;
         }
         let version = metadata["version"].as_str().and_then(|it| it.parse().ok());
-        let run_id = metadata["runId"].as_str().unwrap_or_default();
+        let project = metadata["properties"][PROJECT_PROPERTY].as_str();
         let aspect = Aspect {
             value: aspect["value"].clone(),
             version: version.unwrap_or(1),
-            run_id: run_id.to_owned(),
+            project: project.map(str::to_owned),
         };
         aspects.insert(name.clone(), aspect);
     }

@@ -53,11 +53,22 @@ pub(super) fn errors(problems: &[FileProblem]) {
 }
 
 fn print_entity(plan: &Plan, path: &str, entity: &EntityPlan) {
-    if entity.differences.is_empty() {
+    if entity.differences.is_empty() && entity.deletion.is_none() {
         return;
     }
     let new = if entity.is_new { " (new)" } else { "" };
     say(format!("{path}: {}{new}", entity.urn));
+    if let Some(deletion) = entity.deletion {
+        let advice = if deletion.is_file_changed {
+            "remove it from the file"
+        } else {
+            "export again to remove it from the file"
+        };
+        let line = deletion.line;
+        say(format!(
+            "  conflict, line {line}: deleted in the catalog; {advice}, or create it again with --overwrite URN"
+        ));
+    }
     for difference in &entity.differences {
         let Difference { part, line, .. } = difference;
         let text =
@@ -101,7 +112,7 @@ fn print_value(prefix: &str, text: &str) {
     }
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
@@ -141,6 +152,18 @@ pub(super) fn summary(plan: &Plan) -> String {
 fn as_json(plan: &Plan) -> Value {
     let mut differences = Vec::new();
     for (path, entity) in &plan.entities {
+        if let Some(deletion) = entity.deletion {
+            differences.push(json!({
+                "file": path,
+                "line": deletion.line,
+                "urn": entity.urn.as_str(),
+                "isNew": false,
+                "part": null,
+                "outcome": "DELETED",
+                "catalog": null,
+                "inFile": null,
+            }));
+        }
         for difference in &entity.differences {
             differences.push(json!({
                 "file": path,
