@@ -40,7 +40,7 @@ use backup_schedule::BackupSchedule;
 use collector::Collector;
 use listeners::Listeners;
 use log::Log;
-use reload::Reloader;
+use reload::{KnownSettings, Reloader};
 
 use super::say;
 use super::user::password_from;
@@ -157,7 +157,7 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     }
     let reloader = Reloader {
         source,
-        shown: settings.shown(),
+        known: KnownSettings::of(&settings),
         log,
         parts,
         state: state.clone(),
