@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use docent_http::server::tls::Certificate;
 use docent_http::{AppState, ShownSetting};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use super::log::{self, Log};
@@ -29,6 +29,11 @@ const RELOADED: [&str; 9] = [
     "log",
 ];
 
+/// Each SIGHUP from here on, so that one during the start is not lost.
+pub(super) fn signals() -> Result<Signal> {
+    signal(SignalKind::hangup()).context("cannot install the handler of SIGHUP")
+}
+
 /// What a reload needs and changes.
 pub(super) struct Reloader {
     pub(super) source: SettingsSource,
@@ -41,18 +46,14 @@ pub(super) struct Reloader {
 }
 
 impl Reloader {
-    /// Reloads the settings at every SIGHUP.
-    pub(super) fn watch(mut self) -> Result<impl Future<Output = ()>> {
-        let mut hangup =
-            signal(SignalKind::hangup()).context("cannot install the handler of SIGHUP")?;
-        Ok(async move {
-            while hangup.recv().await.is_some() {
-                // Names of hosts may have to be resolved.
-                if let Err(error) = tokio::task::block_in_place(|| self.reload()) {
-                    tracing::error!("the settings were not reloaded: {error:#}");
-                }
+    /// Reloads the settings at every signal.
+    pub(super) async fn watch(mut self, mut signals: Signal) {
+        while signals.recv().await.is_some() {
+            // Names of hosts may have to be resolved.
+            if let Err(error) = tokio::task::block_in_place(|| self.reload()) {
+                tracing::error!("the settings were not reloaded: {error:#}");
             }
-        })
+        }
     }
 
     /// Applies all new settings, or none if one is invalid.
