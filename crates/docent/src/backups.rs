@@ -7,6 +7,7 @@
 //! ([`wal_archive`], [`recovery`]).
 
 mod bucket;
+mod credentials;
 mod directory;
 mod name;
 mod recovery;

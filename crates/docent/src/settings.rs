@@ -41,7 +41,7 @@ use identity::{IdentityFlags, IssuerTable, ProviderTable};
 pub(crate) use network::TlsFiles;
 use network::{parse_address, parse_host, parse_network};
 use otlp::OtlpFlags;
-pub(crate) use otlp::OtlpSettings;
+pub(crate) use otlp::{OtlpSettings, read_headers};
 pub(crate) use store_url::StoreUrl;
 
 pub(crate) const DEFAULT_ROLE: &str = "Editor";
@@ -263,6 +263,7 @@ struct File {
     backup_wal_every: Option<String>,
     otlp: Option<String>,
     otlp_sample: Option<f64>,
+    otlp_headers_file: Option<PathBuf>,
     log: Option<String>,
     log_format: Option<LogFormat>,
 }
@@ -429,7 +430,11 @@ impl Settings {
                 }),
                 &store,
             )?,
-            otlp: OtlpSettings::resolve(serve.otlp, file.otlp, file.otlp_sample)?,
+            otlp: OtlpSettings::resolve(serve.otlp.or(OtlpFlags::new(
+                file.otlp,
+                file.otlp_sample,
+                file.otlp_headers_file,
+            )))?,
             store,
             log: parse_log(serve.log.or(file.log))?,
             log_format: serve

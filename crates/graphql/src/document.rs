@@ -18,6 +18,7 @@ use apollo_compiler::{ExecutableDocument, Name, Node};
 
 use crate::error::{Classification, Position, RequestError};
 use crate::input::{Variable, VariableValues};
+use crate::measurements::RootField;
 use crate::schema::Schema;
 use crate::validation_errors;
 use source::SourceText;
@@ -66,6 +67,8 @@ pub(crate) struct Operation {
     pub(crate) variables: Vec<Variable>,
     /// The indexes of the variables by name.
     variable_indexes: HashMap<Box<str>, usize>,
+    /// The field that the operation is counted by.
+    pub(crate) root_field: RootField,
     /// Indexes of the variables that `@skip` and `@include` use.
     conditions: Vec<usize>,
 }
@@ -146,7 +149,13 @@ impl Document {
             .operations
             .iter()
             .enumerate()
-            .map(|(index, node)| Operation::new(schema, index, node, &condition_names, values))
+            .map(|(index, node)| {
+                let mut operation = Operation::new(schema, index, node, &condition_names, values)?;
+                let first = first_field(&executable, &node.selection_set);
+                let first = first.map(Name::as_str);
+                operation.root_field = schema.root_fields.find(operation.kind(), first);
+                Ok(operation)
+            })
             .collect::<Result<_, _>>()
             .map_err(|error| vec![error])?;
         Ok(Self {
@@ -269,6 +278,7 @@ impl Operation {
             node: node.clone(),
             variable_indexes: names.chain(literal_names).zip(0..).collect(),
             variables,
+            root_field: RootField::UNKNOWN,
             conditions,
         })
     }
@@ -358,6 +368,19 @@ impl<'d> OperationVariant<'d> {
         }
         value.to_bool()
     }
+}
+
+/// The first field that is not for introspection. The document is valid and not too large, so its
+/// fragments end.
+fn first_field<'d>(document: &'d ExecutableDocument, set: &'d SelectionSet) -> Option<&'d Name> {
+    set.selections.iter().find_map(|selection| match selection {
+        Selection::Field(field) => Some(&field.name).filter(|name| !name.starts_with("__")),
+        Selection::InlineFragment(fragment) => first_field(document, &fragment.selection_set),
+        Selection::FragmentSpread(spread) => {
+            let fragment = document.fragments.get(&spread.fragment_name)?;
+            first_field(document, &fragment.selection_set)
+        }
+    })
 }
 
 fn parser() -> Parser {

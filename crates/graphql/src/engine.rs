@@ -1,6 +1,7 @@
 //! Executes requests: parse, check limits, plan, execute.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use apollo_compiler::ast::OperationType;
 use docent_catalog::long_work::{self, LONG_TEXT_BYTES};
@@ -12,7 +13,7 @@ use crate::execute::{self, Budget, Scope};
 use crate::input;
 use crate::introspect::IntrospectionCache;
 use crate::limits::{LimitExceeded, Limits};
-use crate::measurements::{EngineMeasurements, OperationCounters, Outcome};
+use crate::measurements::{EngineMeasurements, OperationCounters, Outcome, RootField};
 use crate::memory::json_bytes;
 use crate::plan::Compiler;
 use crate::plan_cache::{CachedRequest, PlanCache};
@@ -59,20 +60,26 @@ impl Engine {
 
     pub fn with_limits(schema: Schema, limits: Limits) -> Self {
         Self {
+            operations: OperationCounters::new(&schema),
             schema,
             limits,
             plans: PlanCache::new(),
             introspection: IntrospectionCache::default(),
-            operations: OperationCounters::default(),
         }
     }
 
     /// What was counted since the start.
     pub fn measurements(&self) -> EngineMeasurements {
         EngineMeasurements {
-            operations: self.operations.read(),
+            operations: self.operations.read(&self.schema),
             plan_cache: self.plans.measurements(),
         }
+    }
+
+    /// Measures a request with an operation that begins with this field. The caller knows when the
+    /// request has arrived.
+    pub fn observe(&self, field: RootField, took: Duration) {
+        self.operations.observe(field, took);
     }
 
     pub fn schema(&self) -> &Schema {
@@ -137,7 +144,7 @@ impl Engine {
         request: PreparedRequest<'_>,
         variables: Map<String, Value>,
     ) -> Result<Vec<u8>, Rejection> {
-        let kind = request.operation().map(Operation::kind);
+        let field = request.root_field();
         let executed = match request.cached {
             Ok(cached) => {
                 self.try_execute(context, cached, request.operation_name, variables)
@@ -150,7 +157,7 @@ impl Engine {
             Ok(_) => Outcome::Succeeded,
             Err(_) => Outcome::Rejected,
         };
-        self.operations.count(kind, outcome);
+        self.operations.count(field, outcome);
         executed.map_err(Rejection)
     }
 
@@ -242,6 +249,12 @@ impl PreparedRequest<'_> {
     /// What logs call the operation; `None` if the request is invalid.
     pub fn name(&self) -> Option<OperationName> {
         self.operation()?.name()
+    }
+
+    /// The field that the operation is counted by.
+    pub fn root_field(&self) -> RootField {
+        let operation = self.operation();
+        operation.map_or(RootField::UNKNOWN, |found| found.root_field)
     }
 
     /// Whether the request is a valid mutation.

@@ -10,7 +10,7 @@
 //!   fields.
 //!
 //! Modules depend on each other in one direction, from the bottom up: `path`, `memory`, `error`,
-//! `input`, `resolve`, `measurements`; `json`, `limits`, `schema`; `document`; `cost`,
+//! `input`, `resolve`; `json`, `limits`, `measurements`, `schema`; `document`; `cost`,
 //! `introspect`; `plan`; `plan_cache`, `execute`; `engine`. The functions behind fields
 //! (`mutations`, `resolvers`) use `resolve` and the catalog.
 //!
@@ -48,7 +48,9 @@ pub use document::OperationName;
 pub use engine::{Engine, PreparedRequest, Request};
 pub use error::Rejection;
 pub use limits::Limits;
-pub use measurements::{EngineMeasurements, OperationCount, PlanCacheMeasurements};
+pub use measurements::{
+    EngineMeasurements, FieldMeasurements, OutcomeCount, PlanCacheMeasurements, RootField,
+};
 pub use operations::check_operation;
 pub use resolve::{Args, BatchFunction, BatchResult, Context, EntityView, Resolvers, RootFunction};
 pub use schema::{Schema, SchemaError};

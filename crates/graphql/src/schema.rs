@@ -19,6 +19,7 @@ use apollo_compiler::validation::Valid;
 use apollo_compiler::{Name, Node};
 use docent_model::{EntitySpec, Registry};
 
+use crate::measurements::RootFields;
 use crate::resolve::{BatchResolver, Resolvers, RootResolver};
 use source::Source;
 
@@ -40,6 +41,7 @@ pub struct Schema {
     abstracts: HashMap<Name, Arc<AbstractType>>,
     /// Values of the enum of `@entityType` fields, by the registry name of the entity type.
     entity_type_values: HashMap<&'static str, Box<str>>,
+    pub(crate) root_fields: RootFields,
 }
 
 #[derive(Debug)]
@@ -287,7 +289,15 @@ impl Loader {
                 _ => {}
             }
         }
+        let root_fields = RootFields::new(|kind| {
+            let root = self.valid.root_operation(kind);
+            let root = root.and_then(|name| objects.get(name));
+            root.iter()
+                .flat_map(|root| root.fields.keys().map(Name::as_str))
+                .collect()
+        });
         Ok(Schema {
+            root_fields,
             valid: self.valid,
             implementers,
             objects,

@@ -78,10 +78,9 @@ async fn execute(state: &AppState, request: Request) -> Result<Response, ErrorRe
     })?;
     let operation_name = body.operation_name.as_deref();
     let (request, _document) = prepare(&state, &query, operation_name).await?;
-    if let Some(client) = parts.extensions.get::<Client>()
-        && let Some(name) = request.name()
-    {
-        client.record().set_graphql_operation(name);
+    if let Some(client) = parts.extensions.get::<Client>() {
+        let record = client.record();
+        record.set_graphql_operation(request.name(), request.root_field());
     }
     let (variables, _variables) = match body.variables {
         None => (Map::new(), None),

@@ -557,6 +557,7 @@ fn status_and_sign_in() -> Router<AppState> {
         .route("/health/ready", get(status::health))
         .route("/check/ready", get(status::health))
         .route("/health/detailed", get(status::detailed))
+        .route("/health/detail", get(status::detailed))
         .merge(account_routes())
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Each crate counts with plain atomic numbers where things happen, and knows nothing of this
 //! format. Here they get their names. `docs/MONITORING.md` has the same names and texts; a test
-//! compares them. Labels have few values, which the program fixes: never a text of a client, a name
-//! of a user, or anything of the catalog.
+//! compares them. Labels have values that the program fixes, such as routes and fields of the schema:
+//! never a text of a client, a name of a user, or anything of the catalog.
 //!
 //! To add a metric: a counter where it happens, a member of what its crate reports
 //! (`measurements()`), a line here and a row in the document.
@@ -131,7 +131,7 @@ fn requests(text: &mut MetricsText, state: &AppState) {
     text.family(
         name,
         "histogram",
-        "Requests by route, method and class of status, by the time until their response was ready.",
+        "Requests by route, method and status, by the time until their response was ready.",
     );
     for route in counters.read(GRAPHQL_PATH) {
         let labels = [
@@ -218,11 +218,29 @@ fn graphql(text: &mut MetricsText, engine: &EngineMeasurements) {
     text.family(
         name,
         "counter",
-        "GraphQL operations by kind and outcome: ok, error in the reply, or rejected before execution.",
+        "GraphQL operations by kind, first field and outcome: ok, error in the reply, or rejected before execution.",
     );
     for it in &engine.operations {
-        let labels = [("kind", it.kind), ("outcome", it.outcome)];
-        text.sample(name, &labels, it.count);
+        for outcome in &it.outcomes {
+            let labels = [
+                ("kind", it.kind),
+                ("field", &*it.field),
+                ("outcome", outcome.outcome),
+            ];
+            text.sample(name, &labels, outcome.count);
+        }
+    }
+    let name = "docent_graphql_request_duration_seconds";
+    text.family(
+        name,
+        "histogram",
+        "GraphQL requests by kind and first field of their operation, by the time until their response was ready.",
+    );
+    for it in &engine.operations {
+        if let Some(micros) = &it.micros {
+            let labels = [("kind", it.kind), ("field", &*it.field)];
+            text.distribution(name, &labels, micros, Unit::Seconds);
+        }
     }
     let cache = &engine.plan_cache;
     text.counter(
@@ -351,7 +369,7 @@ fn sqlite(text: &mut MetricsText, writer: &WriterMeasurements) {
     );
     text.gauge(
         "docent_sqlite_writer_queue_limit",
-        "The most transactions that may wait; others get the status 503.",
+        "The most transactions that may wait or run; others get the status 503.",
         writer.max_queued,
     );
     text.counter(

@@ -6,7 +6,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use axum::extract::MatchedPath;
-use docent_graphql::OperationName;
+use docent_graphql::{OperationName, RootField};
 use docent_model::Urn;
 
 /// A lock, because handlers share it; they take it one after the other.
@@ -18,6 +18,17 @@ pub(crate) struct RequestNotes {
     route: Option<MatchedPath>,
     operation: Option<Operation>,
     pub(crate) caller: Option<Urn>,
+    /// The first field of the GraphQL operation.
+    pub(crate) root_field: Option<RootField>,
+    /// `None` if the request is not traced.
+    pub(crate) span: Option<SpanIds>,
+}
+
+/// The ids of a request's span, for the `traceparent` header of its response.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SpanIds {
+    pub(crate) trace: [u8; 16],
+    pub(crate) span: [u8; 8],
 }
 
 /// What a request with this route does.
@@ -37,8 +48,14 @@ impl RequestRecord {
         self.notes().caller = Some(caller.clone());
     }
 
-    pub(crate) fn set_graphql_operation(&self, name: OperationName) {
-        self.notes().operation = Some(Operation::GraphQl(name));
+    pub(crate) fn set_graphql_operation(&self, name: Option<OperationName>, field: RootField) {
+        let mut notes = self.notes();
+        notes.operation = name.map(Operation::GraphQl);
+        notes.root_field = Some(field);
+    }
+
+    pub(crate) fn set_span(&self, ids: SpanIds) {
+        self.notes().span = Some(ids);
     }
 
     pub(crate) fn set_action(&self, action: &str) {

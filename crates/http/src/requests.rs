@@ -118,12 +118,16 @@ impl<'s> RequestInProgress<'s> {
             Some(trace) => Some(trace.spent()),
             None => in_effect.slow_requests.as_ref().map(|_| Spent::default()),
         };
+        let record = RequestRecord::default();
+        if let Some(trace) = &trace {
+            record.set_span(trace.ids());
+        }
         Self {
             state,
             method,
             kind,
             started: Instant::now(),
-            record: Arc::default(),
+            record: Arc::new(record),
             spent: spent.map(Arc::new),
             trace,
             has_ended: false,
@@ -164,6 +168,9 @@ impl<'s> RequestInProgress<'s> {
         };
         if status == StatusCode::UNAUTHORIZED {
             self.state.counters().unauthenticated.increment();
+        }
+        if let Some(field) = notes.root_field {
+            self.state.engine().observe(field, ended.took);
         }
         let counters = &self.state.counters().requests;
         if self.kind == Kind::GraphQl {

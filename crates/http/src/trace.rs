@@ -1,5 +1,8 @@
 //! Trace ids of writes: `traceparent` headers on their responses.
 //!
+//! A write that is traced for OpenTelemetry has the ids of its span, so that the header leads to it.
+//! Its trace id is of the same form: see `serve/collector.rs` of the binary.
+//!
 //! Write routes are wrapped in [`traced`]. [`docent_catalog::traces`] explains how traces are
 //! stored; [`crate::openapi::trace`] tells what has become of them.
 
@@ -15,6 +18,7 @@ use docent_catalog::Caller;
 use docent_catalog::traces::TraceId;
 
 use crate::AppState;
+use crate::client::Client;
 
 const HEADER: HeaderName = HeaderName::from_static("traceparent");
 /// Names the proposal that a write became, because its caller may only propose changes.
@@ -35,10 +39,14 @@ pub(crate) fn traced(state: &AppState, methods: MethodRouter<AppState>) -> Metho
 
 async fn trace(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
     let random = || RandomState::new().build_hasher().finish();
+    let client = request.extensions().get::<Client>();
+    let span = client.and_then(|client| client.record().notes().span);
     let given = request.headers().get(HEADER);
-    let id = given
-        .and_then(|value| trace_id(value.to_str().ok()?))
-        .unwrap_or_else(|| TraceId::new(state.catalog().now_ms(), random()));
+    let id = match &span {
+        Some(ids) => TraceId::parse(&hex(&ids.trace)),
+        None => given.and_then(|value| trace_id(value.to_str().ok()?)),
+    };
+    let id = id.unwrap_or_else(|| TraceId::new(state.catalog().now_ms(), random()));
     let trace = Trace {
         id: id.as_str().into(),
         caller: Arc::default(),
@@ -52,12 +60,21 @@ async fn trace(State(state): State<AppState>, mut request: Request, next: Next) 
                 response.headers_mut().append(PROPOSAL_HEADER, urn);
             }
         }
-        let value = format!("00-{}-{:016x}-01", trace.id, random());
+        let span_id = span.map_or_else(|| format!("{:016x}", random()), |ids| hex(&ids.span));
+        // Whoever continues a trace that this server does not record should not expect it to.
+        let is_dropped = span.is_none() && state.in_effect().settings.traces.is_some();
+        let flags = if is_dropped { "00" } else { "01" };
+        let value = format!("00-{}-{span_id}-{flags}", trace.id);
         if let Ok(value) = HeaderValue::from_str(&value) {
             response.headers_mut().insert(HEADER, value);
         }
     }
     response
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+    digits.collect()
 }
 
 /// The id in a `traceparent` header.

@@ -452,11 +452,12 @@ impl StoreWriter for PostgresStore {
         // A caller that disconnects while it waits cancels its work.
         let lease = connections.lease().await?;
         // Later the work runs to its end, whether or not the caller waits.
-        let running = tokio::spawn(async move {
+        let running = async move {
             let committed = run::run(&connections, lease, body).await?;
             stamp.committed(&committed);
             Ok(())
-        });
+        };
+        let running = async { tokio::spawn(spent::inherited(running)).await };
         let ran = spent::timed(|spent| &spent.transactions, running).await;
         ran.map_err(StoreError::other)?
     }

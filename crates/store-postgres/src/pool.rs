@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use docent_model::measure::{Counter, Histogram};
+use docent_store::spent::{Activity, Spent};
 use docent_store::{PoolMeasurements, StoreError, spent};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
@@ -110,6 +111,7 @@ impl Connections {
             tls: self.connector.tls(),
             response_timeout: self.response_timeout,
             in_transaction: AtomicBool::new(false),
+            is_of_write: AtomicBool::new(false),
             awaiting_result: AtomicBool::new(false),
             lost: AtomicBool::new(false),
             outdated: AtomicBool::new(false),
@@ -218,6 +220,8 @@ pub(crate) struct Lease {
     tls: Tls,
     response_timeout: Duration,
     in_transaction: AtomicBool,
+    /// Whether a write has this connection, also for what it reads before it begins.
+    is_of_write: AtomicBool,
     awaiting_result: AtomicBool,
     /// The connection is dead.
     lost: AtomicBool,
@@ -277,6 +281,11 @@ impl Lease {
         self.in_transaction.store(true, Ordering::Relaxed);
     }
 
+    /// The statements are those of a write, to measure them as its parts.
+    pub(crate) fn mark_of_write(&self) {
+        self.is_of_write.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn mark_idle(&self) {
         self.in_transaction.store(false, Ordering::Relaxed);
     }
@@ -304,8 +313,14 @@ impl Lease {
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, EngineError> {
         self.awaiting_result.store(true, Ordering::Relaxed);
+        let is_of_write = self.is_of_write.load(Ordering::Relaxed);
+        let activity: fn(&Spent) -> &Activity = if is_of_write {
+            |spent| &spent.statements
+        } else {
+            |spent| &spent.reads
+        };
         let work = timeout(self.response_timeout, work);
-        let result = spent::timed(|spent| &spent.reads, work).await;
+        let result = spent::timed(activity, work).await;
         self.awaiting_result.store(false, Ordering::Relaxed);
         let error = match result {
             Ok(Ok(result)) => return Ok(result),

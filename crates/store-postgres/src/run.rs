@@ -62,6 +62,7 @@ pub(crate) async fn run(
 }
 
 async fn attempt_on(lease: &Lease, work: &mut dyn TransactionBody, locks: LockRequest) -> Outcome {
+    lease.mark_of_write();
     let mut transaction = PostgresTransaction::new(lease, locks);
     let ran = AssertUnwindSafe(work.run(&mut transaction))
         .catch_unwind()

@@ -2,11 +2,12 @@
 
 use async_trait::async_trait;
 use docent_model::{AspectName, EpochMillis, Urn};
+use docent_store::spent::ShortPart;
 use docent_store::{
     AspectKey, AuditEvent, AuditItem, AuditKey, AuditRange, BrowsedEntry, CommitStamp, EntityTexts,
     ListPage, LogEntry, LogKey, LogPosition, PointKey, PointRange, PointSize, ReadReply,
     ReadRequest, RelatedEntity, RowVersion, RunAspect, RunSummary, SHORT_READ_BYTES, StoreError,
-    StoreReader, StoredAspect, TimeseriesRow, VersionKey, spent,
+    StoreReader, StoredAspect, TimeseriesRow, VersionKey,
 };
 use rusqlite::Connection;
 
@@ -71,6 +72,19 @@ impl SqliteStore {
         Ok(())
     }
 
+    /// A short read in place, added to what the request spends.
+    fn measured_in_place(
+        &self,
+        request: ReadRequest<'_>,
+    ) -> Result<Option<ReadReply>, EngineError> {
+        let part = ShortPart::begin();
+        let reply = self.read_in_place(request)?;
+        if reply.is_some() {
+            part.end(|spent| &spent.reads);
+        }
+        Ok(reply)
+    }
+
     /// Runs a read of few rows in place until it exceeds the limit. Then, and if it has many rows,
     /// it runs on a blocking thread.
     async fn read_limited<T: Send + 'static>(
@@ -81,8 +95,10 @@ impl SqliteStore {
         if length == ReadLength::Short {
             let mut limit = ByteLimit::short();
             let read_short = |connection: &Connection| read(connection, &mut limit);
+            let part = ShortPart::begin();
             let result = self.readers.snapshot(read_short)?;
             if !limit.is_exceeded() {
+                part.end(|spent| &spent.reads);
                 return Ok(result);
             }
         }
@@ -99,8 +115,10 @@ impl SqliteStore {
         read: impl FnOnce(&Connection) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, StoreError> {
         if length == ReadLength::Short {
-            spent::count(|spent| &spent.reads);
-            return Ok(self.readers.snapshot(read)?);
+            let part = ShortPart::begin();
+            let result = self.readers.snapshot(read)?;
+            part.end(|spent| &spent.reads);
+            return Ok(result);
         }
         let is_scan = length == ReadLength::Scan;
         self.readers.long_snapshot(is_scan, read).await
@@ -111,9 +129,8 @@ impl SqliteStore {
 impl StoreReader for SqliteStore {
     async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, StoreError> {
         if has_few_rows(request)
-            && let Some(reply) = self.read_in_place(request)?
+            && let Some(reply) = self.measured_in_place(request)?
         {
-            spent::count(|spent| &spent.reads);
             return Ok(reply);
         }
         let stamp = self.stamp.if_cheap()?;
@@ -140,7 +157,7 @@ impl StoreReader for SqliteStore {
         request: ReadRequest<'_>,
     ) -> Result<Option<ReadReply>, StoreError> {
         if has_few_rows(request) {
-            return Ok(self.read_in_place(request)?);
+            return Ok(self.measured_in_place(request)?);
         }
         if self.read_bytes(request.rows, request.entities).await? > SHORT_READ_BYTES {
             return Ok(None);

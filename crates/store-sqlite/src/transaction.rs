@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::fields::urn_range;
+use docent_store::spent::ShortPart;
 use docent_store::{
     AspectKey, AspectWrite, AuditRecord, Effect, LogicalVersion, PointRange, RelatedEntity,
     RowVersion, StoreError, StoredAspect, TimeseriesRow, Transaction,
@@ -38,6 +39,14 @@ impl<'c> SqliteTransaction<'c> {
     }
 }
 
+/// Runs what a call does, in most cases one statement, and adds it to what the request spends.
+fn measured<T>(statement: impl FnOnce() -> T) -> T {
+    let part = ShortPart::begin();
+    let result = statement();
+    part.end(|spent| &spent.statements);
+    result
+}
+
 #[async_trait]
 impl Transaction for SqliteTransaction<'_> {
     async fn aspects_get(
@@ -45,18 +54,22 @@ impl Transaction for SqliteTransaction<'_> {
         keys: &[AspectKey],
     ) -> Result<Vec<Option<StoredAspect>>, StoreError> {
         let read = |key| read::latest(self.connection, key);
-        Ok(keys.iter().map(read).collect::<Result<_, _>>()?)
+        Ok(measured(|| {
+            keys.iter().map(read).collect::<Result<_, _>>()
+        })?)
     }
 
     async fn aspect_names(&mut self, urn: &Urn) -> Result<Vec<AspectName>, StoreError> {
-        Ok(read::aspect_names(self.connection, urn)?)
+        let read = || read::aspect_names(self.connection, urn);
+        Ok(measured(read)?)
     }
 
     async fn latest_versions(
         &mut self,
         urn: &Urn,
     ) -> Result<Vec<(AspectName, LogicalVersion)>, StoreError> {
-        Ok(read::latest_versions(self.connection, urn)?)
+        let read = || read::latest_versions(self.connection, urn);
+        Ok(measured(read)?)
     }
 
     async fn rows_count(
@@ -64,11 +77,13 @@ impl Transaction for SqliteTransaction<'_> {
         urn: &Urn,
         aspect: Option<AspectName>,
     ) -> Result<(u64, u64), StoreError> {
-        Ok(read::rows_count(self.connection, urn, aspect)?)
+        let read = || read::rows_count(self.connection, urn, aspect);
+        Ok(measured(read)?)
     }
 
     async fn aspect_history(&mut self, key: &AspectKey) -> Result<Vec<StoredAspect>, StoreError> {
-        Ok(read::history(self.connection, key)?)
+        let read = || read::history(self.connection, key);
+        Ok(measured(read)?)
     }
 
     async fn retired_versions(
@@ -76,7 +91,9 @@ impl Transaction for SqliteTransaction<'_> {
         keys: &[AspectKey],
     ) -> Result<Vec<Option<LogicalVersion>>, StoreError> {
         let read = |key| read::retired_version(self.connection, key);
-        Ok(keys.iter().map(read).collect::<Result<_, _>>()?)
+        Ok(measured(|| {
+            keys.iter().map(read).collect::<Result<_, _>>()
+        })?)
     }
 
     async fn points_count(
@@ -84,11 +101,13 @@ impl Transaction for SqliteTransaction<'_> {
         key: &AspectKey,
         range: &PointRange,
     ) -> Result<u64, StoreError> {
-        Ok(points::count(self.connection, key, range)?)
+        let read = || points::count(self.connection, key, range);
+        Ok(measured(read)?)
     }
 
     async fn placement_parent(&mut self, urn: &Urn) -> Result<Option<Option<Urn>>, StoreError> {
-        Ok(placements::parent_of(self.connection, urn)?)
+        let read = || placements::parent_of(self.connection, urn);
+        Ok(measured(read)?)
     }
 
     async fn placements_named(
@@ -97,7 +116,8 @@ impl Transaction for SqliteTransaction<'_> {
         parent: Option<&Urn>,
         name: &str,
     ) -> Result<Vec<Urn>, StoreError> {
-        Ok(placements::named(self.connection, kind, parent, name)?)
+        let read = || placements::named(self.connection, kind, parent, name);
+        Ok(measured(read)?)
     }
 
     async fn placement_children(
@@ -106,7 +126,8 @@ impl Transaction for SqliteTransaction<'_> {
         parents: &[Urn],
         limit: usize,
     ) -> Result<Vec<Urn>, StoreError> {
-        Ok(placements::children(self.connection, kind, parents, limit)?)
+        let read = || placements::children(self.connection, kind, parents, limit);
+        Ok(measured(read)?)
     }
 
     async fn edges_into(
@@ -115,7 +136,8 @@ impl Transaction for SqliteTransaction<'_> {
         aspect: AspectName,
         limit: usize,
     ) -> Result<Vec<RelatedEntity>, StoreError> {
-        Ok(edges::into(self.connection, destination, aspect, limit)?)
+        let read = || edges::into(self.connection, destination, aspect, limit);
+        Ok(measured(read)?)
     }
 
     async fn texts_list(
@@ -125,8 +147,8 @@ impl Transaction for SqliteTransaction<'_> {
         after: Option<&Urn>,
         limit: usize,
     ) -> Result<Vec<(Urn, String)>, StoreError> {
-        let texts = texts(self.connection, entity_type, aspect, after, limit);
-        Ok(texts?)
+        let read = || texts(self.connection, entity_type, aspect, after, limit);
+        Ok(measured(read)?)
     }
 
     async fn lock(&mut self, _: &str) -> Result<(), StoreError> {
@@ -136,7 +158,7 @@ impl Transaction for SqliteTransaction<'_> {
 
     async fn write(&mut self, writes: &[AspectWrite]) -> Result<(), StoreError> {
         for write in writes {
-            if let Err(error) = execute(self.connection, write) {
+            if let Err(error) = measured(|| execute(self.connection, write)) {
                 self.failed = true;
                 return Err(error.into());
             }
@@ -145,7 +167,7 @@ impl Transaction for SqliteTransaction<'_> {
     }
 
     async fn audit(&mut self, record: &AuditRecord) -> Result<(), StoreError> {
-        audit_log::insert(self.connection, record).map_err(|error| {
+        measured(|| audit_log::insert(self.connection, record)).map_err(|error| {
             self.failed = true;
             error.into()
         })

@@ -19,7 +19,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use docent_model::measure::{Counter, Gauge, Histogram};
-use docent_store::{AbortReason, StoreError, TransactionBody, WriterMeasurements};
+use docent_store::spent::Spent;
+use docent_store::{AbortReason, StoreError, TransactionBody, WriterMeasurements, spent};
 use futures_util::FutureExt as _;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -44,15 +45,32 @@ const GROUP_TIME: Duration = Duration::from_millis(100);
 /// A log of this many pages, 16 MiB, is checkpointed.
 const CHECKPOINT_PAGES: u32 = 4000;
 
-type Reply = oneshot::Sender<Result<(), StoreError>>;
+/// What the counters may say at most: the queue, and the transactions that are taken from it to be
+/// one group.
+const MAX_QUEUED: usize = QUEUE_LENGTH + GROUP_LENGTH;
 
 struct Job {
     body: QueuedBody,
-    reply: Reply,
-    _slot: QueueSlot,
+    /// Measures the statements of the transaction.
+    spent: Option<Arc<Spent>>,
+    caller: Caller,
 }
 
-/// Counts a transaction as queued until this is dropped.
+/// Who waits for a transaction.
+struct Caller {
+    reply: oneshot::Sender<Result<(), StoreError>>,
+    slot: QueueSlot,
+}
+
+impl Caller {
+    fn reply(self, outcome: Result<(), StoreError>) {
+        drop(self.slot);
+        // The caller may have been cancelled meanwhile.
+        let _ = self.reply.send(outcome);
+    }
+}
+
+/// Counts a transaction that waits or runs until this is dropped.
 struct QueueSlot(Arc<Counters>);
 
 impl QueueSlot {
@@ -69,7 +87,14 @@ impl Drop for QueueSlot {
 }
 
 /// The outcome of a transaction, and who waits for it.
-type RunJob = (Reply, Result<(), StoreError>);
+type RunJob = (Caller, Result<(), StoreError>);
+
+/// The next transaction to run.
+struct NextJob {
+    body: Box<dyn TransactionBody>,
+    spent: Option<Arc<Spent>>,
+    caller: Caller,
+}
 
 /// A transaction in the queue. The writer takes it to run it; a cancelled caller takes it to drop
 /// it.
@@ -166,8 +191,11 @@ impl Writer {
         let _cancel_guard = CancelGuard(body.clone());
         self.send(Request::Job(Job {
             body,
-            reply,
-            _slot: QueueSlot::take(&self.counters),
+            spent: spent::current(),
+            caller: Caller {
+                reply,
+                slot: QueueSlot::take(&self.counters),
+            },
         }))?;
         outcome.await.unwrap_or_else(|_| Err(stopped()))
     }
@@ -195,7 +223,7 @@ impl Writer {
     pub(crate) fn measurements(&self) -> WriterMeasurements {
         WriterMeasurements {
             queued: self.counters.queued.get(),
-            max_queued: QUEUE_LENGTH as u64,
+            max_queued: MAX_QUEUED as u64,
             transactions: self.counters.jobs.get(),
             commit_transactions: self.counters.group.read(),
             commit_micros: self.counters.commit.read(),
@@ -248,7 +276,7 @@ fn serve(mut connection: Connection, requests: &Receiver<Request>, log: Log, cou
         if let Some(file) = log.moved_file() {
             tracing::error!("{}", file.moved_error());
             for job in queued.drain(..) {
-                let _ = job.reply.send(Err(file.moved_error()));
+                job.caller.reply(Err(file.moved_error()));
             }
         }
         log.allow_reset();
@@ -365,21 +393,26 @@ fn checkpoint(connection: &Connection, sql: &str) {
 
 /// Runs queued jobs until the group's time is over, commits once, replies to all.
 fn run_group(connection: &mut Connection, queued: &mut VecDeque<Job>, counters: &Counters) {
-    let Some((body, reply)) = next_job(queued, counters) else {
+    let Some(NextJob {
+        body,
+        spent,
+        caller,
+    }) = next_job(queued, counters)
+    else {
         return;
     };
     if let Err(error) = execute(connection, "BEGIN IMMEDIATE") {
         // The others would fail like this one, after waiting for the same lock.
-        let replies = queued.drain(..).map(|job| job.reply);
-        for reply in std::iter::once(reply).chain(replies) {
-            let _ = reply.send(Err(store_error(&error)));
+        let others = queued.drain(..).map(|job| job.caller);
+        for caller in std::iter::once(caller).chain(others) {
+            caller.reply(Err(store_error(&error)));
         }
         return;
     }
     let changes_before = connection.total_changes();
     // Until a job has ended, its outcome does not matter: the group fails.
-    let mut group = vec![(reply, Ok(()))];
-    match run_jobs(connection, body, queued, &mut group, counters) {
+    let mut group = vec![(caller, Ok(()))];
+    match run_jobs(connection, (body, spent), queued, &mut group, counters) {
         Err(error) => {
             roll_back_open(connection);
             for (_, outcome) in &mut group {
@@ -392,9 +425,8 @@ fn run_group(connection: &mut Connection, queued: &mut VecDeque<Job>, counters: 
         }
         Ok(_) => {}
     }
-    for (reply, outcome) in group {
-        // The caller may have been cancelled meanwhile.
-        let _ = reply.send(outcome);
+    for (caller, outcome) in group {
+        caller.reply(outcome);
     }
 }
 
@@ -402,7 +434,7 @@ fn run_group(connection: &mut Connection, queued: &mut VecDeque<Job>, counters: 
 /// error means that nothing was committed.
 fn run_jobs(
     connection: &mut Connection,
-    mut body: Box<dyn TransactionBody>,
+    (mut body, mut spent): (Box<dyn TransactionBody>, Option<Arc<Spent>>),
     queued: &mut VecDeque<Job>,
     group: &mut Vec<RunJob>,
     counters: &Counters,
@@ -410,7 +442,7 @@ fn run_jobs(
     let started = Instant::now();
     if queued.is_empty() {
         // A single job needs no savepoint.
-        let decision = run_body(connection, body.as_mut());
+        let decision = run_body(connection, body.as_mut(), spent);
         let is_commit = matches!(decision, Decision::Commit);
         set_outcome(group, decision);
         if !connection.is_autocommit() {
@@ -422,7 +454,7 @@ fn run_jobs(
     }
     loop {
         execute(connection, "SAVEPOINT job")?;
-        let decision = run_body(connection, body.as_mut());
+        let decision = run_body(connection, body.as_mut(), spent.take());
         // After some failures, such as a full disk, SQLite rolls back the whole transaction.
         if connection.is_autocommit() {
             return Err(lost_transaction());
@@ -436,9 +468,9 @@ fn run_jobs(
             break;
         }
         match next_job(queued, counters) {
-            Some((next, reply)) => {
-                body = next;
-                group.push((reply, Ok(())));
+            Some(next) => {
+                (body, spent) = (next.body, next.spent);
+                group.push((next.caller, Ok(())));
             }
             None => break,
         }
@@ -454,14 +486,15 @@ fn timed(connection: &Connection, sql: &str) -> Result<Duration, rusqlite::Error
 }
 
 /// Takes the next job whose caller has not gone.
-fn next_job(
-    queued: &mut VecDeque<Job>,
-    counters: &Counters,
-) -> Option<(Box<dyn TransactionBody>, Reply)> {
+fn next_job(queued: &mut VecDeque<Job>, counters: &Counters) -> Option<NextJob> {
     while let Some(job) = queued.pop_front() {
         if let Some(body) = job.body.take() {
             counters.jobs.increment();
-            return Some((body, job.reply));
+            return Some(NextJob {
+                body,
+                spent: job.spent,
+                caller: job.caller,
+            });
         }
     }
     None
@@ -487,10 +520,14 @@ impl Decision {
     }
 }
 
-fn run_body(connection: &mut Connection, body: &mut dyn TransactionBody) -> Decision {
+fn run_body(
+    connection: &mut Connection,
+    body: &mut dyn TransactionBody,
+    spent: Option<Arc<Spent>>,
+) -> Decision {
     let mut transaction = SqliteTransaction::new(connection);
     let ran = catch_unwind(AssertUnwindSafe(|| {
-        body.run(&mut transaction).now_or_never()
+        spent::measure(spent, body.run(&mut transaction)).now_or_never()
     }));
     let failure = match ran {
         Ok(Some(Ok(()))) if transaction.failed => {

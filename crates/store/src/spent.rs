@@ -2,7 +2,8 @@
 //! traces.
 //!
 //! The request's task carries a [`Spent`]; what runs in it adds to it. Without one, nothing is
-//! measured. Reads of some microseconds are counted, but not timed.
+//! measured. Reads and statements of some microseconds are counted, and timed only if each part is
+//! observed ([`ShortPart`]).
 
 use std::fmt::{self, Display};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +24,8 @@ const MAX_STEPS: usize = 20;
 pub struct Spent {
     pub reads: Activity,
     pub transactions: Activity,
+    /// Statements within transactions. Other reads are in `reads`.
+    pub statements: Activity,
     pub searches: Activity,
     /// Changes that the search index took over, in most cases as a part of a search.
     pub index_feeds: Activity,
@@ -49,6 +52,7 @@ impl Default for Spent {
         Self {
             reads: Activity::new("read"),
             transactions: Activity::new("transaction"),
+            statements: Activity::new("statement"),
             searches: Activity::new("search"),
             index_feeds: Activity::new("index feed"),
             waits: Activity::new("wait"),
@@ -90,10 +94,9 @@ pub struct Step<N: Display> {
 
 impl<N: Display> Step<N> {
     pub fn begin(name: N) -> Self {
-        let current = CURRENT.try_with(Option::clone).ok().flatten();
         Self {
             name,
-            measured: current.map(|spent| (spent, Instant::now())),
+            measured: current().map(|spent| (spent, Instant::now())),
         }
     }
 }
@@ -148,18 +151,48 @@ pub async fn measure<F: Future>(spent: Option<Arc<Spent>>, request: F) -> F::Out
 
 /// A part of the request that runs in a task of its own.
 pub fn inherited<F: Future>(part: F) -> impl Future<Output = F::Output> {
-    let current = CURRENT.try_with(Option::clone).ok().flatten();
-    measure(current, part)
+    measure(current(), part)
 }
 
-/// Counts something that takes next to no time.
-pub fn count(activity: impl FnOnce(&Spent) -> &Activity) {
-    // Fails only without a request.
-    let _ = CURRENT.try_with(|current| {
-        if let Some(spent) = current {
-            activity(spent).count.increment();
+/// What measures the current request, to carry it to another thread.
+pub fn current() -> Option<Arc<Spent>> {
+    CURRENT.try_with(Option::clone).ok().flatten()
+}
+
+/// Something that takes some microseconds: two readings of the clock would be a tenth of it. It is
+/// counted, and timed only if an observer wants to know about each part.
+#[derive(Debug)]
+pub struct ShortPart {
+    started: Option<Instant>,
+}
+
+impl ShortPart {
+    pub fn begin() -> Self {
+        let is_observed = |current: &Option<Arc<Spent>>| {
+            let observer = current.as_ref().and_then(|spent| spent.observer.as_ref());
+            observer.is_some()
+        };
+        // Fails only without a request.
+        let is_observed = CURRENT.try_with(is_observed).unwrap_or(false);
+        Self {
+            started: is_observed.then(Instant::now),
         }
-    });
+    }
+
+    /// Adds the part to the request. One that is dropped instead does not count.
+    pub fn end(self, activity: impl FnOnce(&Spent) -> &Activity) {
+        let _ = CURRENT.try_with(|current| {
+            let Some(spent) = current else { return };
+            let activity = activity(spent);
+            let (Some(started), Some(observer)) = (self.started, &spent.observer) else {
+                activity.count.increment();
+                return;
+            };
+            let took = started.elapsed();
+            activity.add(took);
+            observer.ended(activity.name, took);
+        });
+    }
 }
 
 /// Runs a part of a request and adds its time, if the request is measured.
@@ -221,7 +254,8 @@ mod tests {
         let pause = Duration::from_millis(5);
         let work = async || {
             timed(|spent| &spent.searches, tokio::time::sleep(pause)).await;
-            count(|spent| &spent.reads);
+            ShortPart::begin().end(|spent| &spent.reads);
+            drop(ShortPart::begin());
             let cancelled = timed(|spent| &spent.waits, std::future::pending::<()>());
             let _ = tokio::time::timeout(pause, cancelled).await;
             drop(Step::begin("short"));
@@ -235,14 +269,31 @@ mod tests {
         runtime.block_on(measure(Some(Arc::clone(&spent)), work()));
         assert_eq!((spent.searches.count(), spent.waits.count()), (1, 1));
         assert!(spent.searches.time() >= pause && spent.waits.time() >= pause);
-        assert_eq!(
-            (spent.reads.count(), spent.reads.time()),
-            (1, Duration::ZERO)
-        );
+        assert_eq!(spent.reads.count(), 1);
         assert_eq!(spent.transactions.count(), 0);
         let [step] = spent.steps().try_into().unwrap();
         assert_eq!(step.name, "long");
         assert!(step.took >= pause);
-        assert_eq!(*observed.lock().unwrap(), ["search", "wait"]);
+        assert_eq!(*observed.lock().unwrap(), ["search", "read", "wait"]);
+    }
+
+    #[test]
+    fn short_parts_are_timed_only_for_an_observer() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let part = async || {
+            let part = ShortPart::begin();
+            std::thread::sleep(Duration::from_millis(2));
+            part.end(|spent| &spent.statements);
+        };
+        let counted = Arc::new(Spent::default());
+        runtime.block_on(measure(Some(Arc::clone(&counted)), part()));
+        let statements = &counted.statements;
+        assert_eq!((statements.count(), statements.time()), (1, Duration::ZERO));
+        let timed = Arc::new(Spent::observed_by(Names::default()));
+        runtime.block_on(measure(Some(Arc::clone(&timed)), part()));
+        assert_eq!(timed.statements.count(), 1);
+        assert!(timed.statements.time() >= Duration::from_millis(2));
     }
 }

@@ -158,6 +158,7 @@ cases! { $
         transactions_count_the_rows_of_an_entity,
         transactions_list_the_texts_of_an_aspect,
         transactions_that_take_the_same_lock_run_one_after_the_other,
+        the_statements_of_a_transaction_are_counted_for_its_request,
     }
     timeseries {
         points_are_listed_newest_first_up_to_the_limit,

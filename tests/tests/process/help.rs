@@ -11,7 +11,7 @@ const COMMON: [&str; 4] = ["--store", "--config", "--help", "--version"];
 /// The flags of commands that use a server.
 const SERVER: [&str; 2] = ["--server", "--token-file"];
 /// The settings of `docent serve`, besides the common ones.
-const SERVE: [&str; 49] = [
+const SERVE: [&str; 50] = [
     "--listen",
     "--ui-listen",
     "--metrics-listen",
@@ -59,6 +59,7 @@ const SERVE: [&str; 49] = [
     "--backup-wal-every",
     "--otlp",
     "--otlp-sample",
+    "--otlp-headers-file",
     "--log",
     "--log-format",
 ];

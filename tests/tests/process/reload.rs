@@ -36,6 +36,42 @@ fn sighup_applies_the_settings_that_need_no_restart() -> anyhow::Result<()> {
 }
 
 #[test]
+fn secrets_that_change_are_named_and_not_shown() -> anyhow::Result<()> {
+    // The end of two keys.
+    const KEY: &str = "MzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+    let directory = temporary_directory()?;
+    let path = |name: &str| directory.path().join(name);
+    fs::write(path("client"), "first-secret\n")?;
+    fs::write(path("key"), format!("MDEy{KEY}"))?;
+    let file = path("docent.toml");
+    fs::write(
+        &file,
+        format!(
+            "secret-key-file = '{}'\npublic-url = 'https://docent.example.com'\n[[oidc]]\n\
+             issuer = 'https://id.example.com'\nclient-id = 'docent'\nclient-secret-file = '{}'\n",
+            path("key").display(),
+            path("client").display()
+        ),
+    )?;
+    let mut server = Server::start(Options::default().argument("--config").argument(&file))?;
+    server.signal(Signal::HUP)?;
+    server.logged_line("no value has changed")?;
+    fs::write(path("client"), "second-secret\n")?;
+    fs::write(path("key"), format!("MTIz{KEY}"))?;
+    server.signal(Signal::HUP)?;
+    server.logged_line("reloaded the settings: oidc.oidc.client-secret-file changed")?;
+    let line = server.logged_line("after a restart")?;
+    ensure!(line.ends_with("after a restart: secret-key-file"), "{line}");
+    ensure!(server.stop()?.success());
+    let printed = server.printed();
+    ensure!(
+        !printed.contains("second-secret") && !printed.contains(KEY),
+        "{printed}"
+    );
+    Ok(())
+}
+
+#[test]
 fn invalid_settings_change_nothing() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let file = directory.path().join("docent.toml");

@@ -10,6 +10,7 @@ use std::time::Instant;
 use anyhow::{Context as _, ensure};
 use docent_e2e::{Options, Server, temporary_directory};
 use rcgen::CertifiedKey;
+use rustix::process::Signal;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
@@ -80,6 +81,39 @@ fn the_server_uses_a_renewed_certificate_without_a_restart() -> anyhow::Result<(
         ensure!(Instant::now() < deadline, "the new certificate is not used");
     }
     ensure!(get(&server, &old, "/health").is_err());
+    Ok(())
+}
+
+#[test]
+fn a_reload_with_an_invalid_certificate_changes_nothing() -> anyhow::Result<()> {
+    let files = temporary_directory()?;
+    let certificate = write_certificate(files.path())?;
+    let config = files.path().join("docent.toml");
+    let settings = |rate: &str| {
+        let directory = files.path().display();
+        fs::write(
+            &config,
+            format!(
+                "tls-cert = '{directory}/chain.pem'\ntls-key = '{directory}/key.pem'\naddress-rate-limit = '{rate}'\n"
+            ),
+        )
+    };
+    settings("1000/s")?;
+    let server = Server::start(Options::default().argument("--config").argument(&config))?;
+    let valid = fs::read(files.path().join("chain.pem"))?;
+    settings("1/h")?;
+    fs::write(files.path().join("chain.pem"), "half a file")?;
+    server.signal(Signal::HUP)?;
+    let line = server.logged_line("the settings were not reloaded")?;
+    ensure!(line.contains("chain.pem"), "{line}");
+    for _ in 0..3 {
+        let response = get(&server, &certificate, "/config")?;
+        ensure!(response.starts_with("HTTP/1.1 200"), "{response}");
+    }
+    fs::write(files.path().join("chain.pem"), valid)?;
+    server.signal(Signal::HUP)?;
+    let line = server.logged_line("reloaded the settings: ")?;
+    ensure!(line.ends_with("address-rate-limit changed"), "{line}");
     Ok(())
 }
 

@@ -1,13 +1,15 @@
 //! Traces of a running server, received as OpenTelemetry's collectors receive them.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, ensure};
-use docent_e2e::{Options, Server, on_postgres};
+use anyhow::{Context as _, bail, ensure};
+use docent_e2e::{Options, Server, on_postgres, temporary_directory};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
@@ -26,6 +28,8 @@ struct Collector {
     address: String,
     requests: Receiver<ExportTraceServiceRequest>,
     spans: Vec<Span>,
+    /// The header of the last request.
+    authorization: Arc<Mutex<String>>,
 }
 
 impl Collector {
@@ -33,11 +37,13 @@ impl Collector {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = format!("http://{}", listener.local_addr()?);
         let (sender, requests) = channel();
+        let authorization = Arc::new(Mutex::new(String::new()));
+        let received_header = Arc::clone(&authorization);
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let received = stream
                     .map_err(Into::into)
-                    .and_then(|stream| receive(&stream, status, &sender));
+                    .and_then(|stream| receive(&stream, status, &sender, &received_header));
                 if received.is_err() {
                     // The test has ended.
                     return;
@@ -48,6 +54,7 @@ impl Collector {
             address,
             requests,
             spans: Vec::new(),
+            authorization,
         })
     }
 
@@ -77,6 +84,7 @@ fn receive(
     stream: &TcpStream,
     status: &str,
     requests: &Sender<ExportTraceServiceRequest>,
+    authorization: &Mutex<String>,
 ) -> anyhow::Result<()> {
     let mut reader = BufReader::new(stream);
     let mut length = 0;
@@ -86,6 +94,10 @@ fn receive(
         reader.read_line(&mut line)?;
         is_path_right |= line.starts_with("POST /v1/traces ");
         let line = line.to_ascii_lowercase();
+        if let Some(text) = line.strip_prefix("authorization:") {
+            let mut authorization = authorization.lock().unwrap_or_else(PoisonError::into_inner);
+            text.trim().clone_into(&mut authorization);
+        }
         if let Some(text) = line.strip_prefix("content-length:") {
             length = text.trim().parse()?;
         }
@@ -171,6 +183,13 @@ fn a_request_continues_the_trace_of_its_client_and_has_spans_of_its_parts() -> a
         is_text(&transaction, "db.system.name", system),
         "{transaction:?}"
     );
+    let statement = collector.child(&write, "statement")?;
+    ensure!(
+        is_text(&statement, "db.system.name", system),
+        "{statement:?}"
+    );
+    ensure!(statement.start_time_unix_nano >= transaction.start_time_unix_nano);
+    ensure!(statement.end_time_unix_nano <= transaction.end_time_unix_nano);
     ensure!(transaction.start_time_unix_nano >= write.start_time_unix_nano);
     ensure!(transaction.end_time_unix_nano <= write.end_time_unix_nano);
 
@@ -178,9 +197,71 @@ fn a_request_continues_the_trace_of_its_client_and_has_spans_of_its_parts() -> a
     let search = collector.span(|span| is_text(span, "docent.operation", "find"))?;
     collector.child(&search, "search")?;
 
+    // A read of microseconds on SQLite.
+    let exists = "query read { entityExists(urn: \"urn:li:tag:traced\") }";
+    let read = server.request(Method::POST, "/api/graphql")?;
+    let read = read.header("traceparent", &parent);
+    let reply = server.send(read.json(&json!({"query": exists})))?;
+    ensure!(reply.status == 200, "{reply:?}");
+    let read = collector.span(|span| is_text(span, "docent.operation", "read"))?;
+    collector.child(&read, "read")?;
+
     ensure!(server.stop()?.success());
     let of_clients = collector.spans.iter().filter(|span| span.kind == 2);
-    ensure!(of_clients.count() == 2, "{:?}", collector.spans);
+    ensure!(of_clients.count() == 3, "{:?}", collector.spans);
+    Ok(())
+}
+
+/// Writes an aspect over REST and returns the `traceparent` header of the response.
+fn write_tag(server: &Server) -> anyhow::Result<String> {
+    let tag = json!([{"urn": "urn:li:tag:traced", "tagProperties": {"value": {"name": "traced"}}}]);
+    let request = server.request(Method::POST, "/openapi/v3/entity/tag")?;
+    let response = request.json(&tag).send()?;
+    ensure!(response.status().is_success(), "{response:?}");
+    let header = response.headers().get("traceparent").context("no header")?;
+    Ok(header.to_str()?.to_owned())
+}
+
+#[test]
+fn a_write_has_one_trace_id_and_headers_for_the_collector_are_in_a_file() -> anyhow::Result<()> {
+    let mut collector = Collector::start("200 OK")?;
+    let directory = temporary_directory()?;
+    let file = directory.path().join("headers");
+    fs::write(&file, "Authorization: Bearer first\n")?;
+    let path = file.to_str().context("no text")?;
+    let server = start(&collector, &["--otlp-headers-file", path])?;
+    let header = write_tag(&server)?;
+    let [_, trace, span, flags] = header.split('-').collect::<Vec<_>>()[..] else {
+        bail!("{header}");
+    };
+    ensure!(flags == "01", "{header}");
+    let root = collector.span(|it| hex(&it.trace_id) == trace && it.parent_span_id.is_empty())?;
+    ensure!(hex(&root.span_id) == span, "{root:?}");
+    ensure!(
+        root.name.starts_with("POST /openapi/v3/entity/"),
+        "{root:?}"
+    );
+    // What became of the write.
+    let written = format!("/openapi/v1/trace/write/{trace}?onlyIncludeErrors=false");
+    let reply = server.post(&written, &json!({"urn:li:tag:traced": ["tagProperties"]}))?;
+    ensure!(
+        reply.status == 200 && reply.body.contains("ACTIVE_STATE"),
+        "{reply:?}"
+    );
+    let authorization = || {
+        let header = collector.authorization.lock();
+        header.unwrap_or_else(PoisonError::into_inner).clone()
+    };
+    ensure!(authorization() == "bearer first");
+    fs::write(&file, "Authorization: Bearer second\n")?;
+    let deadline = Instant::now() + TIMEOUT;
+    while authorization() != "bearer second" {
+        ensure!(Instant::now() < deadline, "{}", authorization());
+        find(&server, None)?;
+    }
+    let server = start(&collector, &["--otlp-sample", "0"])?;
+    let header = write_tag(&server)?;
+    ensure!(header.ends_with("-00"), "{header}");
     Ok(())
 }
 

@@ -40,6 +40,11 @@ impl SecretKey {
         })
     }
 
+    /// Tells keys apart without revealing them.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
     fn encrypt(&self, urn: &Urn, value: &str) -> Result<String, Error> {
         let nonce: [u8; NONCE_LEN] = random()?;
         let mut sealed = value.as_bytes().to_vec();

@@ -1,7 +1,7 @@
 //! A bucket of an object store that speaks S3's protocol.
 //!
-//! Credentials, region and address come from the variables that other programs use. The requests
-//! are signed by `rusty-s3` and sent by our client. Files go in parts, so that a large store takes
+//! Credentials, region and address come from the variables that other programs use. The requests are
+//! signed by `rusty-s3` and sent by our client. Files go in parts, so that a large store takes
 //! little memory, and a part that fails is sent again.
 
 use std::fmt;
@@ -13,14 +13,15 @@ use bytes::Bytes;
 use docent_client::{HttpClient, Limits};
 use http::header::{ETAG, RANGE};
 use http::{Method, Request, Response, StatusCode};
+use rusty_s3::UrlStyle;
 use rusty_s3::actions::{
     CompleteMultipartUpload, CompleteMultipartUploadResponse, CreateMultipartUpload, ListObjectsV2,
     ListObjectsV2Response, S3Action,
 };
-use rusty_s3::{Credentials, UrlStyle};
 use url::Url;
 
 use super::Progress;
+use super::credentials::CredentialsSource;
 
 /// Parts of an upload or a download.
 const PART_BYTES: u64 = 16 * 1024 * 1024;
@@ -42,7 +43,7 @@ const DEFAULT_REGION: &str = "us-east-1";
 #[derive(Clone)]
 pub(crate) struct Bucket {
     bucket: rusty_s3::Bucket,
-    credentials: Credentials,
+    credentials: CredentialsSource,
     /// Ends with a slash, unless it is empty.
     prefix: String,
     client: HttpClient,
@@ -66,9 +67,7 @@ impl Bucket {
     pub(super) fn parse(text: &str) -> Result<Self> {
         let (name, prefix) = text.split_once('/').unwrap_or((text, ""));
         let prefix = prefix.trim_matches('/');
-        let credentials = Credentials::from_env().context(
-            "backups in a bucket need the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
-        )?;
+        let credentials = CredentialsSource::find()?;
         let region = variable(["AWS_REGION", "AWS_DEFAULT_REGION"]);
         let region = region.unwrap_or_else(|| DEFAULT_REGION.to_owned());
         let (endpoint, style) = match variable(["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]) {
@@ -104,7 +103,8 @@ impl Bucket {
         let mut names = Vec::new();
         let mut next = None;
         loop {
-            let mut action = ListObjectsV2::new(&self.bucket, Some(&self.credentials));
+            let credentials = self.credentials.read()?;
+            let mut action = ListObjectsV2::new(&self.bucket, Some(&credentials));
             action.with_prefix(begin.as_str());
             if let Some(next) = next.take() {
                 action.with_continuation_token(next);
@@ -135,7 +135,8 @@ impl Bucket {
         }
         let mut body = Vec::new();
         source.read_to_end(&mut body)?;
-        let action = self.bucket.put_object(Some(&self.credentials), &key);
+        let credentials = self.credentials.read()?;
+        let action = self.bucket.put_object(Some(&credentials), &key);
         let sent = self.expect_success(&action, body.into()).await;
         sent.map(drop)
             .with_context(|| format!("cannot upload {key}"))
@@ -149,9 +150,8 @@ impl Bucket {
         mut progress: Progress,
     ) -> Result<()> {
         let part_bytes = PART_BYTES.max(total.div_ceil(MAX_PARTS));
-        let create = self
-            .bucket
-            .create_multipart_upload(Some(&self.credentials), key);
+        let credentials = self.credentials.read()?;
+        let create = self.bucket.create_multipart_upload(Some(&credentials), key);
         let created = self.expect_success(&create, Bytes::new()).await?;
         let created = CreateMultipartUpload::parse_response(text(&created)?)?;
         let upload = created.upload_id();
@@ -164,8 +164,9 @@ impl Bucket {
                 ensure!(!part.is_empty(), "it has become shorter");
                 done += part.len() as u64;
                 let number = u16::try_from(tags.len() + 1)?;
-                let credentials = Some(&self.credentials);
-                let action = self.bucket.upload_part(credentials, key, number, upload);
+                let credentials = self.credentials.read()?;
+                let bucket = &self.bucket;
+                let action = bucket.upload_part(Some(&credentials), key, number, upload);
                 let response = self.request(&action, None, part.into()).await?;
                 let tag = response.headers().get(ETAG);
                 let tag = tag.and_then(|tag| tag.to_str().ok());
@@ -176,9 +177,9 @@ impl Bucket {
                 progress(done, total);
             }
             let tags = tags.iter().map(String::as_str);
-            let credentials = Some(&self.credentials);
-            let complete =
-                CompleteMultipartUpload::new(&self.bucket, credentials, key, upload, tags);
+            let credentials = self.credentials.read()?;
+            let signer = Some(&credentials);
+            let complete = CompleteMultipartUpload::new(&self.bucket, signer, key, upload, tags);
             let body = complete.clone().body();
             let completed = self.expect_success(&complete, body.into()).await?;
             // A failure may have the status 200.
@@ -186,10 +187,12 @@ impl Bucket {
                 .with_context(|| format!("the bucket did not complete {key}"))
         };
         if let Err(error) = sent.await {
-            let credentials = Some(&self.credentials);
-            let abort = self.bucket.abort_multipart_upload(credentials, key, upload);
             // Best effort: the first error is the one to report.
-            let _ = self.expect_success(&abort, Bytes::new()).await;
+            if let Ok(credentials) = self.credentials.read() {
+                let signer = Some(&credentials);
+                let abort = self.bucket.abort_multipart_upload(signer, key, upload);
+                let _ = self.expect_success(&abort, Bytes::new()).await;
+            }
             return Err(error.context(format!("cannot upload {key}")));
         }
         Ok(())
@@ -204,7 +207,8 @@ impl Bucket {
         let key = self.key(path);
         let mut done = 0;
         loop {
-            let action = self.bucket.get_object(Some(&self.credentials), &key);
+            let credentials = self.credentials.read()?;
+            let action = self.bucket.get_object(Some(&credentials), &key);
             let range = format!("bytes={done}-{}", done + PART_BYTES - 1);
             let response = self.request(&action, Some(&range), Bytes::new()).await?;
             let total = total_bytes(&response)
@@ -225,7 +229,8 @@ impl Bucket {
 
     pub(super) async fn has(&self, path: &str) -> Result<bool> {
         let key = self.key(path);
-        let mut action = ListObjectsV2::new(&self.bucket, Some(&self.credentials));
+        let credentials = self.credentials.read()?;
+        let mut action = ListObjectsV2::new(&self.bucket, Some(&credentials));
         action.with_prefix(key.as_str());
         let page = self.expect_success(&action, Bytes::new()).await?;
         let page: ListObjectsV2Response = ListObjectsV2::parse_response(text(&page)?)?;
@@ -234,7 +239,8 @@ impl Bucket {
 
     pub(super) async fn delete(&self, path: &str) -> Result<()> {
         let key = self.key(path);
-        let action = self.bucket.delete_object(Some(&self.credentials), &key);
+        let credentials = self.credentials.read()?;
+        let action = self.bucket.delete_object(Some(&credentials), &key);
         self.expect_success(&action, Bytes::new()).await?;
         Ok(())
     }

@@ -40,7 +40,7 @@ use backup_schedule::BackupSchedule;
 use collector::Collector;
 use listeners::Listeners;
 use log::Log;
-use reload::Reloader;
+use reload::{KnownSettings, Reloader};
 
 use super::say;
 use super::user::password_from;
@@ -86,6 +86,7 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     // Before anything else, so that a signal during startup stops the server.
     let has_terminal = std::io::stdin().is_terminal();
     let stop = stop_signal(has_terminal)?.shared();
+    let reload_signals = reload::signals()?;
     let mut phases = Phases::start();
     // Before files are opened, which count as well.
     let connections = Connections::new(connection_limits(&settings));
@@ -157,7 +158,7 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
     }
     let reloader = Reloader {
         source,
-        shown: settings.shown(),
+        known: KnownSettings::of(&settings),
         log,
         parts,
         state: state.clone(),
@@ -165,7 +166,7 @@ async fn run(source: SettingsSource, settings: Settings, log: Log) -> Result<()>
         audit_retention,
     };
     if !has_terminal {
-        background.spawn(reloader.watch()?);
+        background.spawn(reloader.watch(reload_signals));
     }
     background.spawn(end_streams(state.clone(), stop.clone()));
     let serving = listeners.serve(state, files.frontend, connections, certificate, stop);

@@ -10,7 +10,7 @@ use docent_catalog::rate::RateLimit;
 use docent_catalog::tokens::TokenLimits;
 use docent_http::ShownSetting;
 use docent_model::EpochMillis;
-use docent_oidc::{IssuerSettings, ProviderSettings};
+use docent_oidc::{Algorithm, ClaimNames, IssuerSettings, ProviderSettings};
 
 use super::{AgentChanges, LogFormat, Settings, Switch};
 
@@ -133,6 +133,10 @@ impl Settings {
                 "otlp-sample",
                 or_none(otlp.as_ref().map(|it| it.sample).as_ref()),
             ),
+            masked(
+                "otlp-headers-file",
+                otlp.as_ref().is_some_and(|it| it.headers_file.is_some()),
+            ),
             visible("log", log),
             visible(
                 "log-format",
@@ -148,21 +152,100 @@ impl Settings {
     }
 }
 
-fn provider(provider: &ProviderSettings) -> [ShownSetting; 4] {
+impl Settings {
+    /// The values of masked settings, by their names, to find out whether they change. The caller
+    /// must keep no more than hashes of them.
+    pub(crate) fn secrets(&self) -> Vec<(String, String)> {
+        let path = |path: &Path| path.display().to_string();
+        let keys = self.secret_keys.as_ref();
+        let previous_key = keys.and_then(|keys| keys.previous.as_ref());
+        let otlp = self.otlp.as_ref();
+        let own = [
+            ("tls-key", self.tls.as_ref().map(|it| path(&it.key))),
+            (
+                "admin-password-file",
+                self.admin_password_file.as_deref().map(path),
+            ),
+            (
+                "secret-key-file",
+                keys.map(|keys| keys.current.id().to_owned()),
+            ),
+            (
+                "previous-secret-key-file",
+                previous_key.map(|key| key.id().to_owned()),
+            ),
+            (
+                "otlp-headers-file",
+                otlp.and_then(|it| it.headers_file.as_deref().map(path)),
+            ),
+        ];
+        let own = own
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value));
+        let of_providers = self.identity.providers.iter().map(|provider| {
+            let name = format!("oidc.{}.client-secret-file", provider.id);
+            (name, provider.client_secret.clone())
+        });
+        let all = own.chain(of_providers);
+        all.filter_map(|(name, value)| Some((name, value?)))
+            .collect()
+    }
+}
+
+fn provider(provider: &ProviderSettings) -> Vec<ShownSetting> {
     let name = |key: &str| format!("oidc.{}.{key}", provider.id);
-    [
+    let ProviderSettings {
+        claims,
+        algorithms,
+        skew_ms,
+        create_users,
+        ..
+    } = provider;
+    let mut shown = vec![
         visible(name("issuer"), &provider.issuer),
         visible(name("client-id"), &provider.client_id),
         masked(name("client-secret-file"), provider.client_secret.is_some()),
         visible(name("public-url"), &provider.public_url),
-    ]
+        visible(name("name"), &provider.name),
+        visible(name("scopes"), &provider.scopes),
+    ];
+    shown.extend(tokens(name, claims, algorithms, *skew_ms, *create_users));
+    shown
 }
 
-fn issuer(issuer: &IssuerSettings) -> [ShownSetting; 1] {
-    [visible(
-        format!("jwt.{}.audience", issuer.issuer),
-        &issuer.audience,
-    )]
+fn issuer(issuer: &IssuerSettings) -> Vec<ShownSetting> {
+    let name = |key: &str| format!("jwt.{}.{key}", issuer.issuer);
+    let IssuerSettings {
+        claims,
+        algorithms,
+        skew_ms,
+        create_users,
+        ..
+    } = issuer;
+    let mut shown = vec![
+        visible(name("audience"), &issuer.audience),
+        visible(name("jwks-url"), or_none(issuer.keys_url.as_ref())),
+    ];
+    shown.extend(tokens(name, claims, algorithms, *skew_ms, *create_users));
+    shown
+}
+
+/// How the tokens of a provider or an issuer are read.
+fn tokens(
+    name: impl Fn(&str) -> String,
+    claims: &ClaimNames,
+    algorithms: &[Algorithm],
+    skew_ms: EpochMillis,
+    create_users: bool,
+) -> [ShownSetting; 5] {
+    let algorithms: Vec<&str> = algorithms.iter().map(|it| it.name()).collect();
+    [
+        visible(name("user-claim"), &claims.user),
+        visible(name("groups-claim"), or_none(claims.groups.as_ref())),
+        visible(name("algorithms"), algorithms.join(",")),
+        visible(name("clock-skew"), seconds(skew_ms)),
+        visible(name("create-users"), create_users),
+    ]
 }
 
 fn visible(name: impl Into<String>, value: impl Display) -> ShownSetting {

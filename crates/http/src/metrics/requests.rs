@@ -1,7 +1,7 @@
 //! How many requests each route has answered, and how fast.
 //!
-//! The number of series is bounded: the routes of the server, seven methods and `OTHER`, and five
-//! classes of status. A series exists once there was such a request.
+//! The number of series is bounded: the routes of the server, seven methods and `OTHER`, and the
+//! statuses in a list. A series exists once there was such a request.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -10,17 +10,65 @@ use std::time::Duration;
 use docent_catalog::measurements::Distribution;
 use docent_model::measure::{Gauge, Histogram};
 
-/// The classes of status, by their first digit.
-const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+/// The statuses that have series of their own: those that the server sends, and others that say what
+/// is wrong. To send another one, add it here.
+const STATUSES: [(u16, &str); 37] = [
+    (200, "200"),
+    (201, "201"),
+    (202, "202"),
+    (204, "204"),
+    (206, "206"),
+    (301, "301"),
+    (302, "302"),
+    (303, "303"),
+    (304, "304"),
+    (307, "307"),
+    (308, "308"),
+    (400, "400"),
+    (401, "401"),
+    (403, "403"),
+    (404, "404"),
+    (405, "405"),
+    (406, "406"),
+    (408, "408"),
+    (409, "409"),
+    (410, "410"),
+    (411, "411"),
+    (412, "412"),
+    (413, "413"),
+    (414, "414"),
+    (415, "415"),
+    (416, "416"),
+    (421, "421"),
+    (422, "422"),
+    (428, "428"),
+    (429, "429"),
+    (431, "431"),
+    (499, "499"),
+    (500, "500"),
+    (501, "501"),
+    (502, "502"),
+    (503, "503"),
+    (504, "504"),
+];
+const OTHER: &str = "other";
 
-/// The requests of one route and method.
-#[derive(Debug, Default)]
-struct RouteCounters([OnceLock<Histogram>; CLASSES.len()]);
+/// The requests of one route and method, by [`STATUSES`] and for others.
+#[derive(Debug)]
+struct RouteCounters([OnceLock<Box<Histogram>>; STATUSES.len() + 1]);
+
+impl Default for RouteCounters {
+    fn default() -> Self {
+        Self([const { OnceLock::new() }; STATUSES.len() + 1])
+    }
+}
 
 impl RouteCounters {
     fn count(&self, status: u16, took: Duration) {
-        let class = usize::from(status / 100).clamp(1, CLASSES.len()) - 1;
-        let histogram = self.0[class].get_or_init(Histogram::of_durations);
+        // Most are 200, the first one.
+        let known = STATUSES.iter().position(|(known, _)| *known == status);
+        let series = &self.0[known.unwrap_or(STATUSES.len())];
+        let histogram = series.get_or_init(|| Box::new(Histogram::of_durations()));
         histogram.observe_duration(took);
     }
 }
@@ -36,7 +84,7 @@ pub(crate) struct RequestCounters {
     others: RwLock<BTreeMap<RouteKey, Arc<RouteCounters>>>,
 }
 
-/// The requests of a route with a method and a class of status.
+/// The requests of a route with a method and a status.
 #[derive(Debug)]
 pub(super) struct RouteMeasurements {
     pub(super) route: Box<str>,
@@ -66,8 +114,8 @@ impl RequestCounters {
 
     pub(super) fn read(&self, graphql_route: &str) -> Vec<RouteMeasurements> {
         let series = |route: &str, method: &'static str, counters: &RouteCounters| {
-            let classes = CLASSES.into_iter().zip(&counters.0);
-            let present = classes.filter_map(|(status, histogram)| {
+            let names = STATUSES.iter().map(|(_, name)| *name).chain([OTHER]);
+            let present = names.zip(&counters.0).filter_map(|(status, histogram)| {
                 Some(RouteMeasurements {
                     route: route.into(),
                     method,
@@ -91,10 +139,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_counted_by_route_method_and_class_of_status() {
+    fn requests_are_counted_by_route_method_and_status() {
         let counters = RequestCounters::default();
         counters.count_graphql(200, Duration::from_micros(50));
-        for status in [200, 204, 499, 999] {
+        for status in [200, 200, 499, 999] {
             counters.count("/aspects", "POST", status, Duration::from_mins(1));
         }
         let read = counters.read("/api/graphql");
@@ -103,10 +151,10 @@ mod tests {
             .map(|it| (&*it.route, it.status, it.micros.counts.iter().sum::<u64>()))
             .collect();
         let expected = [
-            ("/api/graphql", "2xx", 1),
-            ("/aspects", "2xx", 2),
-            ("/aspects", "4xx", 1),
-            ("/aspects", "5xx", 1),
+            ("/api/graphql", "200", 1),
+            ("/aspects", "200", 2),
+            ("/aspects", "499", 1),
+            ("/aspects", "other", 1),
         ];
         assert_eq!(found, expected);
         // Longer than the last bound.

@@ -57,6 +57,8 @@ impl SlowRequests {
             read_ms = ms(&spent.reads),
             transactions = spent.transactions.count(),
             transaction_ms = ms(&spent.transactions),
+            statements = spent.statements.count(),
+            statement_ms = ms(&spent.statements),
             searches = spent.searches.count(),
             search_ms = ms(&spent.searches),
             waits = spent.waits.count(),

@@ -21,6 +21,7 @@ use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 
 use super::EndedRequest;
 use super::log::{shortened, user};
+use crate::request_record::SpanIds;
 
 /// The spans of one request, besides its own. The others are counted.
 const MAX_PARTS: u64 = 200;
@@ -73,6 +74,16 @@ impl Traces {
 pub(super) struct RequestTrace(Arc<Parts>);
 
 impl RequestTrace {
+    /// The ids of the request's span.
+    pub(super) fn ids(&self) -> SpanIds {
+        let span = self.0.request.span();
+        let context = span.span_context();
+        SpanIds {
+            trace: context.trace_id().to_bytes(),
+            span: context.span_id().to_bytes(),
+        }
+    }
+
     /// What makes the spans of the parts.
     pub(super) fn spent(&self) -> Spent {
         Spent::observed_by(PartObserver(Arc::clone(&self.0)))
@@ -121,7 +132,7 @@ impl Observer for PartObserver {
         if parts.count.fetch_add(1, Ordering::Relaxed) >= MAX_PARTS {
             return;
         }
-        let is_of_database = ["read", "transaction"].contains(&activity);
+        let is_of_database = ["read", "transaction", "statement"].contains(&activity);
         let (kind, attributes) = if is_of_database {
             let system = KeyValue::new("db.system.name", parts.traces.database);
             (SpanKind::Client, vec![system])

@@ -48,6 +48,13 @@ pub struct Certificate {
     handshake_timeout: Duration,
 }
 
+/// A certificate that was read and can be used.
+#[derive(Debug)]
+pub struct ReadCertificate {
+    config: ServerConfig,
+    hash: u64,
+}
+
 /// Why the files cannot be used.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CertificateError(String);
@@ -105,9 +112,7 @@ impl Certificate {
         }
         match contents.parse(&self.chain_file, &self.key_file) {
             Ok(config) => {
-                let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-                *current = Arc::new(config);
-                tracing::info!("using the new certificate in {}", self.chain_file.display());
+                self.set_current(config);
                 true
             }
             Err(error) => {
@@ -115,6 +120,28 @@ impl Certificate {
                 false
             }
         }
+    }
+
+    /// Reads the files without using them yet.
+    pub fn read(&self) -> Result<ReadCertificate, CertificateError> {
+        let contents = Contents::read(&self.chain_file, &self.key_file)?;
+        Ok(ReadCertificate {
+            config: contents.parse(&self.chain_file, &self.key_file)?,
+            hash: self.hasher.hash_one(&contents),
+        })
+    }
+
+    /// New connections use this certificate from here on.
+    pub fn replace(&self, read: ReadCertificate) {
+        if self.is_new(read.hash) {
+            self.set_current(read.config);
+        }
+    }
+
+    fn set_current(&self, config: ServerConfig) {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::new(config);
+        tracing::info!("using the new certificate in {}", self.chain_file.display());
     }
 
     fn current(&self) -> Arc<ServerConfig> {

@@ -17,6 +17,14 @@ impl App {
 }
 
 #[tokio::test]
+async fn the_details_of_the_health_have_two_paths() {
+    let app = App::empty().await;
+    let detail = app.get("/health/detail").await;
+    assert_eq!(detail.1["ready"], true, "{detail:?}");
+    assert_eq!(detail, app.get("/health/detailed").await);
+}
+
+#[tokio::test]
 async fn the_status_has_the_engine_the_sizes_and_the_changes_that_are_not_indexed() {
     let app = App::empty().await;
     // A search indexes everything.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::routes::ALSO_A_PAGE;
 pub(crate) use crate::routes::PROTECTED;
 
-pub(crate) const OPEN: [(&str, &str); 12] = [
+pub(crate) const OPEN: [(&str, &str); 13] = [
     ("GET", "/sso"),
     ("GET", "/admin"),
     ("GET", "/openapi/v3/api-docs"),
@@ -27,6 +27,7 @@ pub(crate) const OPEN: [(&str, &str); 12] = [
     ("GET", "/health/ready"),
     ("GET", "/check/ready"),
     ("GET", "/health/detailed"),
+    ("GET", "/health/detail"),
 ];
 
 /// Routes of the web page, which are public files.

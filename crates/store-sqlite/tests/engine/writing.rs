@@ -5,8 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use docent_model::Derived;
 use docent_store::{
-    AbortReason, AspectWrite, Effect, LogPosition, RowVersion, StoreError, StoreReader as _,
-    StoreWriter as _, Transaction, TransactionBody,
+    AbortReason, AspectWrite, Effect, LogPosition, RowVersion, StoreError, StoreMaintenance as _,
+    StoreReader as _, StoreWriter as _, Transaction, TransactionBody,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
@@ -178,6 +178,9 @@ async fn a_transaction_cancelled_in_the_queue_does_not_run() {
     let mut waiting = Box::pin(put(&store, &first, "1", Derived::default()));
     assert!((&mut waiting).now_or_never().is_none());
     started(&store, 1).await;
+    let queued = || store.measurements().writer.map(|writer| writer.queued);
+    // It runs.
+    assert_eq!(queued(), Some(1));
     let mut cancelled = Box::pin(put(&store, &second, "1", Derived::default()));
     assert!((&mut cancelled).now_or_never().is_none());
     drop(cancelled);
@@ -188,6 +191,7 @@ async fn a_transaction_cancelled_in_the_queue_does_not_run() {
         .unwrap();
     assert_eq!(text(&store, &first).await.as_deref(), Some("1"));
     assert_eq!(text(&store, &second).await, None);
+    assert_eq!(queued(), Some(0));
 }
 
 /// A transaction that takes longer than a group may.

@@ -1,5 +1,7 @@
 //! Transactions: atomic, isolated, and without lost updates.
 
+use std::sync::Arc;
+
 use docent_model::{AspectName, Derived, Registry};
 use futures_util::future::{join, join_all};
 
@@ -7,6 +9,7 @@ use super::{
     Harness, NOON, Stopped, dataset, domain, edges, key, log, new_aspect, placed, put, read,
     version_of,
 };
+use crate::spent::{self, Spent};
 use crate::version;
 use crate::{
     AspectKey, AspectWrite, Effect, ReadRequest, Store, StoreError, TimeseriesRow, Transaction,
@@ -303,4 +306,29 @@ pub(super) async fn transactions_that_take_the_same_lock_run_one_after_the_other
     let writers = (0..32).map(|number| add_up_to(store, format!("t{number}"), 5));
     let added = join_all(writers).await;
     assert_eq!(added.iter().filter(|it| **it).count(), 5);
+}
+
+pub(super) async fn the_statements_of_a_transaction_are_counted_for_its_request(
+    harness: &impl Harness,
+) {
+    let store = harness.store();
+    let of_request = Arc::new(Spent::default());
+    let request = spent::measure(
+        Some(Arc::clone(&of_request)),
+        increment(store, counter("measured")),
+    );
+    request.await.unwrap();
+    assert_eq!(of_request.transactions.count(), 1);
+    assert_eq!(of_request.reads.count(), 0);
+    let statements = of_request.statements.count();
+    assert!((2..=10).contains(&statements), "{statements}");
+    increment(store, counter("measured")).await.unwrap();
+    assert_eq!(of_request.statements.count(), statements);
+    // Short reads count, too.
+    let key = counter("measured");
+    let before = of_request.reads.count();
+    let read = store.read_if_short(ReadRequest::row(&key));
+    let row = spent::measure(Some(Arc::clone(&of_request)), read).await;
+    assert!(row.unwrap().is_some());
+    assert!(of_request.reads.count() > before);
 }

@@ -278,6 +278,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     open("/health/ready", "Whether the server is ready"),
     open("/check/ready", "Whether the server is ready"),
     open("/health/detailed", "Readiness and version"),
+    open("/health/detail", "Readiness and version"),
     open("/openapi/v3/api-docs", "This document"),
     open("/openapi/swagger-ui", "Redirects to the page"),
     open("/openapi/swagger-ui/index.html", "This document as a page"),
