@@ -100,7 +100,7 @@ impl Dataset {
         self.versions.truncate(RETAINED);
     }
 
-    fn aspect(&self, version: &Version) -> Aspect {
+    fn aspect(version: &Version) -> Aspect {
         let described = COLUMNS.iter().zip(version.parts);
         let columns = described
             .filter_map(|(path, text)| Some(json!({"fieldPath": path, "description": text?})));
@@ -113,7 +113,7 @@ impl Dataset {
     }
 
     fn entity(&self) -> Option<Entity> {
-        let latest = self.versions.first().map(|it| self.aspect(it));
+        let latest = self.versions.first().map(Self::aspect);
         let aspects = latest.map(|it| (COLUMNS_ASPECT.to_owned(), it));
         Some(Entity {
             urn: self.urn.clone(),
@@ -154,7 +154,7 @@ impl Dataset {
         for needed in comparison.needed_history() {
             let found = needed.versions.iter().filter_map(|number| {
                 let version = self.versions.iter().find(|it| it.number == *number)?;
-                Some(self.aspect(version))
+                Some(Self::aspect(version))
             });
             history.insert(needed.aspect, found.collect());
         }
@@ -212,7 +212,7 @@ impl World {
                 "urn:li:dataset:(urn:li:dataPlatform:hive,t{at},PROD)"
             ))
             .unwrap(),
-            created: Some(at as i64),
+            created: Some(7),
             versions: Vec::new(),
             retired: 0,
             file: None,
@@ -369,7 +369,8 @@ impl World {
             // has read those of the run.
             let is_exported = dataset.lock.as_ref().is_some_and(|lock| {
                 let locked = lock.aspects.get(COLUMNS_ASPECT);
-                locked.is_some_and(|it| it.version >= latest.number)
+                let is_same = dataset.created == Some(lock.created);
+                is_same && locked.is_some_and(|it| it.version >= latest.number)
             });
             if !is_exported {
                 dataset.known = *known;
