@@ -60,7 +60,7 @@ impl Engine {
 
     pub fn with_limits(schema: Schema, limits: Limits) -> Self {
         Self {
-            operations: OperationCounters::new(&schema),
+            operations: OperationCounters::new(&schema.root_fields),
             schema,
             limits,
             plans: PlanCache::new(),
@@ -71,7 +71,7 @@ impl Engine {
     /// What was counted since the start.
     pub fn measurements(&self) -> EngineMeasurements {
         EngineMeasurements {
-            operations: self.operations.read(&self.schema),
+            operations: self.operations.read(&self.schema.root_fields),
             plan_cache: self.plans.measurements(),
         }
     }

@@ -1,16 +1,14 @@
 //! What the engine counts, for administrators. Operations are counted by their first field, never
 //! by name: clients choose names.
 //!
-//! The number of fields is that of the schema. A document knows its [`RootField`] once it is parsed,
-//! so counting an operation looks nothing up.
+//! The number of fields is that of the schema. A document knows its [`RootField`] once it is
+//! parsed, so counting an operation looks nothing up.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use apollo_compiler::ast::OperationType;
 use docent_model::measure::{Counter, Distribution, Histogram};
-
-use crate::schema::Schema;
 
 const KINDS: [(OperationType, &str); 3] = [
     (OperationType::Query, "query"),
@@ -127,9 +125,8 @@ struct FieldCounters {
 }
 
 impl OperationCounters {
-    pub(crate) fn new(schema: &Schema) -> Self {
-        let fields = schema.root_fields.0.iter();
-        Self(fields.map(|_| FieldCounters::default()).collect())
+    pub(crate) fn new(fields: &RootFields) -> Self {
+        Self(fields.0.iter().map(|_| FieldCounters::default()).collect())
     }
 
     pub(crate) fn count(&self, field: RootField, outcome: Outcome) {
@@ -145,8 +142,8 @@ impl OperationCounters {
         }
     }
 
-    pub(crate) fn read(&self, schema: &Schema) -> Vec<FieldMeasurements> {
-        let fields = schema.root_fields.0.iter().zip(&self.0);
+    pub(crate) fn read(&self, fields: &RootFields) -> Vec<FieldMeasurements> {
+        let fields = fields.0.iter().zip(&self.0);
         let read = fields.map(|((kind, field), counters)| FieldMeasurements {
             kind,
             field: field.clone(),

@@ -2,8 +2,8 @@
 //!
 //! Each crate counts with plain atomic numbers where things happen, and knows nothing of this
 //! format. Here they get their names. `docs/MONITORING.md` has the same names and texts; a test
-//! compares them. Labels have values that the program fixes, such as routes and fields of the schema:
-//! never a text of a client, a name of a user, or anything of the catalog.
+//! compares them. Labels have values that the program fixes, such as routes and fields of the
+//! schema: never a text of a client, a name of a user, or anything of the catalog.
 //!
 //! To add a metric: a counter where it happens, a member of what its crate reports
 //! (`measurements()`), a line here and a row in the document.

@@ -1,7 +1,7 @@
 //! Trace ids of writes: `traceparent` headers on their responses.
 //!
-//! A write that is traced for OpenTelemetry has the ids of its span, so that the header leads to it.
-//! Its trace id is of the same form: see `serve/collector.rs` of the binary.
+//! A write that is traced for OpenTelemetry has the ids of its span, so that the header leads to
+//! it. Its trace id is of the same form: see `serve/collector.rs` of the binary.
 //!
 //! Write routes are wrapped in [`traced`]. [`docent_catalog::traces`] explains how traces are
 //! stored; [`crate::openapi::trace`] tells what has become of them.

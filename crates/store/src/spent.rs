@@ -255,7 +255,7 @@ mod tests {
         let work = async || {
             timed(|spent| &spent.searches, tokio::time::sleep(pause)).await;
             ShortPart::begin().end(|spent| &spent.reads);
-            drop(ShortPart::begin());
+            let _not_ended = ShortPart::begin();
             let cancelled = timed(|spent| &spent.waits, std::future::pending::<()>());
             let _ = tokio::time::timeout(pause, cancelled).await;
             drop(Step::begin("short"));

@@ -1,7 +1,7 @@
 //! A bucket of an object store that speaks S3's protocol.
 //!
-//! Credentials, region and address come from the variables that other programs use. The requests are
-//! signed by `rusty-s3` and sent by our client. Files go in parts, so that a large store takes
+//! Credentials, region and address come from the variables that other programs use. The requests
+//! are signed by `rusty-s3` and sent by our client. Files go in parts, so that a large store takes
 //! little memory, and a part that fails is sent again.
 
 use std::fmt;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use docent_catalog::measurements::Distribution;
 use docent_model::measure::{Gauge, Histogram};
 
-/// The statuses that have series of their own: those that the server sends, and others that say what
-/// is wrong. To send another one, add it here.
+/// The statuses that have series of their own: those that the server sends, and others that say
+/// what is wrong. To send another one, add it here.
 const STATUSES: [(u16, &str); 37] = [
     (200, "200"),
     (201, "201"),
