@@ -145,23 +145,14 @@ impl PlanCache {
     /// Returns the cached document of a text, and the text as requests for it need it.
     pub(crate) fn cached<'q>(&self, text: &'q str) -> Option<CachedRequest<'q>> {
         // Most texts have variables, so they are looked up before their strings are searched.
-        let request = match self.documents.get(text.as_bytes()) {
-            Some(entry) => (
-                entry.document,
-                RequestText {
-                    text,
-                    literals: None,
-                },
-            ),
-            None => {
-                let literals = Literals::separate(text)?;
-                let document = self.documents.get(literals.shape())?.document;
-                let literals = Some(literals);
-                (document, RequestText { text, literals })
-            }
+        let (entry, literals) = if let Some(entry) = self.documents.get(text.as_bytes()) {
+            (entry, None)
+        } else {
+            let literals = Literals::separate(text)?;
+            (self.documents.get(literals.shape())?, Some(literals))
         };
         self.hits.increment();
-        Some(request)
+        Some((entry.document, RequestText { text, literals }))
     }
 
     /// Returns the cached document of a text, or parses and caches it.

@@ -164,7 +164,8 @@ fn private_addresses_and_redirects_are_refused() -> anyhow::Result<()> {
 
 /// Sends two events.
 fn webhooks_are_changed(server: &Server, receiver: &Receiver, urn: &str) -> anyhow::Result<()> {
-    let nothing = webhook(server, &["update", urn]).unwrap_err().to_string();
+    let nothing = webhook(server, &["update", urn]).err();
+    let nothing = nothing.context("nothing was to be changed")?.to_string();
     ensure!(nothing.contains("nothing to change"), "{nothing}");
     ensure!(webhook(server, &["pause", urn])? == "paused\n");
     ensure!(line(&webhook(server, &["show", urn])?, "state")? == "paused");

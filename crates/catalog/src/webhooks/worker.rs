@@ -303,11 +303,11 @@ mod tests {
             info: Arc::new(info),
         };
         let webhook = Urn::parse("urn:li:docentWebhook:w").unwrap();
-        let send = async |latest| reader.send(&webhook, position, 0, latest).await.unwrap();
-        let sent = send(Some(Instant::now())).await;
+        let attempt = async |latest| reader.send(&webhook, position, 0, latest).await.unwrap();
+        let sent = attempt(Some(Instant::now())).await;
         assert!(matches!(sent, Sent::TooLate), "{sent:?}");
         assert_eq!(sender.0.load(Ordering::SeqCst), 0);
-        let sent = send(Some(Instant::now() + Duration::from_mins(1))).await;
+        let sent = attempt(Some(Instant::now() + Duration::from_mins(1))).await;
         assert!(matches!(sent, Sent::Accepted { .. }), "{sent:?}");
         assert_eq!(sender.0.load(Ordering::SeqCst), 1);
     }
