@@ -11,9 +11,9 @@ use super::{Delivery, HOUR_MS, accepted, app, create, dataset, set_removed, unti
 use crate::hidden::world;
 use crate::support::{App, DATASET, USER, token_of};
 
-/// Lets events fail for hours until the state of delivery is as expected. What has failed is noted
-/// at the time when the answer is processed, which may be after the clock was advanced, so time goes
-/// on without an attempt, too.
+/// Lets events fail for hours until the state of delivery is as expected. A failure has the time at
+/// which it is processed, which may be after the clock was advanced, so time goes on without an
+/// attempt, too.
 async fn fail_until(
     app: &App,
     receiver: &Receiver,
