@@ -264,6 +264,8 @@ def test_the_rights_and_the_scope_of_the_token_apply(agent, server, session):
     ).strip()
     reader = session(server.url, token)
     assert reader.call("search", query="orders")["total"] > 0
+    assert set(reader.tools()) == READS
+    assert reader.call("get_me")["changes"].startswith("refused")
     with pytest.raises(ToolError, match="scope"):
         reader.call("update_description", urn=UPSTREAM, description="not allowed")
 

@@ -6,8 +6,8 @@
 //! generates more from a seed. To add a document, add it to the file of its topic; to add data that
 //! the demo lacks, add it to `additions.json`.
 //!
-//! Before each document, the server executes it with other strings, because texts that differ only in
-//! strings share what was parsed.
+//! Before each document, the server executes it with other strings, because texts that differ only
+//! in strings share what was parsed.
 //!
 //! Replies are equal if their data is, including the order of members, and if their errors have the
 //! same paths and locations. Messages are not compared. Both must reject the same documents.

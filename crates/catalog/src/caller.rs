@@ -243,6 +243,11 @@ impl Caller {
         self.actor.as_str() == SYSTEM_ACTOR
     }
 
+    /// Whether the access token lets the caller only read.
+    pub fn is_read_only(&self) -> bool {
+        self.scope().is_some_and(|scope| scope.read_only)
+    }
+
     pub(crate) fn scope(&self) -> Option<&Arc<TokenScope>> {
         self.scope.as_ref()
     }

@@ -57,6 +57,11 @@ impl AgentCall {
         page: Option<String>,
     ) -> Self {
         let Context { catalog, caller } = context;
+        let writes = if caller.is_read_only() {
+            AgentWrites::Off
+        } else {
+            writes
+        };
         let caller = match writes {
             AgentWrites::Allow | AgentWrites::Off => caller,
             AgentWrites::Propose => caller.proposing(),

@@ -130,7 +130,8 @@ impl ServerHandler for Handler {
         };
         let result = if tool.is_change() && call.writes() == AgentWrites::Off {
             Err(ToolError::new(
-                "this server lets agents change nothing (its setting --agent-writes is off)",
+                "agents may only read here: the server's setting --agent-writes is off, or the access token has the \
+                 scope read-only",
             ))
         } else {
             let arguments = request.arguments.unwrap_or_default();

@@ -65,8 +65,23 @@ impl Recovery {
             let is_later = name.until() > newest.state() && name.until() <= until;
             is_later && !newest.segments.contains(name)
         });
-        newest.lost = lost.max_by_key(|name| name.until()).copied();
+        let lost = lost.max_by_key(|name| name.until());
+        newest.lost = lost.or_else(|| newest.behind_gap(segments, until)).copied();
         Some(newest)
+    }
+
+    /// The first segment behind one that is missing and may have had states until a time.
+    fn behind_gap<'s>(
+        &self,
+        segments: &'s BTreeSet<SegmentName>,
+        until: Timestamp,
+    ) -> Option<&'s SegmentName> {
+        let log = self.backup.log().filter(|_| self.state() < until)?;
+        let next = log.first + self.segments.len() as u64;
+        let of_chain = segments.iter().filter(|name| name.chain == log.chain);
+        let following = of_chain.filter(|name| name.number >= next);
+        let first = following.min_by_key(|name| name.number)?;
+        (first.number > next).then_some(first)
     }
 
     fn of(
@@ -222,7 +237,16 @@ mod tests {
             "{missing}"
         );
         assert!(missing.contains("after 1970-01-01T00:00:40Z, up to 1970-01-01T00:01:30Z"));
-        assert_eq!(gap(&[first], Some(45)), None);
+        // Nobody knows whether the missing segment ended before or after this.
+        let missing = gap(&[first], Some(45)).unwrap();
+        assert!(
+            missing.contains("segment 5 of the log is missing"),
+            "{missing}"
+        );
+        assert!(missing.contains("after 1970-01-01T00:00:40Z, up to 1970-01-01T00:01:00Z"));
+        for until in [35, 40] {
+            assert_eq!(gap(&[first], Some(until)), None, "{until}");
+        }
         // No backup belongs to the log.
         let other = gap(&[backup(85, "")], None).unwrap();
         assert!(

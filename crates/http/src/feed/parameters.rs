@@ -71,11 +71,18 @@ impl FeedRequest {
         // The header is from the reconnection of a stream that had the parameter, too.
         let resumed = headers.get(LAST_EVENT_ID).filter(|_| is_stream);
         let resumed = resumed.and_then(|value| value.to_str().ok());
-        let since = resumed.filter(|text| !text.is_empty());
-        let since = since.or_else(|| parameters.get("since"));
+        let resumed = resumed.filter(|text| !text.is_empty());
+        let since = resumed.or_else(|| parameters.get("since"));
+        // A script whose file with the position is empty would skip events.
+        if since == Some("") {
+            return Err(ErrorResponse::bad_request(
+                "since is empty: use the position where you stopped, a time, 0 for the beginning, or leave it out to \
+                 start at the end",
+            ));
+        }
         Ok(Self {
             query,
-            since: since.filter(|text| !text.is_empty()).map(str::to_owned),
+            since: since.map(str::to_owned),
             limit: limit(parameters.number("limit")?)?,
             wait: wait(parameters.number("wait")?)?,
         })

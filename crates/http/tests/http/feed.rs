@@ -345,6 +345,7 @@ async fn positions_and_ids_of_another_log_are_told_apart() {
 async fn invalid_parameters_are_rejected() {
     let app = App::empty().await;
     for (query, status, part) in [
+        ("since=", 400, "since is empty"),
         ("since=x", 400, "'x' is not a position"),
         ("since=-1", 400, "'-1' is not a position"),
         ("since=1", 400, "'1' is not a position"),

@@ -35,7 +35,7 @@ async fn me(call: AgentCall, _: Me) -> Result<Answer, ToolError> {
     let changes = match call.writes() {
         AgentWrites::Allow => "applied, as far as the user may make them",
         AgentWrites::Propose => "proposed: a person accepts or rejects them",
-        AgentWrites::Off => "refused: agents may only read",
+        AgentWrites::Off => "refused: you may only read",
     };
     let answer = Answer::new(Map::new());
     Ok(answer
