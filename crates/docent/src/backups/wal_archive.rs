@@ -148,7 +148,7 @@ impl WalArchive {
     async fn add(&self, segment: &Arc<WalSegment>, end: &mut End) -> Result<u64> {
         self.expect_last(end).await?;
         if end.last.is_some_and(|(_, until)| !segment.follows(until)) {
-            *end = End::of_new_chain()?;
+            self.begin_chain(end)?;
         }
         let name = SegmentName::new(end.chain, end.next_number, segment.until_ms());
         let segment_to_encode = Arc::clone(segment);
@@ -173,8 +173,15 @@ impl WalArchive {
                 "{}/{FOLDER}/{name} is gone: states since the last backup there cannot be restored; making a new backup",
                 self.destination
             );
-            *end = End::of_new_chain()?;
+            self.begin_chain(end)?;
         }
+        Ok(())
+    }
+
+    /// The new chain needs a backup.
+    fn begin_chain(&self, end: &mut End) -> Result<()> {
+        *end = End::of_new_chain()?;
+        self.request_backup();
         Ok(())
     }
 

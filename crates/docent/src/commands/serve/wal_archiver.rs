@@ -20,7 +20,6 @@ pub(super) struct WalArchiver {
 impl WalArchiver {
     pub(super) async fn run(self) {
         let mut has_failed = false;
-        let mut was_restorable = true;
         loop {
             match self.archive.archive().await {
                 Ok(archived) => {
@@ -28,12 +27,10 @@ impl WalArchiver {
                     if has_failed {
                         tracing::info!("the write-ahead log is archived again");
                     }
-                    // A new chain, or the place of the backups can be reached again.
-                    let is_restorable = archived.until_ms.is_some();
-                    if !is_restorable && (was_restorable || has_failed) {
+                    // The place of the backups can be reached again.
+                    if has_failed && archived.until_ms.is_none() {
                         self.archive.request_backup();
                     }
-                    was_restorable = is_restorable;
                     has_failed = false;
                 }
                 Err(error) => {
