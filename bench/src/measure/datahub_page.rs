@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, Docent, Store, median};
 use crate::report::{Report, Target};
-use crate::search_data::Catalog;
 use crate::search_data::vocabulary::Random;
+use crate::search_data::{ACTOR, Catalog};
 
 /// The dataset and the search text with which the requests are recorded.
 const DATASET: &str = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.books,PROD)";
@@ -52,10 +52,12 @@ impl Request {
         }
     }
 
-    /// Whether it asks for a dataset that only the sample catalog has.
+    /// Whether it asks for a dataset, a user or a group that only the sample catalog has.
     fn is_about_another(&self) -> bool {
-        let variables = self.body.variables.to_string().replace(DATASET, "");
-        variables.contains("urn:li:dataset:(")
+        const TYPES: [&str; 3] = ["urn:li:dataset:(", "urn:li:corpuser:", "urn:li:corpGroup:"];
+        let variables = self.body.variables.to_string();
+        let others = variables.replace(DATASET, "").replace(ACTOR, "");
+        TYPES.iter().any(|prefix| others.contains(prefix))
     }
 
     /// The same request for another dataset and another text.
