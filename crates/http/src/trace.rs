@@ -16,6 +16,7 @@ use axum::response::Response;
 use axum::routing::MethodRouter;
 use docent_catalog::Caller;
 use docent_catalog::traces::TraceId;
+use docent_model::hex;
 
 use crate::AppState;
 use crate::client::Client;
@@ -70,11 +71,6 @@ async fn trace(State(state): State<AppState>, mut request: Request, next: Next) 
         }
     }
     response
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
-    digits.collect()
 }
 
 /// The id in a `traceparent` header.

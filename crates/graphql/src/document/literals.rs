@@ -7,14 +7,14 @@
 //! are.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::mem;
 use std::ops::Range;
 
 use apollo_compiler::ast::{Type, Value as Literal};
-use apollo_compiler::executable::{Argument, Selection, SelectionSet};
+use apollo_compiler::executable::{Selection, SelectionSet};
 use apollo_compiler::schema::ExtendedType;
 use apollo_compiler::{ExecutableDocument, Name, Node};
+use foldhash::{HashMap, HashMapExt as _};
 use serde_json::Value;
 
 use super::source::SourceText;
@@ -36,7 +36,7 @@ pub(crate) struct Literals {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Occurrence {
+struct Occurrence {
     /// Where it is in the text, with its quotes.
     range: Range<usize>,
     /// The index of its value.
@@ -188,7 +188,7 @@ impl Extraction<'_> {
                     for argument in &mut field.arguments {
                         if let Some(definition) = field.definition.argument_by_name(&argument.name)
                         {
-                            self.argument(&definition.ty, argument);
+                            self.value(&definition.ty, &mut argument.make_mut().value);
                         }
                     }
                     self.selections(&mut field.selection_set);
@@ -199,10 +199,6 @@ impl Extraction<'_> {
                 Selection::FragmentSpread(_) => {}
             }
         }
-    }
-
-    fn argument(&mut self, ty: &Type, argument: &mut Node<Argument>) {
-        self.value(ty, &mut argument.make_mut().value);
     }
 
     fn value(&mut self, ty: &Type, node: &mut Node<Literal>) {

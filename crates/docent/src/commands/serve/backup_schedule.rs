@@ -127,10 +127,6 @@ impl BackupSchedule {
         let made = making.await?;
         self.measured.succeeded(made.name.time().as_millisecond());
         self.measured.measured(made.bytes);
-        if let Some(archive) = archive {
-            // So that it notices at once when the log needs the next one.
-            archive.has_backup(&[made.name]).await?;
-        }
         tracing::info!(
             "backed up to {destination}/{} ({} bytes), checked it, and deleted {} older backups",
             made.name,
