@@ -42,6 +42,20 @@ fn index_files(server: &Server) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Damages each file that is still there: a merge or a commit of the server deletes some meanwhile.
+fn damage(files: &[PathBuf], damage: impl Fn(&Path) -> io::Result<()>) -> anyhow::Result<()> {
+    let mut is_any_damaged = false;
+    for file in files {
+        match damage(file) {
+            Ok(()) => is_any_damaged = true,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error).with_context(|| file.display().to_string()),
+        }
+    }
+    ensure!(is_any_damaged, "each file was deleted: {files:?}");
+    Ok(())
+}
+
 #[test]
 fn an_index_that_is_deleted_while_serving_is_built_again() -> anyhow::Result<()> {
     let server = server()?;
@@ -68,12 +82,12 @@ fn an_index_that_is_overwritten_while_serving_is_built_again_at_the_next_start()
     let mut server = server()?;
     let mut tags = Tags::new(&server)?;
     tags.verify_search(&server)?;
-    for file in index_files(&server)? {
-        let length = fs::metadata(&file)?.len();
+    damage(&index_files(&server)?, |file| {
+        let length = fs::metadata(file)?.len();
         // Replaced, as a careless copy does: the server has the old one in memory.
-        fs::remove_file(&file)?;
-        fs::write(&file, vec![0xa5; usize::try_from(length)?])?;
-    }
+        fs::remove_file(file)?;
+        fs::write(file, garbage(length))
+    })?;
     let reply = tags.write(&server)?;
     ensure!(reply.status == 200, "{reply:?}");
     tags.verify(&server)?;
@@ -90,14 +104,7 @@ fn an_index_that_is_garbled_in_place_while_serving_is_built_again_at_the_next_st
     let mut server = server()?;
     let mut tags = Tags::new(&server)?;
     tags.verify_search(&server)?;
-    for path in index_files(&server)? {
-        // A merge may have deleted it meanwhile.
-        if let Err(error) = garble(&path)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            return Err(error.into());
-        }
-    }
+    damage(&index_files(&server)?, garble)?;
     // What it finds does not matter, but it must not end the server.
     let request = server.anonymous_request(Method::POST, "/api/graphql");
     let query = r#"{ searchAcrossEntities(input: {query: "name1", count: 1}) { total } }"#;
@@ -117,7 +124,11 @@ fn garble(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(0o600))?;
     let length = fs::metadata(path)?.len();
     let file = OpenOptions::new().write(true).open(path)?;
-    file.write_all_at(&vec![0xa5; usize::try_from(length).unwrap_or(0)], 0)
+    file.write_all_at(&garbage(length), 0)
+}
+
+fn garbage(length: u64) -> Vec<u8> {
+    vec![0xa5; usize::try_from(length).unwrap_or(0)]
 }
 
 /// Writes so many words that the server maps a file of the index; it has small ones in memory.
@@ -160,14 +171,15 @@ fn mapped_index_files(server: &Server) -> anyhow::Result<Vec<PathBuf>> {
 
 /// Keeps `keep` thirds of each file.
 fn truncate(files: &[PathBuf], keep: u64) -> anyhow::Result<()> {
-    for file in files {
-        let metadata = fs::metadata(file)?;
-        // Only their owner can, after a change of their mode.
-        fs::set_permissions(file, Permissions::from_mode(0o600))?;
-        let file = OpenOptions::new().write(true).open(file)?;
-        file.set_len(metadata.len() * keep / 3)?;
-    }
-    Ok(())
+    damage(files, |file| truncate_file(file, keep))
+}
+
+fn truncate_file(file: &Path, keep: u64) -> io::Result<()> {
+    let length = fs::metadata(file)?.len();
+    // Only their owner can, after a change of their mode.
+    fs::set_permissions(file, Permissions::from_mode(0o600))?;
+    let file = OpenOptions::new().write(true).open(file)?;
+    file.set_len(length * keep / 3)
 }
 
 /// The server has the content of the files in memory, because they are small.
