@@ -3,8 +3,9 @@
 //! Searches index pending changes themselves, so writes cost nothing until the next search, which
 //! after a bulk load would have to index all of it. The maintainer polls the number of pending
 //! changes. It leaves a few to the next search. It indexes more once writes pause, with at most
-//! half of the cores, because others read. It indexes very many while writes continue, with at most
-//! a tenth of the cores, so that writers hardly notice.
+//! half of the cores, because others read. While writes continue, it uses a tenth of the cores, so
+//! that writers hardly notice. If that is not enough to keep up with a bulk load, it uses a third:
+//! otherwise a search during the load, or right after it, would wait for seconds.
 //!
 //! It must not know what searches see: only the store's commit stamp, read by each search, decides
 //! whether the index is current.
@@ -16,22 +17,37 @@ use docent_store::{CommitStamp, StoreError};
 use super::LiveIndex;
 use crate::error::SearchError;
 
-/// How often to poll. A store without writes for this long counts as quiet.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// How often to poll. A store without writes for this long counts as quiet. A bulk load writes
+/// several thousand changes in this time.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Fewer pending changes are left to the next search, which indexes them within some ten
 /// milliseconds.
 const QUIET_THRESHOLD: u64 = 200;
-/// This many are indexed although writes continue.
-const BUSY_THRESHOLD: u64 = 5000;
-/// How many entities to index at once. A search that arrives meanwhile waits for them, for some
-/// tenths of a second.
-const ENTITIES_PER_RUN: usize = 2500;
+/// How many entities to index at once. A search that arrives meanwhile waits for them, for less
+/// than a tenth of a second.
+const ENTITIES_PER_RUN: usize = 1000;
 /// One part in this many of all cores is used when the store is quiet.
 const QUIET_CPU_SHARE: u32 = 2;
-/// One part in this many of all cores is used while writes continue.
-const BUSY_CPU_SHARE: u32 = 10;
-/// The shortest pause while writes continue, so that the next poll can observe them.
-const MIN_BUSY_PAUSE: Duration = Duration::from_millis(100);
+/// How many pending changes are indexed although writes continue, and with which share of the
+/// cores. The next search indexes fewer within a tenth of a second.
+const BUSY: Pace = Pace {
+    threshold: 2000,
+    cpu_share: 10,
+};
+/// The same for a load that the usual share does not keep up with.
+const BEHIND: Pace = Pace {
+    threshold: 8000,
+    cpu_share: 3,
+};
+
+/// How fast to index while writes continue.
+#[derive(Debug)]
+struct Pace {
+    /// From this many pending changes on.
+    threshold: u64,
+    /// One part in this many of all cores.
+    cpu_share: u32,
+}
 
 /// Keeps the index from falling behind. To use it, spawn [`IndexMaintainer::run`].
 #[derive(Debug)]
@@ -83,27 +99,27 @@ impl IndexMaintainer {
         }
         let quiet = self.stamp.replace(stamp) == Some(stamp);
         let pending = self.live.pending_changes().await?;
-        if pending
-            < if quiet {
-                QUIET_THRESHOLD
-            } else {
-                BUSY_THRESHOLD
-            }
-        {
+        let Some(cpu_share) = cpu_share(pending, quiet) else {
             if quiet {
                 self.done = Some(stamp);
             }
             return Ok(POLL_INTERVAL);
-        }
+        };
         let started = Instant::now();
         self.live.index_some(ENTITIES_PER_RUN).await?;
-        let worked = started.elapsed();
-        Ok(if quiet {
-            pause_after(worked, QUIET_CPU_SHARE, self.cores)
-        } else {
-            pause_after(worked, BUSY_CPU_SHARE, self.cores).max(MIN_BUSY_PAUSE)
-        })
+        Ok(pause_after(started.elapsed(), cpu_share, self.cores))
     }
+}
+
+/// Which part of all cores to use for the pending changes: one part in this many. `None` leaves them
+/// to the next search.
+fn cpu_share(pending: u64, quiet: bool) -> Option<u32> {
+    if quiet {
+        return (pending >= QUIET_THRESHOLD).then_some(QUIET_CPU_SHARE);
+    }
+    let pace = [BEHIND, BUSY].into_iter();
+    let mut pace = pace.filter(|pace| pending >= pace.threshold);
+    Some(pace.next()?.cpu_share)
 }
 
 /// The pause after work on one thread that makes it one part in `share` of the machine's capacity.
@@ -114,6 +130,16 @@ fn pause_after(worked: Duration, share: u32, cores: u32) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_further_the_index_is_behind_the_more_of_the_machine_it_gets() {
+        assert_eq!(cpu_share(199, true), None);
+        assert_eq!(cpu_share(200, true), Some(2));
+        assert_eq!(cpu_share(100_000, true), Some(2));
+        assert_eq!(cpu_share(1999, false), None);
+        assert_eq!(cpu_share(2000, false), Some(10));
+        assert_eq!(cpu_share(8000, false), Some(3));
+    }
 
     #[test]
     fn pauses_limit_work_to_its_share_of_the_machine() {

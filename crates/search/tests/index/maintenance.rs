@@ -44,14 +44,16 @@ async fn the_maintainer_indexes_very_many_changes_in_parts_during_writes() {
         let names = (part * 1000..(part + 1) * 1000).map(|number| format!("table_{number}"));
         fixture.datasets(names).await;
     }
-    let rest = maintainer.run_once().await.unwrap();
+    maintainer.run_once().await.unwrap();
     let pending = fixture.search.pending_changes().await.unwrap();
     assert!(pending > 0 && pending < 6000, "{pending}");
-    assert!(rest > Duration::ZERO, "writes come first");
     // Writes have stopped.
-    assert_eq!(maintainer.run_once().await.unwrap(), Duration::ZERO);
-    maintainer.run_once().await.unwrap();
-    assert_eq!(fixture.search.pending_changes().await.unwrap(), 0);
+    let mut runs = 0;
+    while fixture.search.pending_changes().await.unwrap() > 0 {
+        assert_eq!(maintainer.run_once().await.unwrap(), Duration::ZERO);
+        runs += 1;
+    }
+    assert!((2..10).contains(&runs), "{runs}");
     assert_eq!(fixture.find("*").await.total, 6000);
 }
 
