@@ -15,9 +15,9 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use ipnet::IpNet;
 
-use crate::AppState;
 use crate::request_record::RequestRecord;
 use crate::server::Peer;
+use crate::{AppState, SettingsInEffect};
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
 const FORWARDED_HOST: &str = "x-forwarded-host";
@@ -100,6 +100,7 @@ impl<S: Sync> FromRequestParts<S> for Client {
 /// Determines the client of a request, limits its rate, and adds the headers of every response.
 pub(crate) async fn identify<F>(
     state: &AppState,
+    in_effect: &SettingsInEffect,
     mut request: Request,
     record: Arc<RequestRecord>,
     answer: impl FnOnce(Request) -> F,
@@ -108,7 +109,6 @@ where
     F: Future<Output = Response>,
 {
     let peer = request.extensions().get().copied().unwrap_or_default();
-    let in_effect = state.in_effect();
     let client = Client::new(peer, request.headers(), &in_effect.settings.trusted_proxies);
     let client = Client { record, ..client };
     let is_https = client.is_https();
@@ -116,7 +116,6 @@ where
     let admitted = in_effect
         .rate_limits
         .check_address(&client, path, state.catalog());
-    drop(in_effect);
     let mut response = match admitted {
         Ok(()) => {
             request.extensions_mut().insert(client);

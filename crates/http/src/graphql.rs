@@ -4,6 +4,7 @@ mod media_type;
 mod variables;
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use axum::extract::{FromRequestParts as _, Request};
 use axum::http::Method;
@@ -159,16 +160,19 @@ fn parse(bytes: &[u8]) -> Result<Body<'_, Variables<'_>>, ErrorResponse> {
         Some(b'[') => Err(ErrorResponse::bad_request(
             "Several operations in one array are not supported. Send one JSON object per request.",
         )),
-        Some(_) if bytes.len() <= SHORT_BODY_BYTES => parse_with(bytes, Variables::Parsed),
-        Some(_) => parse_with(bytes, Variables::Text),
+        Some(_) => match str::from_utf8(bytes) {
+            Ok(text) if bytes.len() <= SHORT_BODY_BYTES => parse_with(text, Variables::Parsed),
+            Ok(text) => parse_with(text, Variables::Text),
+            Err(error) => Err(unfit(&error)),
+        },
     }
 }
 
 fn parse_with<'a, V: Deserialize<'a>>(
-    bytes: &'a [u8],
+    text: &'a str,
     variables: impl FnOnce(V) -> Variables<'a>,
 ) -> Result<Body<'a, Variables<'a>>, ErrorResponse> {
-    let body: Body<'a, V> = serde_json::from_slice(bytes).map_err(|error| unfit(&error))?;
+    let body: Body<'a, V> = serde_json::from_str(text).map_err(|error| unfit(&error))?;
     Ok(Body {
         query: body.query,
         operation_name: body.operation_name,
@@ -176,7 +180,7 @@ fn parse_with<'a, V: Deserialize<'a>>(
     })
 }
 
-fn unfit(error: &serde_json::Error) -> ErrorResponse {
+fn unfit(error: &impl Display) -> ErrorResponse {
     ErrorResponse::bad_request(format!(
         "The body is not a GraphQL request in JSON: {error}. \
          Send {{\"query\": \"…\", \"variables\": {{…}}}}."

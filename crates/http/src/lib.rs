@@ -260,6 +260,11 @@ impl AppState {
         Arc::clone(&self.in_effect().settings.identity)
     }
 
+    /// For a whole request, which keeps them for longer than a [`Guard`] should live.
+    pub(crate) fn settings_of_request(&self) -> Arc<SettingsInEffect> {
+        self.inner.in_effect.load_full()
+    }
+
     pub(crate) fn in_effect(&self) -> Guard<Arc<SettingsInEffect>> {
         self.inner.in_effect.load()
     }

@@ -22,7 +22,7 @@ use docent_model::Urn;
 use crate::page::{first_segment, is_api_path, without_base};
 use crate::rate_limits::is_health;
 use crate::request_record::RequestRecord;
-use crate::{AppState, GRAPHQL_PATH, graphql};
+use crate::{AppState, GRAPHQL_PATH, SettingsInEffect, graphql};
 
 pub use log::{RequestLog, RequestLogDetail, RequestLogFormat};
 pub(crate) use route::RouteRecorder;
@@ -94,6 +94,7 @@ struct EndedRequest<'r> {
 #[derive(Debug)]
 pub(crate) struct RequestInProgress<'s> {
     state: &'s AppState,
+    in_effect: &'s SettingsInEffect,
     method: &'static str,
     kind: Kind,
     started: Instant,
@@ -106,9 +107,12 @@ pub(crate) struct RequestInProgress<'s> {
 }
 
 impl<'s> RequestInProgress<'s> {
-    pub(crate) fn begin(state: &'s AppState, request: &Request) -> Self {
+    pub(crate) fn begin(
+        state: &'s AppState,
+        in_effect: &'s SettingsInEffect,
+        request: &Request,
+    ) -> Self {
         state.counters().requests.in_progress.increment();
-        let in_effect = state.in_effect();
         let (method, kind) = (method_name(request.method()), Kind::of(request));
         let traces = in_effect.settings.traces.as_ref();
         let trace = traces
@@ -124,6 +128,7 @@ impl<'s> RequestInProgress<'s> {
         }
         Self {
             state,
+            in_effect,
             method,
             kind,
             started: Instant::now(),
@@ -181,11 +186,10 @@ impl<'s> RequestInProgress<'s> {
         if let Some(trace) = &self.trace {
             trace.end(&ended);
         }
-        let in_effect = self.state.in_effect();
-        if let Some(log) = &in_effect.settings.request_log {
+        if let Some(log) = &self.in_effect.settings.request_log {
             log.write(&ended, self.state.catalog());
         }
-        if let (Some(slow), Some(spent)) = (&in_effect.slow_requests, &self.spent) {
+        if let (Some(slow), Some(spent)) = (&self.in_effect.slow_requests, &self.spent) {
             slow.log(&ended, spent);
         }
     }

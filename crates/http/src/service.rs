@@ -51,11 +51,12 @@ impl Service<Request> for HttpService {
         let Self { state, mut routes } = self.clone();
         Box::pin(async move {
             let (state, routes) = (&state, &mut routes);
-            let limit = state.in_effect().settings.request_timeout;
+            let in_effect = &*state.settings_of_request();
+            let limit = in_effect.settings.request_timeout;
             let is_openapi = is_openapi(request.uri().path());
-            let in_progress = RequestInProgress::begin(state, &request);
+            let in_progress = RequestInProgress::begin(state, in_effect, &request);
             let (record, spent) = (in_progress.record(), in_progress.spent());
-            let response = identify(state, request, record, |request| async move {
+            let response = identify(state, in_effect, request, record, |request| async move {
                 let may_write = may_write(&request);
                 let response = within(limit, request, |request| async move {
                     if graphql::is_request(&request) {

@@ -89,25 +89,29 @@ impl Spent {
 #[derive(Debug)]
 pub struct Step<N: Display> {
     name: N,
-    measured: Option<(Arc<Spent>, Instant)>,
+    /// `None` if nothing measures the request.
+    started: Option<Instant>,
 }
 
 impl<N: Display> Step<N> {
     pub fn begin(name: N) -> Self {
+        // Fails only without a request.
+        let is_measured = CURRENT.try_with(Option::is_some).unwrap_or(false);
         Self {
             name,
-            measured: current().map(|spent| (spent, Instant::now())),
+            started: is_measured.then(Instant::now),
         }
     }
 }
 
 impl<N: Display> Drop for Step<N> {
     fn drop(&mut self) {
-        if let Some((spent, started)) = &self.measured {
-            let took = started.elapsed();
-            if took >= SHORT_STEP {
-                spent.add_step(&self.name, took);
-            }
+        let Some(started) = self.started else { return };
+        let took = started.elapsed();
+        if took >= SHORT_STEP
+            && let Some(spent) = current()
+        {
+            spent.add_step(&self.name, took);
         }
     }
 }

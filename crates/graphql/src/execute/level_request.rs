@@ -28,6 +28,9 @@ pub(super) struct KeyList<'s> {
 impl<'s> LevelRequest<'s> {
     pub(super) fn new(slots: &'s [Slot<'_>], first: usize) -> Self {
         let mut request = Self::default();
+        let needs = slots.iter().map(|slot| slot.plan.needs.len()).sum();
+        request.rows.keys.reserve(needs);
+        request.rows.cells.reserve(needs);
         // The slots of one plan are different entities; only different plans can need the same row.
         let may_repeat = slots
             .iter()
