@@ -111,6 +111,12 @@ impl Bench {
         self.started(command, Cores::Server, &store.token)
     }
 
+    /// Starts docent on a store, on the core of the load generator, too.
+    pub(crate) fn serve_on_both_cores(&self, store: &Store) -> Result<Docent> {
+        let command = self.serve_command(&store_url(&store.path));
+        self.started(command, Cores::Both, &store.token)
+    }
+
     /// Starts docent on the database at a URL, on both cores.
     pub(crate) fn serve_beside(&self, url: &str, token: &str) -> Result<Docent> {
         let mut command = self.serve_command(url);

@@ -76,7 +76,7 @@ struct Options {
     /// Write the results document to this file
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// Only these parts: start, reads, writes, memory, scale, postgres, rights, search, page
+    /// Only these parts: start, reads, writes, memory, scale, loading, postgres, rights, search, page
     #[arg(long, value_delimiter = ',', value_name = "PARTS")]
     only: Vec<String>,
     /// Requests of DataHub's web page that its browser test has recorded, for the part page
@@ -248,12 +248,16 @@ async fn run_all(bench: &Bench, options: &Options, report: &mut Report) -> Resul
     if is_selected("postgres") {
         measure::postgres::measure(bench, report).await?;
     }
+    if is_selected("loading") {
+        measure::loading::measure(bench, report).await?;
+    }
     if is_selected("rights") {
         measure::rights::measure(bench, report).await?;
     }
     // The others share a store.
-    let is_separate =
-        |only: &String| ["search", "page", "postgres", "rights"].contains(&only.as_str());
+    let is_separate = |only: &String| {
+        ["search", "page", "postgres", "loading", "rights"].contains(&only.as_str())
+    };
     if !options.only.is_empty() && options.only.iter().all(is_separate) {
         return Ok(());
     }

@@ -6,6 +6,7 @@
 pub(crate) mod bulk;
 pub(crate) mod compare;
 pub(crate) mod datahub_page;
+pub(crate) mod loading;
 pub(crate) mod memory;
 pub(crate) mod postgres;
 pub(crate) mod reads;
