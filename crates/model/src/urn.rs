@@ -9,6 +9,7 @@ use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use memchr::memchr3_iter;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The maximum length of a URL-encoded URN in bytes. Databases of other servers have key columns of
@@ -323,8 +324,8 @@ fn unwrap_key(mut key: &str) -> Option<&str> {
         if !key.starts_with('(') {
             return Some(key);
         }
-        let inner = tuple_inner(key)?;
-        if top_level_comma(inner).is_some() {
+        let inner = key.strip_prefix('(')?.strip_suffix(')')?;
+        if is_list(inner)? {
             return Some(key);
         }
         key = inner;
@@ -332,18 +333,18 @@ fn unwrap_key(mut key: &str) -> Option<&str> {
     None
 }
 
-/// The content of a tuple's outer parentheses; `None` if it is not a tuple.
-fn tuple_inner(key: &str) -> Option<&str> {
-    let inner = key.strip_prefix('(')?.strip_suffix(')')?;
-    let mut depth = 0_u32;
-    for byte in inner.bytes() {
-        match byte {
+/// Whether the content of a tuple has a comma outside parentheses; `None` if its parentheses do not
+/// match.
+fn is_list(inner: &str) -> Option<bool> {
+    let (mut depth, mut is_list) = (0_u32, false);
+    for at in memchr3_iter(b'(', b')', b',', inner.as_bytes()) {
+        match inner.as_bytes()[at] {
             b'(' => depth += 1,
             b')' => depth = depth.checked_sub(1)?,
-            _ => {}
+            _ => is_list |= depth == 0,
         }
     }
-    (depth == 0).then_some(inner)
+    (depth == 0).then_some(is_list)
 }
 
 /// The offset of the first comma outside parentheses.

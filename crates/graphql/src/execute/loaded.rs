@@ -1,12 +1,15 @@
 //! Loaded entities, rows and results of resolvers.
 
-use std::collections::hash_map::Entry;
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
 use docent_catalog::view::RESTRICTED;
 use docent_catalog::{LoadedBytes, StoredAspect};
 use docent_model::{AspectName, EntitySpec, Urn};
 use foldhash::HashMap;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use serde_json::Value;
 
 use crate::error::Failure;
@@ -90,24 +93,56 @@ pub(crate) struct Loaded<'p> {
     pub(crate) bytes: LoadedBytes,
     /// The URNs that text fields show for what the caller may not see.
     stand_ins: HashMap<Urn, Urn>,
-    /// The slots by the address of their plan and their URN.
-    index: HashMap<usize, HashMap<Urn, usize>>,
+    /// The slots of all plans, by [`Reference::hash`].
+    index: HashTable<Reference>,
+    hashing: RandomState,
+}
+
+/// An entity as a plan refers to it.
+#[derive(Debug)]
+struct Reference {
+    /// The address of the plan.
+    plan: usize,
+    urn: Urn,
+    slot: usize,
+}
+
+impl Reference {
+    fn hash(plan: usize, urn: &str, hashing: &RandomState) -> u64 {
+        hashing.hash_one((plan, urn))
+    }
+
+    fn is(&self, plan: usize, urn: &str) -> bool {
+        self.plan == plan && self.urn.as_str() == urn
+    }
 }
 
 impl<'p> Loaded<'p> {
     /// The slot of an entity for a plan.
     pub(crate) fn find(&self, plan: &ObjectPlan, urn: &str) -> Option<usize> {
-        self.index.get(&address(plan))?.get(urn).copied()
+        let plan = address(plan);
+        let hash = Reference::hash(plan, urn, &self.hashing);
+        let found = self.index.find(hash, |reference| reference.is(plan, urn));
+        found.map(|reference| reference.slot)
     }
 
     /// Adds an entity unless it has a slot, under another URN if there is one.
     pub(crate) fn add(&mut self, plan: &'p ObjectPlan, urn: Urn, shown: Option<Urn>) {
-        let slots = self.index.entry(address(plan)).or_default();
-        if let Entry::Vacant(entry) = slots.entry(urn) {
-            let urn = shown.unwrap_or_else(|| entry.key().clone());
-            entry.insert(self.slots.len());
-            self.slots.push(Slot {
+        let (at, hashing) = (address(plan), &self.hashing);
+        let entry = self.index.entry(
+            Reference::hash(at, urn.as_str(), hashing),
+            |reference| reference.is(at, urn.as_str()),
+            |reference| Reference::hash(reference.plan, reference.urn.as_str(), hashing),
+        );
+        if let Entry::Vacant(entry) = entry {
+            let shown = shown.unwrap_or_else(|| urn.clone());
+            entry.insert(Reference {
+                plan: at,
                 urn,
+                slot: self.slots.len(),
+            });
+            self.slots.push(Slot {
+                urn: shown,
                 plan,
                 first_cell: 0,
                 first_outcome: 0,
