@@ -193,6 +193,10 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
         .context("cannot start the async runtime")
 }
 
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// Prints a line to standard output. A closed pipe is not an error.
 fn say(line: impl std::fmt::Display) {
     use std::io::Write;

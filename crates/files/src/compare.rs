@@ -56,7 +56,8 @@ pub struct EntityPlan {
     /// Then there are no differences.
     pub deletion: Option<Deletion>,
     pub differences: Vec<Difference>,
-    /// The parts of the catalog that an export wrote and the file no longer mentions.
+    /// The parts whose values the files had, which the catalog still has, and which the file no
+    /// longer mentions.
     pub unmentioned: Vec<PartId>,
 }
 
@@ -76,6 +77,8 @@ pub struct Comparison<'a> {
     pub catalog: Option<&'a Entity>,
     /// What the last export from this catalog knew.
     pub lock: Option<&'a LockEntry>,
+    /// What the last export knew, also from another catalog.
+    pub exported: Option<&'a LockEntry>,
     /// The id of the directory, which marks the versions that its applies write.
     pub project: &'a str,
 }
@@ -104,13 +107,35 @@ impl Comparison<'_> {
             .unwrap_or_default()
     }
 
-    /// The aspects with differences.
+    /// The values of the catalog that the file does not mention, although the last export had the
+    /// entity.
+    fn unmentioned<'v>(
+        &self,
+        values: &'v PartValues,
+    ) -> impl Iterator<Item = (&'v PartId, &'v Value)> {
+        let is_known = |id: &PartId| {
+            let part = kinds::part_of(self.file.kind, id);
+            part.is_some_and(|part| {
+                matches!(
+                    self.locked(part.aspect),
+                    Locked::Version(_) | Locked::Missing
+                )
+            })
+        };
+        values
+            .iter()
+            .filter(move |(id, _)| !self.file.mentions(id) && is_known(id))
+    }
+
+    /// The aspects whose bases are needed.
     fn differing(&self) -> BTreeSet<&'static str> {
         let values = self.catalog_values();
         let parts = self.file.parts.iter();
         let differing = parts.filter(|(id, mention)| values.get(id) != mention.value.as_ref());
+        let differing = differing.map(|(id, _)| id);
         differing
-            .filter_map(|(id, _)| Some(kinds::part_of(self.file.kind, id)?.aspect))
+            .chain(self.unmentioned(&values).map(|(id, _)| id))
+            .filter_map(|id| Some(kinds::part_of(self.file.kind, id)?.aspect))
             .collect()
     }
 
@@ -188,12 +213,21 @@ impl Comparison<'_> {
                 file: new.cloned(),
             });
         }
-        let exported = |id: &&PartId| {
-            let part = kinds::part_of(file.kind, id);
-            part.is_some_and(|part| matches!(self.locked(part.aspect), Locked::Version(_)))
-        };
-        let unmentioned = values.keys().filter(|id| !file.parts.contains_key(*id));
-        entity.unmentioned = unmentioned.filter(exported).cloned().collect();
+        for (id, now) in self.unmentioned(&values) {
+            let of_part = kinds::part_of(file.kind, id).and_then(|part| versions.get(part.aspect));
+            match of_part.map(|versions| versions.base(id)) {
+                Some(Base::Known(Some(old))) if old == *now => entity.unmentioned.push(id.clone()),
+                // Removing it would undo an edit that the file has never had.
+                _ => entity.differences.push(Difference {
+                    part: id.clone(),
+                    line: file.line,
+                    outcome: Outcome::Newer,
+                    catalog: Some(now.clone()),
+                    file: None,
+                }),
+            }
+        }
+        self.check_added(&entity, problems);
         entity
     }
 
@@ -209,7 +243,11 @@ impl Comparison<'_> {
                 problems.push(Problem::new(file.line, message));
             }
             for part in file.kind.parts.iter().filter(|part| part.is_required) {
-                if !file.parts.keys().any(|id| id.key == part.key) {
+                let id = PartId {
+                    column: None,
+                    key: part.key,
+                };
+                if !file.mentions(&id) {
                     let message =
                         format!("{} is new, so it needs the key '{}'", file.urn, part.key);
                     problems.push(Problem::new(file.line, message));

@@ -1,6 +1,6 @@
 //! Files: how entities are written into them, and read from them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use docent_model::{Registry, Urn, shorten};
 use serde_json::{Value, json};
@@ -135,6 +135,8 @@ pub struct FileEntity {
     pub kind: &'static Kind,
     pub line: usize,
     pub(crate) parts: BTreeMap<PartId, Mention>,
+    /// The parts whose values have errors.
+    pub(crate) invalid: BTreeSet<PartId>,
     /// The columns that the file mentions, with their lines.
     pub(crate) columns: BTreeMap<String, usize>,
 }
@@ -145,6 +147,8 @@ pub(crate) struct Mention {
     pub(crate) line: usize,
     /// The plain value; `None` removes it.
     pub(crate) value: Option<Value>,
+    /// The lines of the elements of a list.
+    pub(crate) item_lines: Vec<usize>,
 }
 
 /// Reads the entities of a file.
@@ -229,6 +233,7 @@ impl RawEntity {
             kind: self.kind,
             line: self.line,
             parts: BTreeMap::new(),
+            invalid: BTreeSet::new(),
             columns: BTreeMap::new(),
         };
         for entry in &self.entries {
@@ -246,13 +251,7 @@ impl RawEntity {
                 problems.push(unknown_key(&entry.key, entry.line, &keys));
                 continue;
             };
-            if let Some(mention) = read_part(part, entry, names, problems) {
-                let id = PartId {
-                    column: None,
-                    key: part.key,
-                };
-                entity.parts.insert(id, mention);
-            }
+            entity.add(None, part, read_part(part, entry, names, problems));
         }
         entity
     }
@@ -280,7 +279,15 @@ fn read_part(
         ));
         return None;
     }
-    let mut mention = Mention { line, value };
+    let item_lines = match &entry.value.content {
+        Content::List(items) => items.iter().map(|item| item.line).collect(),
+        _ => Vec::new(),
+    };
+    let mut mention = Mention {
+        line,
+        value,
+        item_lines,
+    };
     if part.key == "owners" {
         complete_owners(&mut mention, problems)?;
     }
@@ -346,18 +353,34 @@ fn read_columns(node: &Node, names: &Names, entity: &mut FileEntity, problems: &
                 problems.push(unknown_key(&entry.key, entry.line, &keys));
                 continue;
             };
-            if let Some(mention) = read_part(part, entry, names, problems) {
-                let id = PartId {
-                    column: Some(name.clone()),
-                    key: part.key,
-                };
-                entity.parts.insert(id, mention);
-            }
+            let mention = read_part(part, entry, names, problems);
+            entity.add(Some(&name), part, mention);
         }
     }
 }
 
 impl FileEntity {
+    /// Adds a part; `None` after an error in its value.
+    fn add(&mut self, column: Option<&str>, part: &Part, mention: Option<Mention>) {
+        let id = PartId {
+            column: column.map(str::to_owned),
+            key: part.key,
+        };
+        match mention {
+            Some(mention) => {
+                self.parts.insert(id, mention);
+            }
+            None => {
+                self.invalid.insert(id);
+            }
+        }
+    }
+
+    /// Whether the file has the key of a part, also with an error in its value.
+    pub(crate) fn mentions(&self, id: &PartId) -> bool {
+        self.parts.contains_key(id) || self.invalid.contains(id)
+    }
+
     /// The URN of the parent that the file names.
     pub fn parent(&self) -> Option<&str> {
         let key = self.kind.parent?;

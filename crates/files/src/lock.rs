@@ -63,18 +63,22 @@ impl LockEntry {
 
     /// Whether a file says what the export wrote.
     pub(crate) fn is_of(&self, file: &FileEntity) -> bool {
-        file.kind.written_aspects().into_iter().all(|aspect| {
-            let parts = file.parts.iter().filter_map(|(id, mention)| {
-                let part = kinds::part_of(file.kind, id)?;
-                let value = mention.value.clone().filter(|_| part.aspect == aspect)?;
-                Some((id.clone(), value))
-            });
-            let values: PartValues = parts.collect();
-            match self.aspects.get(aspect) {
-                Some(locked) => locked.digest == digest(&values),
-                None => values.is_empty(),
-            }
-        })
+        let mut aspects = file.kind.written_aspects().into_iter();
+        aspects.all(|aspect| self.has_values(file, aspect))
+    }
+
+    /// Whether a file says of an aspect what the export wrote.
+    pub(crate) fn has_values(&self, file: &FileEntity, aspect: &str) -> bool {
+        let parts = file.parts.iter().filter_map(|(id, mention)| {
+            let part = kinds::part_of(file.kind, id)?;
+            let value = mention.value.clone().filter(|_| part.aspect == aspect)?;
+            Some((id.clone(), value))
+        });
+        let values: PartValues = parts.collect();
+        match self.aspects.get(aspect) {
+            Some(locked) => locked.digest == digest(&values),
+            None => values.is_empty(),
+        }
     }
 }
 

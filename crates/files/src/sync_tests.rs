@@ -148,6 +148,7 @@ impl Dataset {
             file: &file,
             catalog: entity.as_ref(),
             lock: self.lock.as_ref(),
+            exported: None,
             project: PROJECT,
         };
         let mut history = BTreeMap::new();

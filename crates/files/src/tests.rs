@@ -260,11 +260,13 @@ fn read(text: &str) -> FileEntity {
 }
 
 /// The entity after an apply of the file; `None` if there was nothing to do.
-fn applied(file: &FileEntity, before: &Entity) -> Option<Entity> {
+fn applied(file: &FileEntity, exported: &Entity, before: &Entity) -> Option<Entity> {
+    let exported = LockEntry::of(file.kind, exported);
     let comparison = Comparison {
         file,
         catalog: Some(before),
         lock: None,
+        exported: Some(&exported),
         project: PROJECT,
     };
     let mut problems = Vec::new();
@@ -292,9 +294,9 @@ proptest! {
     fn what_people_write_survives_export_and_apply((kind, entity) in written()) {
         let text = exported(kind, &entity);
         let file = read(&text);
-        prop_assert!(applied(&file, &entity).is_none(), "an export has changes: {}", text);
+        prop_assert!(applied(&file, &entity, &entity).is_none(), "an export has changes: {}", text);
         let base = ingested(kind);
-        let restored = applied(&file, &base).unwrap_or(base);
+        let restored = applied(&file, &entity, &base).unwrap_or(base);
         prop_assert_eq!(part_values(kind, &entity), part_values(kind, &restored), "{}", text);
         prop_assert_eq!(exported(kind, &restored), text);
     }
@@ -346,6 +348,7 @@ fn what_files_do_not_show_stays() {
         file: &file,
         catalog: Some(&entity),
         lock: None,
+        exported: None,
         project: PROJECT,
     };
     let plan = comparison.plan(&BTreeMap::new(), true, &mut Vec::new());
@@ -443,6 +446,7 @@ fn unknown_columns_and_entities_are_errors_where_the_catalog_knows_better() {
             file: &file,
             catalog,
             lock: None,
+            exported: None,
             project: PROJECT,
         };
         let mut problems = Vec::new();
@@ -471,6 +475,7 @@ fn a_key_that_an_export_wrote_and_a_file_lost_is_reported() {
         file: &file,
         catalog: Some(&entity),
         lock: Some(&lock),
+        exported: None,
         project: PROJECT,
     };
     let plan = comparison.plan(&BTreeMap::new(), false, &mut Vec::new());
@@ -480,4 +485,28 @@ fn a_key_that_an_export_wrote_and_a_file_lost_is_reported() {
     };
     assert_eq!(plan.unmentioned, [tags]);
     assert!(plan.differences.is_empty());
+}
+
+#[test]
+fn a_key_that_a_file_never_had_or_has_with_an_error_is_not_reported_as_lost() {
+    let kind = kinds::of_type("dataset").unwrap();
+    let lock = LockEntry::of(kind, &dataset(&[]));
+    let tags = ("globalTags", json!({"tags": [{"tag": "urn:li:tag:a"}]}));
+    let domains = ("domains", json!({"domains": ["urn:li:domain:a"]}));
+    let entity = dataset(&[tags, domains]);
+    let file = "urn: urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)\ndomain: Nowhere\n";
+    let raw = document::parse(file, &mut Vec::new()).remove(0);
+    let file = raw.read(&Names::default(), &mut Vec::new());
+    let comparison = Comparison {
+        file: &file,
+        catalog: Some(&entity),
+        lock: Some(&lock),
+        exported: None,
+        project: PROJECT,
+    };
+    let plan = comparison.plan(&BTreeMap::new(), false, &mut Vec::new());
+    assert_eq!(plan.unmentioned, []);
+    let newer = plan.differences.iter();
+    let newer: Vec<_> = newer.map(|it| (it.part.key, it.outcome)).collect();
+    assert_eq!(newer, [("tags", Outcome::Newer)]);
 }

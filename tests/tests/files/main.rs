@@ -1,5 +1,6 @@
 //! `docent export`, `plan`, `apply` and `rollback`: the catalog as files.
 
+mod added;
 mod conflicts;
 mod renames_and_deletions;
 

@@ -2,9 +2,11 @@
 //! Git. They use a running server, with the rights of a token.
 //!
 //! `docent_files` has the format and the comparison. Here are the directory ([`directory`]), the
-//! requests ([`remote`]), and what is printed ([`show`]).
+//! requests ([`remote`]), checks that need more of the catalog ([`checks`]), and what is printed
+//! ([`show`]).
 
 mod apply;
+mod checks;
 mod csv;
 mod directory;
 mod export;

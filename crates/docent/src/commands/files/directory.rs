@@ -53,12 +53,12 @@ impl Directory {
             return Ok(directory);
         }
         if let Some(text) = read_if_exists(&root.join(MANIFEST))? {
-            directory.manifest = directory.checked(MANIFEST, Manifest::parse(&text));
+            let parsed = text.and_then(|text| Manifest::parse(&text));
+            directory.manifest = directory.checked(MANIFEST, parsed);
         }
         if let Some(text) = read_if_exists(&root.join(LOCK))? {
-            directory.lock = directory
-                .checked(LOCK, Lock::parse(&text))
-                .unwrap_or_default();
+            let parsed = text.and_then(|text| Lock::parse(&text));
+            directory.lock = directory.checked(LOCK, parsed).unwrap_or_default();
         }
         let mut paths = Vec::new();
         find_files(root, root, 0, &mut paths)?;
@@ -66,6 +66,9 @@ impl Directory {
         let mut seen: BTreeMap<Urn, (String, usize)> = BTreeMap::new();
         for path in paths {
             let text = read_text(&root.join(&path))?;
+            let Some(text) = directory.checked(&path, text) else {
+                continue;
+            };
             let mut problems = Vec::new();
             for entity in document::parse(&text, &mut problems) {
                 if let Some((first, line)) = seen.get(&entity.urn) {
@@ -170,11 +173,12 @@ fn write_atomically(target: &Path, text: &str) -> std::io::Result<()> {
     written
 }
 
-fn read_if_exists(path: &Path) -> Result<Option<String>> {
+fn read_if_exists(path: &Path) -> Result<Option<Result<String, Problem>>> {
     path.exists().then(|| read_text(path)).transpose()
 }
 
-fn read_text(path: &Path) -> Result<String> {
+/// Reads a file, whose text may have a problem.
+fn read_text(path: &Path) -> Result<Result<String, Problem>> {
     let cannot = || format!("cannot read {}", path.display());
     let size = fs::metadata(path).with_context(cannot)?.len();
     ensure!(
@@ -182,7 +186,15 @@ fn read_text(path: &Path) -> Result<String> {
         "{} has more than {MAX_FILE_BYTES} bytes: split it",
         path.display()
     );
-    fs::read_to_string(path).with_context(cannot)
+    let bytes = fs::read(path).with_context(cannot)?;
+    Ok(String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let valid = String::from_utf8_lossy(valid);
+        Problem {
+            line: valid.matches('\n').count() + 1,
+            message: "the line is not UTF-8: save the file in this encoding".to_owned(),
+        }
+    }))
 }
 
 /// Finds the YAML files, without hidden ones. Symbolic links are not followed.

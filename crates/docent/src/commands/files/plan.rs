@@ -13,9 +13,10 @@ use docent_files::{Aspect, Entity, Stamp};
 use docent_model::{Clock as _, Registry, SystemClock, Urn};
 
 use super::CompareFlags;
+use super::checks;
 use super::directory::{Directory, FileProblem};
 use super::remote::Remote;
-use super::show;
+use crate::commands::counted;
 
 /// Overwrites all entities.
 const ALL: &str = "all";
@@ -55,7 +56,7 @@ impl Plan {
             (0, 0) => Ok(()),
             (0, _) if self.deletions().count() == conflicts => bail!(
                 "{}: remove the deleted entities from the files, or use --overwrite URN",
-                show::counted(conflicts, "conflict", "conflicts")
+                counted(conflicts, "conflict", "conflicts")
             ),
             (0, 1) => bail!(
                 "1 conflict: write the value of the catalog into the file, or use --overwrite URN"
@@ -99,9 +100,13 @@ pub(super) async fn compare(
         domain: None,
     });
     let catalog = read_catalog(remote, &files).await?;
-    if is_of_another_catalog(&directory.lock, &catalog, &files) {
-        directory.lock = Lock::default();
-    }
+    let exported = std::mem::take(&mut directory.lock);
+    let other = Lock::default();
+    let lock = if is_of_another_catalog(&exported, &catalog, &files) {
+        &other
+    } else {
+        &exported
+    };
     let stamp = Stamp {
         time_ms: SystemClock.now_ms(),
         actor: remote.user().await?,
@@ -114,11 +119,13 @@ pub(super) async fn compare(
         names,
     };
     let mut writes = Vec::new();
+    let mut references = Vec::new();
     for (path, file) in &files {
         let comparison = Comparison {
             file,
             catalog: catalog.get(&file.urn),
-            lock: directory.lock.entities.get(&file.urn),
+            lock: lock.entities.get(&file.urn),
+            exported: exported.entities.get(&file.urn),
             project: &plan.manifest.project,
         };
         let mut history: BTreeMap<&'static str, Vec<Aspect>> = BTreeMap::new();
@@ -130,6 +137,8 @@ pub(super) async fn compare(
         let mut of_file = Vec::new();
         let entity = comparison.plan(&history, is_overwritten, &mut of_file);
         let new = comparison.writes(&entity, &stamp, &mut of_file);
+        let of_entity = comparison.new_references(&entity).into_iter();
+        references.extend(of_entity.map(|reference| (path.clone(), reference)));
         if !new.is_empty() {
             writes.push((file, new));
         }
@@ -141,6 +150,10 @@ pub(super) async fn compare(
         plan.entities.push((path.clone(), entity));
     }
     plan.writes = in_order(writes);
+    let missing = checks::missing(remote, &plan, references).await?;
+    plan.problems.extend(missing);
+    let cycles = checks::cycles(remote, &plan.entities, &catalog).await?;
+    plan.problems.extend(cycles);
     plan.problems.sort();
     plan.problems.dedup();
     Ok(plan)
@@ -186,7 +199,7 @@ fn in_order(writes: Vec<(&FileEntity, Vec<AspectWrite>)>) -> Vec<AspectWrite> {
     let depth = |urn: &Urn| {
         let mut depth = 0;
         let mut next = parents.get(urn);
-        // A cycle is an error of the catalog, not an endless loop here.
+        // A cycle is an error of the plan, not an endless loop here.
         while let Some(parent) = next
             && depth <= parents.len()
         {

@@ -1,6 +1,6 @@
 //! Requests to a running server.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -205,7 +205,30 @@ impl Remote {
 
     /// Reads entities of one type; missing ones are left out.
     pub(super) async fn entities(&self, kind: &Kind, urns: &[&Urn]) -> Result<Vec<Entity>> {
-        let aspects: Map<String, Value> = with_key(kind.entity_type, &kind.read_aspects())
+        let aspects = kind.read_aspects();
+        self.read_entities(kind.entity_type, &aspects, urns).await
+    }
+
+    /// Those of these entities that exist, whatever their types.
+    pub(super) async fn existing(&self, urns: &BTreeSet<&Urn>) -> Result<Vec<Urn>> {
+        let types: BTreeSet<&str> = urns.iter().map(|urn| urn.entity_type()).collect();
+        let mut existing = Vec::new();
+        for entity_type in types {
+            let of_type = urns.iter().filter(|urn| urn.entity_type() == entity_type);
+            let of_type: Vec<&Urn> = of_type.copied().collect();
+            let found = self.read_entities(entity_type, &[], &of_type).await?;
+            existing.extend(found.into_iter().map(|entity| entity.urn));
+        }
+        Ok(existing)
+    }
+
+    async fn read_entities(
+        &self,
+        entity_type: &str,
+        aspects: &[&str],
+        urns: &[&Urn],
+    ) -> Result<Vec<Entity>> {
+        let aspects: Map<String, Value> = with_key(entity_type, aspects)
             .into_iter()
             .map(|aspect| (aspect.to_owned(), json!({})))
             .collect();
@@ -220,7 +243,7 @@ impl Remote {
                 Value::Object(request)
             });
             match self
-                .read(&batch_target(kind.entity_type), &requests.collect())
+                .read(&batch_target(entity_type), &requests.collect())
                 .await
             {
                 Err(error) if count > 1 && is_too_large(&error) => count = count.div_ceil(4),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::directory::FileProblem;
 use super::plan::Plan;
-use crate::commands::{note, say};
+use crate::commands::{counted, note, say};
 
 /// Further errors are counted.
 const MAX_ERRORS: usize = 100;
@@ -110,10 +110,6 @@ fn print_value(prefix: &str, text: &str) {
     if more > 0 {
         say(format!("{indent}… {more} more lines"));
     }
-}
-
-pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// The numbers of changes, conflicts and values left alone.
