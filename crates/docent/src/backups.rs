@@ -9,6 +9,7 @@
 mod bucket;
 mod credentials;
 mod directory;
+mod listing;
 mod name;
 mod recovery;
 mod wal_archive;
@@ -16,7 +17,7 @@ mod wal_archive;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use docent_store::Store;
 use tokio::task::spawn_blocking;
 
@@ -27,6 +28,7 @@ use directory::{Directory, Workplace};
 use jiff::Timestamp;
 pub(crate) use name::BackupName;
 use recovery::Recovery;
+pub(crate) use recovery::States;
 pub(crate) use wal_archive::WalArchive;
 
 const BUCKET: &str = "s3://";
@@ -81,7 +83,10 @@ impl Destination {
     async fn names(&self, folder: &str) -> Result<Vec<String>> {
         match self {
             Self::Directory(directory) => directory.names(folder),
-            Self::Bucket(bucket) => bucket.names(folder).await,
+            Self::Bucket(bucket) => {
+                let objects = bucket.objects(folder).await?;
+                Ok(objects.into_iter().map(|(name, _)| name).collect())
+            }
         }
     }
 
@@ -265,6 +270,8 @@ pub(crate) struct LocalBackup {
     pub(crate) state: Option<Timestamp>,
     /// What is missing in its log, if later states are lost.
     pub(crate) gap: Option<String>,
+    /// What else can be restored.
+    advice: Option<String>,
     /// Where a downloaded one is, until this is dropped.
     workplace: Option<Workplace>,
 }
@@ -295,6 +302,7 @@ impl LocalBackup {
                 name: source.to_owned(),
                 state: None,
                 gap: None,
+                advice: None,
                 workplace: None,
             });
         }
@@ -308,7 +316,8 @@ impl LocalBackup {
             None => Recovery::find(&destination, at).await?,
         };
         let Some(found) = found else {
-            bail!("{}", none_at(source, at));
+            let oldest = destination.oldest_state().await?;
+            bail!("{}", none_at(source, at, oldest));
         };
         Self::fetch(&destination, &found, progress).await
     }
@@ -321,6 +330,11 @@ impl LocalBackup {
         let name = format!("{destination}/{}", found.backup);
         let state = Some(found.state());
         let gap = found.gap();
+        let advice = match found.earlier {
+            Some(earlier) => format!("'--at {earlier}' restores the newest state before it"),
+            None => "there is no backup before it".to_owned(),
+        };
+        let advice = Some(advice);
         // It can be read where it is.
         if let (None, Destination::Directory(directory)) = (found.until(), destination) {
             return Ok(Self {
@@ -328,6 +342,7 @@ impl LocalBackup {
                 name,
                 state,
                 gap,
+                advice,
                 workplace: None,
             });
         }
@@ -346,8 +361,20 @@ impl LocalBackup {
             name,
             state,
             gap,
+            advice,
             workplace: Some(workplace),
         })
+    }
+
+    /// Names the backup in an error about it, and says what else can be restored.
+    pub(crate) fn explain(&self, error: anyhow::Error) -> anyhow::Error {
+        let text = format!("{error:#}");
+        // Errors about the backup begin with its path; others are about the store.
+        let about_backup = text.strip_prefix(&*self.path.to_string_lossy());
+        match (about_backup, &self.advice) {
+            (Some(problem), Some(advice)) => anyhow!("{}{problem}: {advice}", self.name),
+            _ => error,
+        }
     }
 
     /// Restores the backup to a temporary place, and checks the store there.
@@ -363,10 +390,14 @@ impl LocalBackup {
     }
 }
 
-fn none_at(source: &str, at: Option<Timestamp>) -> String {
-    match at {
-        Some(at) => format!("there is no backup at {source} from before {at}"),
-        None => format!("there is no backup at {source}: 'docent backup' makes one"),
+fn none_at(source: &str, at: Option<Timestamp>, oldest: Option<Timestamp>) -> String {
+    match (at, oldest) {
+        (Some(at), Some(oldest)) => {
+            format!(
+                "there is no backup at {source} from before {at}: the oldest state is of {oldest}"
+            )
+        }
+        _ => format!("there is no backup at {source}: 'docent backup' makes one"),
     }
 }
 

@@ -83,13 +83,13 @@ fn restore_checked(
     let source = open_read_only(from).map_err(backup_error)?;
     if migrations::state(&source, from).map_err(backup_error)? == migrations::State::Empty {
         return Err(rejected(format!(
-            "{} is empty, not a backup",
+            "{} is empty, not a backup; {USE_ANOTHER}",
             from.display()
         )));
     }
     if let Some(finding) = check::integrity(&source)?.first() {
         return Err(rejected(format!(
-            "{}: {finding}; {TAKE_ANOTHER}",
+            "{}: {finding}; {USE_ANOTHER}",
             from.display()
         )));
     }
@@ -133,7 +133,7 @@ fn reserve(database: &Path) -> Result<bool, EngineError> {
     }
 }
 
-const TAKE_ANOTHER: &str = "take another backup";
+const USE_ANOTHER: &str = "use another backup";
 
 fn expect_backup(from: &Path) -> Result<(), EngineError> {
     let problem = if from.is_dir() {
@@ -150,7 +150,7 @@ fn expect_backup(from: &Path) -> Result<(), EngineError> {
 fn backup_error(error: EngineError) -> EngineError {
     match StoreError::from(error) {
         StoreError::Unavailable { reason } => match reason.strip_suffix(RESTORE_HINT) {
-            Some(reason) => rejected(format!("{reason}; {TAKE_ANOTHER}")),
+            Some(reason) => rejected(format!("{reason}; {USE_ANOTHER}")),
             None => rejected(reason),
         },
         other => other.into(),

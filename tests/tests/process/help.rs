@@ -125,7 +125,7 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
     ];
     expect(&["audit"], &audit)?;
     expect(&["status"], &["--token-file"])?;
-    expect(&["backup"], &["--keep", "--verify"])?;
+    expect(&["backup"], &["--keep", "--list", "--verify"])?;
     let create = [
         "--server",
         "--token-file",

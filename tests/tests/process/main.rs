@@ -1,5 +1,6 @@
 //! The process `docent serve`: start, startup errors, shutdown, settings, demo.
 
+mod backup_lists;
 mod backups;
 mod completions;
 mod config;

@@ -28,7 +28,7 @@ fn urn(number: u64) -> String {
     format!("urn:li:dataset:(urn:li:dataPlatform:hive,written_{number},PROD)")
 }
 
-fn archiving(place: impl AsRef<Path>) -> Options {
+pub(super) fn archiving(place: impl AsRef<Path>) -> Options {
     let options = Options::default().argument("--backup-to");
     let options = options.argument(place.as_ref());
     options.argument("--backup-wal-every").argument("1s")
@@ -49,7 +49,7 @@ fn archived_until(server: &Server) -> anyhow::Result<Option<String>> {
 }
 
 /// Waits until everything is archived that was committed before; returns up to when.
-fn wait_for_archive(server: &Server) -> anyhow::Result<String> {
+pub(super) fn wait_for_archive(server: &Server) -> anyhow::Result<String> {
     let deadline = Instant::now() + TIMEOUT;
     let mut seen = archived_until(server)?;
     // One may have begun before.
@@ -70,7 +70,7 @@ fn wait_for_archive(server: &Server) -> anyhow::Result<String> {
     }
 }
 
-fn write(server: &Server, number: u64, text: &str) -> anyhow::Result<()> {
+pub(super) fn write(server: &Server, number: u64, text: &str) -> anyhow::Result<()> {
     let written = proposal(&urn(number), PROPERTIES, &json!({"description": text}));
     let body = json!({"proposal": written});
     let reply = server.post("/aspects?action=ingestProposal", &body)?;
@@ -106,7 +106,7 @@ fn restored(
     Ok((printed, description(&other, &urn(1))?))
 }
 
-fn backups(place: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub(super) fn backups(place: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = fs::read_dir(place)?;
     let paths = entries.map(|entry| Ok(entry?.path()));
     let paths: Vec<PathBuf> = paths.collect::<anyhow::Result<_>>()?;
@@ -115,7 +115,7 @@ fn backups(place: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// The archived segments, in their order.
-fn segments(place: &Path) -> anyhow::Result<BTreeSet<PathBuf>> {
+pub(super) fn segments(place: &Path) -> anyhow::Result<BTreeSet<PathBuf>> {
     let entries = fs::read_dir(place.join("wal"))?;
     entries.map(|entry| Ok(entry?.path())).collect()
 }

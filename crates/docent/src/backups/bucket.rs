@@ -94,13 +94,13 @@ impl Bucket {
         })
     }
 
-    /// The names of our objects in a folder below the prefix.
-    pub(super) async fn names(&self, folder: &str) -> Result<Vec<String>> {
+    /// Our objects in a folder below the prefix, with their sizes in bytes.
+    pub(super) async fn objects(&self, folder: &str) -> Result<Vec<(String, u64)>> {
         let slash = if folder.is_empty() { "" } else { "/" };
         let prefix = format!("{}{folder}{slash}", self.prefix);
         // Not the objects in other folders.
         let begin = format!("{prefix}{OWN}");
-        let mut names = Vec::new();
+        let mut objects = Vec::new();
         let mut next = None;
         loop {
             let credentials = self.credentials.read()?;
@@ -111,12 +111,14 @@ impl Bucket {
             }
             let page = self.expect_success(&action, Bytes::new()).await?;
             let page: ListObjectsV2Response = ListObjectsV2::parse_response(text(&page)?)?;
-            let keys = page.contents.iter().map(|object| object.key.as_str());
-            let own = keys.filter_map(|key| key.strip_prefix(&prefix));
-            names.extend(own.map(ToOwned::to_owned));
+            let own = page.contents.iter().filter_map(|object| {
+                let name = object.key.strip_prefix(&prefix)?;
+                Some((name.to_owned(), object.size.unwrap_or_default()))
+            });
+            objects.extend(own);
             next = page.next_continuation_token;
             if next.is_none() {
-                return Ok(names);
+                return Ok(objects);
             }
         }
     }

@@ -98,6 +98,12 @@ impl Directory {
         Ok(names)
     }
 
+    pub(super) fn size(&self, path: &str) -> Result<u64> {
+        let path = self.0.join(path);
+        let failed = || format!("cannot read {}", path.display());
+        Ok(fs::metadata(&path).with_context(failed)?.len())
+    }
+
     /// A directory for an unfinished backup, on the same file system. Deleted when it is dropped.
     pub(super) fn workplace(&self) -> Result<Workplace> {
         let failed = || format!("cannot write to {}", self.0.display());

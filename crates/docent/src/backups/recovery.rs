@@ -18,6 +18,37 @@ pub(super) struct Recovery {
     segments: Vec<SegmentName>,
     /// A later segment that is of no use: one before it is missing, or no backup belongs to it.
     lost: Option<SegmentName>,
+    /// The newest state from before this backup.
+    pub(super) earlier: Option<Timestamp>,
+}
+
+/// The states that a backup and its log give.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct States {
+    pub(crate) first: Timestamp,
+    pub(crate) last: Timestamp,
+    /// How many segments of the log follow the backup.
+    pub(crate) segments: usize,
+}
+
+impl States {
+    /// `None` if parts of the log are missing that the backup needs.
+    pub(super) fn of(backup: BackupName, segments: &BTreeSet<SegmentName>) -> Option<Self> {
+        let recovery = Recovery::of(backup, segments, None)?;
+        let needed = backup.log().map_or(0, |log| log.during_backup);
+        let needed = usize::try_from(needed).ok()?.checked_sub(1);
+        let first = needed.and_then(|at| recovery.segments.get(at));
+        Some(Self {
+            first: first.map_or(backup.time(), |name| name.until()),
+            last: recovery.state(),
+            segments: recovery.segments.len(),
+        })
+    }
+}
+
+/// The latest time of a state that is not from a clock that was ahead.
+pub(super) fn latest() -> Timestamp {
+    Timestamp::now() + CLOCK_TOLERANCE
 }
 
 /// How far the clock of this machine may be behind that of the server. Later states are from a
@@ -31,6 +62,7 @@ impl Recovery {
             backup,
             segments: Vec::new(),
             lost: None,
+            earlier: None,
         }
     }
 
@@ -41,23 +73,37 @@ impl Recovery {
     ) -> Result<Option<Self>> {
         let backups = destination.list().await?;
         let segments = destination.segments().await?;
-        let latest = Timestamp::now() + CLOCK_TOLERANCE;
+        let latest = latest();
         if let Some(ahead) = backups.iter().find(|name| name.time() > latest) {
             tracing::warn!(
                 "{destination}/{ahead} is from a clock that was ahead: it counts as the oldest backup"
             );
         }
-        Ok(Self::newest(backups, &segments, at, latest))
+        let mut found = Self::newest(&backups, &segments, at, latest);
+        if let Some(found) = &mut found {
+            found.earlier = Self::before(&backups, &segments, found.backup).map(|it| it.state());
+        }
+        Ok(found)
+    }
+
+    /// Finds what gives the newest state from before a backup.
+    pub(super) fn before(
+        backups: &[BackupName],
+        segments: &BTreeSet<SegmentName>,
+        backup: BackupName,
+    ) -> Option<Self> {
+        let at = backup.time() - SignedDuration::from_millis(1);
+        Self::newest(backups, segments, Some(at), at)
     }
 
     fn newest(
-        backups: Vec<BackupName>,
+        backups: &[BackupName],
         segments: &BTreeSet<SegmentName>,
         at: Option<Timestamp>,
         latest: Timestamp,
     ) -> Option<Self> {
-        let possible = backups.into_iter();
-        let possible = possible.filter_map(|backup| Self::of(backup, segments, at));
+        let possible = backups.iter();
+        let possible = possible.filter_map(|backup| Self::of(*backup, segments, at));
         // Of several, the last one: the newest backup.
         let mut newest = possible.max_by_key(|it| (it.state() <= latest, it.state()))?;
         let until = at.unwrap_or(latest).min(latest);
@@ -108,6 +154,7 @@ impl Recovery {
             backup,
             segments: following,
             lost: None,
+            earlier: None,
         })
     }
 
@@ -145,7 +192,8 @@ impl Recovery {
         copy: &Path,
         mut progress: Progress,
     ) -> Result<()> {
-        let mut roll_forward = RollForward::open(copy)?;
+        let damaged = || format!("{destination}/{} is damaged", self.backup);
+        let mut roll_forward = RollForward::open(copy).with_context(damaged)?;
         let total = self.segments.len() as u64;
         for (name, done) in self.segments.iter().zip(1..) {
             let read = destination.read_segment(*name).await?;
@@ -194,7 +242,7 @@ mod tests {
     fn newest(backups: &[BackupName], at: Option<i64>, latest: i64) -> Option<Recovery> {
         let at = at.map(|second| Timestamp::from_second(second).unwrap());
         let latest = Timestamp::from_second(latest).unwrap();
-        Recovery::newest(backups.to_vec(), &segments(), at, latest)
+        Recovery::newest(backups, &segments(), at, latest)
     }
 
     /// The backup's time and the numbers of the segments.

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
+use comfy_table::{Table, presets};
 use jiff::Timestamp;
 
 use super::maintenance::{open_complete, progress};
 use super::status::in_units;
 use super::times::time_of_flag;
-use super::{note, runtime, say};
-use crate::backups::{Destination, LocalBackup};
+use super::{counted, note, runtime, say};
+use crate::backups::{Destination, LocalBackup, States};
 use crate::engine;
 use crate::settings::StoreFlags;
 
@@ -27,6 +28,9 @@ pub(crate) struct BackupFlags {
     /// of a directory or bucket, the newest
     #[arg(long, conflicts_with = "keep")]
     verify: bool,
+    /// Make no backup, but list those of a directory or bucket, with the states that each gives
+    #[arg(long, conflicts_with_all = ["keep", "verify"])]
+    list: bool,
 }
 
 #[derive(Debug, Args)]
@@ -48,6 +52,9 @@ pub(crate) struct RestoreFlags {
 pub(super) fn back_up(store: &StoreFlags, flags: &BackupFlags) -> Result<()> {
     if flags.verify {
         return verify(store, &flags.target);
+    }
+    if flags.list {
+        return list(&flags.target);
     }
     if Destination::is_meant(&flags.target) {
         return back_up_to(store, flags);
@@ -94,10 +101,65 @@ fn verify(store: &StoreFlags, source: &str) -> Result<()> {
         backup.name,
         state.unwrap_or_default()
     ));
+    if Destination::is_meant(source) {
+        let checking = Destination::parse(source)?;
+        let (older, gaps) = runtime.block_on(checking.older_gaps())?;
+        gaps.iter().for_each(note);
+        if older > 0 {
+            let backups = counted(older, "older backup", "older backups");
+            say(format!(
+                "{backups}: looked for missing parts of the log, and restored nothing"
+            ));
+        }
+    }
     match backup.gap {
         Some(gap) => bail!("{gap}"),
         None => Ok(()),
     }
+}
+
+/// Needs no store: it may be lost.
+fn list(place: &str) -> Result<()> {
+    ensure!(
+        Destination::is_meant(place),
+        "--list needs an existing directory or s3://BUCKET/PREFIX"
+    );
+    let listed = runtime()?.block_on(Destination::parse(place)?.listed())?;
+    if listed.is_empty() {
+        say(format!(
+            "there is no backup at {place}: 'docent backup' makes one"
+        ));
+        return Ok(());
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["BACKUP", "SIZE", "FIRST STATE", "LAST STATE", "LOG"]);
+    for backup in listed {
+        let states = match backup.states {
+            Some(States {
+                first,
+                last,
+                segments,
+            }) => {
+                let log = match segments {
+                    0 => "none".to_owned(),
+                    _ => counted(segments, "segment", "segments"),
+                };
+                [first.to_string(), last.to_string(), log]
+            }
+            None => [
+                "none".to_owned(),
+                "none".to_owned(),
+                "parts are missing".to_owned(),
+            ],
+        };
+        let first = [backup.name.to_string(), in_units(backup.bytes)];
+        table.add_row(first.into_iter().chain(states));
+    }
+    for line in table.lines() {
+        say(line.trim());
+    }
+    Ok(())
 }
 
 pub(super) fn restore(store: &StoreFlags, flags: &RestoreFlags) -> Result<()> {
@@ -108,7 +170,9 @@ pub(super) fn restore(store: &StoreFlags, flags: &RestoreFlags) -> Result<()> {
     let backup = runtime.block_on(LocalBackup::find(&flags.source, at, progress))?;
     let mut progress = progress("restoring");
     let restoring = engine::restore(&url, &backup.path, flags.replace, &mut *progress);
-    let old_store = runtime.block_on(restoring)?;
+    let old_store = runtime
+        .block_on(restoring)
+        .map_err(|error| backup.explain(error))?;
     if let Some(gap) = &backup.gap {
         note(gap);
     }

@@ -196,7 +196,7 @@ fn invalid_paths_and_backups_are_rejected_with_advice() {
     for (name, expected) in [
         ("missing", "missing does not exist: name the file"),
         ("folder", "folder is a directory, not a backup"),
-        ("short", "take another backup"),
+        ("short", "use another backup"),
     ] {
         let message = restore(&within(name), &within("new.db"), false, &mut quiet)
             .unwrap_err()
