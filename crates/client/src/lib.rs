@@ -16,7 +16,7 @@ use http::{Request, Response, StatusCode, Uri, request};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{CertificateError, ClientConfig, InvalidMessage, RootCertStore};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -44,6 +44,15 @@ const AGENT: &str = concat!("docent/", env!("CARGO_PKG_VERSION"));
 pub enum ClientError {
     #[error("cannot be reached: {0}")]
     Unreachable(String),
+    #[error(
+        "its certificate is not trusted ({0}): name a file with the certificate of its authority in the variable \
+         SSL_CERT_FILE"
+    )]
+    NotTrusted(rustls::Error),
+    #[error("its certificate is not valid: {0}")]
+    InvalidCertificate(rustls::Error),
+    #[error("this port does not use TLS: use http://")]
+    NoTls,
     #[error("did not answer within {} seconds", .0.as_secs())]
     Timeout(Duration),
     #[error("is at {0}, and that address is not allowed")]
@@ -167,7 +176,7 @@ impl HttpClient {
         if is_tls {
             let name = ServerName::try_from(host.to_owned()).map_err(unreachable)?;
             let connecting = self.tls()?.connect(name, stream);
-            let stream = connecting.await.map_err(unreachable)?;
+            let stream = connecting.await.map_err(tls_error)?;
             converse(stream, request, max_bytes).await
         } else {
             converse(stream, request, max_bytes).await
@@ -256,6 +265,23 @@ async fn converse(
             Ok(()) => exchange.await,
             Err(error) => Err(unreachable(error)),
         },
+    }
+}
+
+/// Tells the errors apart that another setting of the client or the server corrects.
+fn tls_error(error: std::io::Error) -> ClientError {
+    let tls = error.get_ref().and_then(|inner| inner.downcast_ref());
+    match tls {
+        Some(error @ rustls::Error::InvalidCertificate(reason)) => match reason {
+            CertificateError::UnknownIssuer
+            | CertificateError::BadSignature
+            | CertificateError::Other(_) => ClientError::NotTrusted(error.clone()),
+            _ => ClientError::InvalidCertificate(error.clone()),
+        },
+        Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
+            ClientError::NoTls
+        }
+        _ => unreachable(error),
     }
 }
 

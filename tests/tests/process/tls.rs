@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
-use docent_e2e::{Options, Server, temporary_directory};
+use docent_e2e::{CommandOutput, Options, Server, temporary_directory};
 use rcgen::CertifiedKey;
 use rustix::process::Signal;
 use rustls::pki_types::ServerName;
@@ -81,6 +81,60 @@ fn the_server_uses_a_renewed_certificate_without_a_restart() -> anyhow::Result<(
         ensure!(Instant::now() < deadline, "the new certificate is not used");
     }
     ensure!(get(&server, &old, "/health").is_err());
+    Ok(())
+}
+
+#[test]
+fn commands_say_which_side_of_a_connection_is_wrong() -> anyhow::Result<()> {
+    let files = temporary_directory()?;
+    write_certificate(files.path())?;
+    let mut options = Options::default();
+    for (flag, name) in [("--tls-cert", "chain.pem"), ("--tls-key", "key.pem")] {
+        options = options.argument(flag).argument(files.path().join(name));
+    }
+    let server = Server::start(options)?;
+    let plain = Server::start(Options::default())?;
+    let empty = files.path().join("token").display().to_string();
+    fs::write(&empty, "\n")?;
+    let address = server.address().to_owned();
+    let port = address.rsplit(':').next().unwrap_or_default();
+    let https = format!("https://localhost:{port}");
+    let to_tls = format!("http://localhost:{port}");
+    let to_plain = plain.address().replace("http://", "https://");
+    for (arguments, expected) in [
+        (vec!["status", &https], "the variable SSL_CERT_FILE"),
+        (
+            vec!["webhook", "list", "--server", &https],
+            "the variable SSL_CERT_FILE",
+        ),
+        (
+            vec!["rollback", "a-run", "--server", &https],
+            "the variable SSL_CERT_FILE",
+        ),
+        (
+            vec!["status", &to_tls],
+            "This port uses TLS: send the request to https://.",
+        ),
+        (
+            vec!["webhook", "list", "--server", &to_tls],
+            "This port uses TLS",
+        ),
+        (
+            vec!["status", &to_plain],
+            "this port does not use TLS: use http://",
+        ),
+        (
+            vec!["status", plain.address(), "--token-file", &empty],
+            "token is empty: write a token",
+        ),
+    ] {
+        let error = CommandOutput::run(&mut server.docent(&arguments)?)?.failed()?;
+        ensure!(error.contains(expected), "{arguments:?}: {error}");
+        ensure!(
+            !error.contains("is 'docent serve' running"),
+            "{arguments:?}: {error}"
+        );
+    }
     Ok(())
 }
 

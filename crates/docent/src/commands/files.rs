@@ -32,7 +32,8 @@ pub(crate) struct ServerFlags {
     #[arg(
         long,
         value_name = "URL",
-        help = "Address of the server, for example http://localhost:8080"
+        default_value = "http://localhost:8080",
+        help = "Address of the server"
     )]
     server: String,
     /// File with the token of a user, whose rights apply

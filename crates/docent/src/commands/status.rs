@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
 use clap::Args;
-use docent_client::HttpClient;
+use docent_client::{ClientError, HttpClient};
 use serde_json::Value;
 use url::Url;
 
@@ -40,13 +40,16 @@ async fn of_server(address: &str, token_file: Option<&Path>) -> Result<()> {
     let (status, health) = HttpClient::default()
         .get_json(url.as_str(), token.as_deref())
         .await
-        .with_context(|| format!("no answer; is 'docent serve' running at {address}?"))?;
+        .map_err(|error| no_answer(address, error))?;
     match status.as_u16() {
         200 => {}
         401 => bail!(
             "{address} does not accept the token: it has expired or was revoked; 'docent token create' makes one"
         ),
-        status => bail!("{url} returned {status}; is it the address of a Docent server?"),
+        status => match health["message"].as_str() {
+            Some(message) => bail!("{url} returned {status}: {message}"),
+            None => bail!("{url} returned {status}; is it the address of a Docent server?"),
+        },
     }
     let (Some(is_ready), Some(version)) = (health["ready"].as_bool(), health["version"].as_str())
     else {
@@ -73,11 +76,29 @@ async fn of_server(address: &str, token_file: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
+/// The error of a request to a server that has no response.
+pub(super) fn no_answer(address: &str, error: ClientError) -> anyhow::Error {
+    match error {
+        ClientError::NotTrusted(_) | ClientError::InvalidCertificate(_) | ClientError::NoTls => {
+            anyhow!("no connection to {address}: {error}")
+        }
+        error => Error::new(error).context(format!(
+            "no answer; is 'docent serve' running at {address}?"
+        )),
+    }
+}
+
 /// The token in a file.
 pub(super) fn read_token(path: &Path) -> Result<String> {
     let text = fs::read_to_string(path);
     let text = text.with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(text.trim().to_owned())
+    let token = text.trim();
+    ensure!(
+        !token.is_empty(),
+        "{} is empty: write a token into it, which 'docent token create' makes",
+        path.display()
+    );
+    Ok(token.to_owned())
 }
 
 /// The address of a server, without a path.

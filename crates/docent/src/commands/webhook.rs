@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use comfy_table::{Table, presets};
 use docent_client::{HttpClient, Limits};
@@ -17,7 +17,7 @@ use url::Url;
 
 use update::UpdateFlags;
 
-use super::status::{read_token, server_url};
+use super::status::{no_answer, read_token, server_url};
 use super::{note, printable, runtime, say};
 
 const FIELDS: &str = "urn name url topic format isActive owner { urn }
@@ -244,9 +244,8 @@ impl Api {
         let sent = self
             .client
             .post_json(self.url.as_str(), token, &body, LIMITS);
-        let (status, mut reply) = self.runtime.block_on(sent).with_context(|| {
-            format!("no answer; is 'docent serve' running at {}?", self.address)
-        })?;
+        let sent = self.runtime.block_on(sent);
+        let (status, mut reply) = sent.map_err(|error| no_answer(&self.address, error))?;
         if status == StatusCode::UNAUTHORIZED {
             bail!(
                 "{} needs a token: set --token-file to a file with one; 'docent token create' makes one",
@@ -255,6 +254,9 @@ impl Api {
         }
         if let Some(message) = reply["errors"][0]["message"].as_str() {
             bail!("{message}");
+        }
+        if let (false, Some(message)) = (status.is_success(), reply["message"].as_str()) {
+            bail!("{} returned {status}: {message}", self.url);
         }
         ensure!(
             status == StatusCode::OK,

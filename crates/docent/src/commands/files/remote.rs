@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use super::ServerFlags;
-use crate::commands::status::{read_token, server_url};
+use crate::commands::status::{no_answer, read_token, server_url};
 
 /// Longer than the server takes for any request, and its largest reply.
 const LIMITS: Limits = Limits {
@@ -71,9 +71,8 @@ impl Remote {
         let url = self.base.join(target)?;
         let token = self.token.as_deref();
         let sent = self.client.post_json(url.as_str(), token, body, LIMITS);
-        let (status, reply) = sent.await.with_context(|| {
-            format!("no answer; is 'docent serve' running at {}?", self.address)
-        })?;
+        let sent = sent.await;
+        let (status, reply) = sent.map_err(|error| no_answer(&self.address, error))?;
         if status == StatusCode::UNAUTHORIZED {
             let advice = match self.token {
                 Some(_) => {
