@@ -187,6 +187,9 @@ impl Catalog {
                 Replayed::Failed(reason) => replay.failure = Some(reason),
             }
         }
+        if replay.delivered > 0 && replay.failure.is_none() {
+            self.receiver_has_answered(webhook).await?;
+        }
         if hidden > 0 && replay.failure.is_none() {
             replay.failure = Some(format!(
                 "you or the owner of the webhook, {}, may not read {hidden} of the events: a user who may read them \

@@ -213,6 +213,9 @@ impl Catalog {
             body: body.to_string(),
         };
         let sent = self.send_message(&info, &key, &message).await;
+        if sent.is_ok() {
+            self.receiver_has_answered(webhook).await?;
+        }
         Ok(TestDelivery {
             failure: sent.err().map(|failure| failure.reason),
             took_ms: self.now_ms().saturating_sub(time_ms),

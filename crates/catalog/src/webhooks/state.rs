@@ -12,10 +12,14 @@ use serde_json::{Value, json};
 
 use crate::events::EventPosition;
 use crate::proposal::{Change, Proposal};
+use crate::stored::time_property;
 use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind};
 
 /// The property of the system metadata.
 const PROPERTY: &str = "delivery";
+/// The property with the time when the receiver accepted a test or a dead letter. Not part of the
+/// state, which only the server with the claim replaces.
+const ANSWERED: &str = "answeredAt";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -156,6 +160,35 @@ impl Catalog {
             Some(StoredState { state, text })
         };
         Ok(rows.iter().map(|row| state(row.as_deref())).collect())
+    }
+
+    /// Lets the server that delivers know that the receiver accepts messages again.
+    pub(super) async fn receiver_has_answered(&self, webhook: &Urn) -> Result<(), Error> {
+        let states = self.delivery_states(std::slice::from_ref(webhook)).await?;
+        let is_failing = |stored: &StoredState| stored.state.failures > 0;
+        if !states.iter().flatten().any(is_failing) {
+            return Ok(());
+        }
+        let answered = Change::RaiseSystemTime {
+            aspect: AspectName::WEBHOOK_STATE,
+            property: ANSWERED,
+            time_ms: self.now_ms(),
+        };
+        let system = Caller::system().unaudited();
+        let proposals = vec![Proposal::new(webhook.clone(), answered)];
+        self.apply_authorized(&system, proposals).await?;
+        Ok(())
+    }
+
+    /// When the receiver accepted a test or a dead letter last.
+    pub(super) async fn receiver_answered_at(
+        &self,
+        webhook: &Urn,
+    ) -> Result<Option<EpochMillis>, Error> {
+        let keys = [AspectKey::new(webhook, AspectName::WEBHOOK_STATE)];
+        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
+        let row = rows.iter().flatten().next();
+        Ok(row.and_then(|row| time_property(row, ANSWERED)))
     }
 
     /// Replaces the state that was read, with other changes in the same transaction. Returns false

@@ -518,3 +518,22 @@ async fn webhooks_are_no_entities_to_other_apis() {
     assert!(status.is_success());
     assert!(!reply.to_string().contains(id), "{reply}");
 }
+
+#[tokio::test]
+async fn a_receiver_that_accepts_a_test_gets_at_once_what_waits() {
+    let (app, receiver) = app().await;
+    let (webhook, _) = create(&app, "").await;
+    let _delivery = Delivery::start(&app.catalog);
+    receiver.reject_all();
+    set_removed(&app, DATASET, true).await;
+    // The next attempt is due in seconds, and the clock stands still.
+    until(&app, &webhook, |it| it["failures"] == 1).await;
+    receiver.accept_all();
+    app.clock.advance(1);
+    let test = format!(r#"mutation {{ testWebhook(urn: "{webhook}") {{ accepted }} }}"#);
+    let reply = app.graphql(&test).await;
+    assert_eq!(reply["data"]["testWebhook"]["accepted"], true, "{reply}");
+    let delivery = until(&app, &webhook, |it| it["pending"] == 0).await;
+    assert_eq!(delivery["failure"], Value::Null, "{delivery}");
+    receiver.accepted(2).await;
+}

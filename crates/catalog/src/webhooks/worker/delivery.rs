@@ -241,6 +241,12 @@ impl<'w> Delivery<'w> {
         if !info.is_active {
             return Ok(None);
         }
+        if self.state.failures > 0 {
+            let answered_ms = worker.catalog.receiver_answered_at(&worker.webhook).await?;
+            if answered_ms > self.state.failed_at_ms {
+                self.resume();
+            }
+        }
         let reader = worker.reader(&Arc::new(info)).await?;
         if let Ok(reader) = &reader {
             self.reader = Some((stamp, reader.clone()));
@@ -420,10 +426,7 @@ impl<'w> Delivery<'w> {
                 counters.attempts.observe_duration(attempt.took);
                 counters.accepted.increment();
                 if self.state.failures >= PAUSE_AFTER {
-                    tracing::info!("the receiver of {} is back", self.worker.webhook);
-                    for change in &mut self.state.pending {
-                        change.due_ms = None;
-                    }
+                    self.resume();
                 }
                 self.state.failures = 0;
                 self.state.accepted_at_ms = Some(now_ms);
@@ -442,6 +445,16 @@ impl<'w> Delivery<'w> {
                 }
             }
         }
+    }
+
+    /// Sends all that waits now: the receiver accepts messages again.
+    fn resume(&mut self) {
+        tracing::info!("the receiver of {} is back", self.worker.webhook);
+        for change in &mut self.state.pending {
+            change.due_ms = None;
+        }
+        self.state.failures = 0;
+        self.is_changed = true;
     }
 
     fn fail(&mut self, position: LogPosition, failure: SendFailure, now_ms: EpochMillis) {
