@@ -104,8 +104,11 @@ fn limit(number: Option<i64>) -> Result<usize, ErrorResponse> {
 
 fn wait(seconds: Option<i64>) -> Result<Duration, ErrorResponse> {
     let seconds = seconds.unwrap_or_default();
-    let wait = u64::try_from(seconds).map(Duration::from_secs);
-    wait.map(|wait| wait.min(MAX_WAIT)).map_err(|_| {
-        ErrorResponse::bad_request(format!("wait is {seconds}: it must not be negative"))
+    let wait = u64::try_from(seconds).ok().map(Duration::from_secs);
+    wait.filter(|wait| *wait <= MAX_WAIT).ok_or_else(|| {
+        ErrorResponse::bad_request(format!(
+            "wait is {seconds}: it must be from 0 to {}",
+            MAX_WAIT.as_secs()
+        ))
     })
 }

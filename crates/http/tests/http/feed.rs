@@ -354,6 +354,7 @@ async fn invalid_parameters_are_rejected() {
         ("limit=0", 400, "limit is 0"),
         ("limit=1001", 400, "limit is 1001"),
         ("wait=-1", 400, "wait is -1"),
+        ("wait=61", 400, "wait is 61: it must be from 0 to 60"),
         ("topic=Other", 400, "there is no topic 'Other'"),
         ("format=xml", 400, "there is no format 'xml'"),
         ("entityType=datasets", 400, "no entity type 'datasets'"),
