@@ -39,6 +39,8 @@ def test_what_a_compose_file_names_exists(root, name):
     for service in services.values():
         assert set(service.get("depends_on", ())) <= services.keys()
         assert set(service.get("secrets", ())) <= document.get("secrets", {}).keys()
+        # Checks and restores of backups need temporary files.
+        assert not service.get("read_only") or "/tmp" in service["tmpfs"]
         for volume in service.get("volumes", ()):
             source = volume.partition(":")[0]
             if not source.startswith((".", "$")):
