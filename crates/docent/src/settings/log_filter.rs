@@ -1,13 +1,17 @@
 //! The log filter.
 
+use std::fmt::Write as _;
+
 use anyhow::{Context as _, Result, bail};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
 use super::Settings;
 
-/// The connection pool logs every lost connection; `store-postgres` logs an outage once.
-const POOL: &str = "deadpool";
+/// Libraries that would repeat our own log, with their levels. The connection pool logs every lost
+/// connection, and `store-postgres` logs an outage once. The MCP library logs each request in three
+/// lines, with what the client sent, and the request log has one.
+const QUIET: [(&str, &str); 2] = [("deadpool", "off"), ("rmcp", "error")];
 
 impl Settings {
     pub(crate) fn log_filter(&self) -> Result<EnvFilter> {
@@ -29,17 +33,37 @@ pub(super) fn parse(text: &str) -> Result<EnvFilter> {
              target=level, separated by commas, for example info,docent_http=debug"
         );
     }
-    let filter = if text.contains(POOL) {
-        text.to_owned()
-    } else {
-        format!("{text},{POOL}=off")
-    };
+    let mut filter = text.to_owned();
+    let is_off = text
+        .split(',')
+        .any(|part| part.trim().eq_ignore_ascii_case("off"));
+    let quiet = QUIET
+        .iter()
+        .filter(|(library, _)| !text.contains(library) && !is_off);
+    for (library, level) in quiet {
+        let _ = write!(filter, ",{library}={level}");
+    }
     EnvFilter::try_new(filter).with_context(|| format!("'{text}' is not a log filter"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn libraries_that_repeat_our_log_are_quiet_unless_they_are_named() {
+        for (text, has, has_not) in [
+            ("debug", "rmcp=error", "rmcp=debug"),
+            ("info,rmcp=info", "rmcp=info", "rmcp=error"),
+            ("off", "off", "rmcp=error"),
+        ] {
+            let filter = parse(text).unwrap().to_string();
+            assert!(
+                filter.contains(has) && !filter.contains(has_not),
+                "{filter}"
+            );
+        }
+    }
 
     #[test]
     fn log_filters_consist_of_levels_and_targets() {
