@@ -98,6 +98,11 @@ impl Destination {
         }
     }
 
+    /// Fails if backups cannot be made here: in a directory, or in the one for temporary files.
+    pub(crate) fn expect_writable(&self) -> Result<()> {
+        self.workplace().map(drop)
+    }
+
     /// Adds a file from the workplace. In a directory, none may have its name.
     async fn add(&self, file: &Path, path: &str, progress: Progress) -> Result<()> {
         match self {

@@ -45,6 +45,18 @@ fn check_rejects_what_would_stop_a_server_from_starting() -> anyhow::Result<()> 
     expect_rejected(directory, &certificate, "empty")?;
     let password = ["check", "--admin-password-file", "none"];
     expect_rejected(directory, &password, "none")?;
+    let no_url = ["check", "--public-url", "docent.example.com"];
+    expect_rejected(directory, &no_url, "use a whole URL")?;
+    // Nobody can write there.
+    let backups = ["check", "--backup-to", "/proc"];
+    expect_rejected(directory, &backups, "cannot write to /proc")?;
+    fs::write(directory.join("types.toml"), "demo = true\nlisten = 8080\n")?;
+    let types = ["check", "--config", "types.toml"];
+    expect_rejected(
+        directory,
+        &types,
+        "line 2, column 10: the value of listen has a wrong type",
+    )?;
     let mut command = docent_command(directory)?;
     command.args(["config", "check"]);
     let error = CommandOutput::run(command.env("DOCENT_LISTNE", "x"))?.failed()?;
@@ -81,6 +93,10 @@ fn show_has_the_values_in_effect_but_no_secrets() -> anyhow::Result<()> {
     );
     ensure!(
         value("admin-password-file").as_deref() == Some("(set, not shown)"),
+        "{printed}"
+    );
+    ensure!(
+        value("max-token-ttl").as_deref() == Some("90d"),
         "{printed}"
     );
     ensure!(!printed.contains("hidden"), "{printed}");

@@ -6,6 +6,7 @@ use comfy_table::{Table, presets};
 
 use super::serve::SettingsFiles;
 use super::{say, unknown_variables};
+use crate::backups::Destination;
 use crate::settings::{ServeFlags, Settings, StoreFlags};
 
 #[derive(Debug, Subcommand)]
@@ -26,6 +27,9 @@ pub(super) fn run(store: &StoreFlags, command: ConfigCommand) -> Result<()> {
 fn check(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
     let settings = Settings::resolve(store, flags)?;
     SettingsFiles::read(&settings)?;
+    if let Some(backup) = &settings.backup {
+        Destination::parse(&backup.place)?.expect_writable()?;
+    }
     let unknown = unknown_variables();
     if !unknown.is_empty() {
         bail!(

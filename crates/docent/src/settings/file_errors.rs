@@ -1,10 +1,15 @@
 //! Explains errors in the settings file, without repeating a password from it.
 
+/// In place of the name of a key.
+const NO_KEY: &str = "the key";
+/// How errors about the type of a value begin.
+const WRONG_TYPES: [&str; 3] = ["invalid type", "invalid value", "wanted "];
+
 /// The location and the cause of an error, as the end of a sentence.
 pub(super) fn explain(error: &toml::de::Error, text: &str) -> String {
     let start = error.span().map(|span| span.start);
     let location = start.map(|start| location(text, start));
-    let key = start.map_or("the key", |start| key_of_line(text, start));
+    let key = start.map_or(NO_KEY, |start| key_of_line(text, start));
     let message = explain_message(error.message(), key);
     format!("{}: {message}", location.unwrap_or_default())
 }
@@ -25,7 +30,7 @@ fn key_of_line(text: &str, at: usize) -> &str {
     let line = before.rsplit('\n').next().unwrap_or_default();
     match line.split_once('=') {
         Some((key, _)) if has_no_secret(key) => key.trim(),
-        _ => "the key",
+        _ => NO_KEY,
     }
 }
 
@@ -48,12 +53,22 @@ fn explain_message(message: &str, key: &str) -> String {
         Some((None, values)) => return format!("the value of {key} is invalid; use {values}"),
         None => {}
     }
-    if has_no_secret(message) {
-        return message.to_owned();
+    if message.starts_with("data did not match") {
+        return format!("the value of {key} has a wrong type");
     }
-    match message.rsplit_once(", expected ") {
-        Some((_, expected)) if has_no_secret(expected) => format!("expected {expected}"),
-        _ => "this is not valid TOML; check quotes and brackets".to_owned(),
+    let explained = if has_no_secret(message) {
+        message.to_owned()
+    } else {
+        match message.rsplit_once(", expected ") {
+            Some((_, expected)) if has_no_secret(expected) => format!("expected {expected}"),
+            _ => return "this is not valid TOML; check quotes and brackets".to_owned(),
+        }
+    };
+    let is_of_value = WRONG_TYPES.iter().any(|start| message.starts_with(start));
+    match key {
+        NO_KEY => explained,
+        key if is_of_value => format!("the value of {key} has a wrong type, {explained}"),
+        _ => explained,
     }
 }
 

@@ -5,11 +5,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use docent_model::{EpochMillis, parse_duration_ms};
 use docent_oidc::{Algorithm, ClaimNames, IssuerSettings, ProviderSettings};
 use serde::Deserialize;
+use url::Url;
 
 /// The provider that flags and variables configure; DataHub's callback has the same path.
 const DEFAULT_ID: &str = "oidc";
@@ -123,6 +124,14 @@ impl IdentitySettings {
         merge_provider(flags, &mut providers)?;
         merge_issuer(flags, &mut issuers)?;
         let public_url = public_url.as_deref();
+        if let Some(url) = public_url {
+            let parsed = Url::parse(url).ok().filter(Url::has_host);
+            let is_web = parsed.is_some_and(|it| ["http", "https"].contains(&it.scheme()));
+            ensure!(
+                is_web,
+                "--public-url is '{url}': use a whole URL, for example https://docent.example.com"
+            );
+        }
         let providers: Vec<ProviderSettings> = providers
             .into_iter()
             .map(|table| provider(table, public_url))

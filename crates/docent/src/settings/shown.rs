@@ -5,6 +5,7 @@
 
 use std::fmt::Display;
 use std::path::Path;
+use std::time::Duration;
 
 use docent_catalog::rate::RateLimit;
 use docent_catalog::tokens::TokenLimits;
@@ -83,7 +84,7 @@ impl Settings {
                 "slow-ms",
                 slow_requests.map_or(OFF.to_owned(), |time| time.as_millis().to_string()),
             ),
-            visible("max-token-ttl", seconds(max_token_ttl_ms)),
+            visible("max-token-ttl", duration(max_token_ttl_ms)),
             visible("default-role", or_none(default_role.as_ref())),
             visible("view-policies", switch(*view_policies)),
             visible(
@@ -94,16 +95,16 @@ impl Settings {
                     AgentChanges::Off => OFF,
                 },
             ),
-            visible("session-ttl", seconds(session_limits.absolute_ms)),
+            visible("session-ttl", duration(session_limits.absolute_ms)),
             visible(
                 "session-idle",
-                or_none(session_limits.idle_ms.map(seconds).as_ref()),
+                or_none(session_limits.idle_ms.map(duration).as_ref()),
             ),
             masked("admin-password-file", admin_password_file.is_some()),
             masked("secret-key-file", secret_keys.is_some()),
             masked("previous-secret-key-file", has_previous_key),
             visible("webhook-allow-private", list(webhook_networks)),
-            visible("webhook-retry", seconds(*webhook_retry_ms)),
+            visible("webhook-retry", duration(*webhook_retry_ms)),
             visible("demo", demo),
             visible("search-index", search_index.display()),
             visible(
@@ -113,12 +114,7 @@ impl Settings {
             visible("backup-to", or_none(backup.as_ref().map(|it| &it.place))),
             visible(
                 "backup-every",
-                or_none(
-                    backup
-                        .as_ref()
-                        .map(|it| format!("{}s", it.interval.as_secs()))
-                        .as_ref(),
-                ),
+                or_none(backup.as_ref().map(|it| interval(it.interval)).as_ref()),
             ),
             visible(
                 "backup-keep",
@@ -126,7 +122,7 @@ impl Settings {
             ),
             visible(
                 "backup-wal-every",
-                or_none(wal_interval.map(|it| format!("{}s", it.as_secs())).as_ref()),
+                or_none(wal_interval.map(interval).as_ref()),
             ),
             visible("otlp", or_none(otlp.as_ref().map(|it| &it.collector))),
             visible(
@@ -243,7 +239,7 @@ fn tokens(
         visible(name("user-claim"), &claims.user),
         visible(name("groups-claim"), or_none(claims.groups.as_ref())),
         visible(name("algorithms"), algorithms.join(",")),
-        visible(name("clock-skew"), seconds(skew_ms)),
+        visible(name("clock-skew"), duration(skew_ms)),
         visible(name("create-users"), create_users),
     ]
 }
@@ -287,6 +283,20 @@ fn rate(limit: Option<RateLimit>) -> String {
     limit.map_or_else(|| OFF.to_owned(), |limit| limit.to_string())
 }
 
-fn seconds(milliseconds: EpochMillis) -> String {
-    format!("{}s", milliseconds / 1000)
+/// A duration as settings are written, in the largest unit without a fraction. A single day stays
+/// 24h, as in the documents.
+fn duration(milliseconds: EpochMillis) -> String {
+    let seconds = milliseconds / 1000;
+    let units = [("d", 86_400, 2), ("h", 3_600, 1), ("m", 60, 1)];
+    let unit = units
+        .into_iter()
+        .find(|(_, length, least)| seconds % length == 0 && seconds / length >= *least);
+    match unit {
+        Some((unit, length, _)) => format!("{}{unit}", seconds / length),
+        None => format!("{seconds}s"),
+    }
+}
+
+fn interval(interval: Duration) -> String {
+    duration(EpochMillis::try_from(interval.as_millis()).unwrap_or(EpochMillis::MAX))
 }

@@ -285,7 +285,10 @@ fn errors_in_the_file_say_what_to_write() {
             "store = 'x'\nauth = \"a@b\"\n",
             "line 2, column 8: the value of auth is invalid; use on or off",
         ),
-        ("demo = 'a:b'", "line 1, column 8: expected a boolean"),
+        (
+            "demo = 'a:b'",
+            "line 1, column 8: the value of demo has a wrong type, expected a boolean",
+        ),
         (
             "store = \"sqlite:docent.db\n",
             ": this is not valid TOML; check quotes and brackets",
@@ -413,7 +416,8 @@ fn administrators_see_settings_without_secrets() {
         ("address-rate-limit", "off"),
         ("token-rate-limit", "600/m"),
         ("request-timeout", "30s"),
-        ("session-ttl", "86400s"),
+        ("session-ttl", "24h"),
+        ("max-token-ttl", "90d"),
         ("previous-secret-key-file", "none"),
         ("tls-cert", "cert.pem"),
         ("audit-retention", "365"),

@@ -79,11 +79,7 @@ impl Reloader {
         }
         self.audit_retention
             .send_replace(settings.audit_retention_days);
-        if applied.is_empty() {
-            tracing::info!("reloaded the settings: no value has changed");
-        } else {
-            tracing::info!("reloaded the settings: {} changed", applied.join(", "));
-        }
+        tracing::info!("reloaded the settings: {}", effect(&applied, &need_restart));
         if !need_restart.is_empty() {
             tracing::warn!(
                 "changes of these settings take effect after a restart: {}",
@@ -174,6 +170,14 @@ impl Changes {
     }
 }
 
+fn effect(applied: &[String], need_restart: &[String]) -> String {
+    match (applied, need_restart) {
+        ([], []) => "no value has changed".to_owned(),
+        ([], _) => "no change takes effect now".to_owned(),
+        _ => format!("{} changed", applied.join(", ")),
+    }
+}
+
 fn is_reloaded(name: &str) -> bool {
     RELOADED.contains(&name) || name.starts_with("oidc.") || name.starts_with("jwt.")
 }
@@ -233,6 +237,12 @@ mod tests {
         assert_eq!(changes.in_effect.shown, expected.shown);
         assert_eq!(changes.applied, ["oidc.a.issuer", "log", "oidc.b.issuer"]);
         assert_eq!(changes.need_restart, ["listen"]);
+        assert_eq!(effect(&[], &[]), "no value has changed");
+        assert_eq!(
+            effect(&[], &changes.need_restart),
+            "no change takes effect now"
+        );
+        assert_eq!(effect(&["log".to_owned()], &[]), "log changed");
     }
 
     #[test]
