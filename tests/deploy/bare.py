@@ -28,6 +28,15 @@ chown --no-dereference --recursive {user}:{user} "$directory"
 exec {podman} run --rm --network host {limits} --volume "$directory:$directory" --workdir "$directory" {image} "$@"
 """
 
+EMULATED = """#!/bin/bash
+exec {command} "$@"
+"""
+
+
+def emulated(script: Path, emulator: str, binary: Path) -> Path:
+    """A script that runs a binary of another architecture."""
+    return _write(script, EMULATED.format(command=shlex.join([emulator, str(binary)])))
+
 
 def in_root(script: Path, root: Path, program: str, user: int, group: int, environment: dict[str, str]) -> Path:
     """A script that runs a program of a root file system."""

@@ -64,8 +64,8 @@ def unpacked(dist, version, tmp_path_factory):
 def documents(run):
     """`documents(script)` runs the commands of the documents with a script in place of the binary."""
 
-    def runs(script: Path):
-        environment = {"DOCENT_TEST_BINARY": str(script), "DOCENT_TEST_DOCUMENTS": DOCUMENTS}
+    def runs(script: Path, names: str = DOCUMENTS):
+        environment = {"DOCENT_TEST_BINARY": str(script), "DOCENT_TEST_DOCUMENTS": names}
         command = ("cargo", "test", "--quiet", "--package", "docent-e2e", "--test", "documents")
         run(*command, env=environment, timeout=1200)
 
@@ -113,22 +113,11 @@ def test_the_binary_runs_where_nothing_else_is(unpacked, documents, tmp_path):
     documents(bare.in_root(tmp_path / "docent", empty, "/docent", 65532, 65532, {}))
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_the_binary_of_every_architecture_starts(unpacked, run, tmp_path, architecture):
-    emulator = [] if architecture == THIS else [EMULATORS[architecture]]
-    command = [*emulator, unpacked(architecture) / "docent"]
-    assert run(*command, "--version").startswith("docent ")
-    store = f"sqlite:{tmp_path}/docent.db"
-    token = run(*command, "token", "create", "--store", store, "--user", "datahub", "--name", "test").strip()
-    address = f"127.0.0.1:{loopback.free_port()}"
-    arguments = ["serve", "--demo", "--store", store, "--listen", address]
-    server = subprocess.Popen([str(it) for it in command + arguments], cwd=tmp_path, stdout=subprocess.DEVNULL)
-    loopback.wait_until_ready(f"http://{address}")
-    query = '{ searchAcrossEntities(input: {query: "refund reason", count: 1}) { total } }'
-    answer = loopback.graphql(f"http://{address}", query, Authorization=f"Bearer {token}")
-    assert answer["searchAcrossEntities"]["total"] > 0
-    server.send_signal(signal.SIGTERM)
-    assert server.wait(60) == 0
+@pytest.mark.parametrize("architecture", [it for it in ARCHITECTURES if it != THIS])
+def test_the_binary_of_another_architecture_passes_the_readme(unpacked, documents, tmp_path, architecture):
+    binary = unpacked(architecture) / "docent"
+    # An emulated server takes ten times as long: the longer documents would exceed their time.
+    documents(bare.emulated(tmp_path / "docent", EMULATORS[architecture], binary), "README.md")
 
 
 # ---- The container image ----
