@@ -42,6 +42,9 @@ python_environment() {
         tests/deploy) echo "$target_directory/venv-deploy" ;;
         scripts/dist) echo "$target_directory/venv-dist" ;;
         ui) echo "$target_directory/venv-node" ;;
+        bench/peers/datahub) echo "$target_directory/venv-datahub" ;;
+        bench/peers/postgraphile) echo "$target_directory/venv-postgraphile" ;;
+        bench/peers/strawberry) echo "$target_directory/venv-strawberry" ;;
         *) fail "unknown Python environment '$1': add it to scripts/common.sh" ;;
     esac
 }

@@ -23,6 +23,8 @@ pub(crate) struct Bench {
     pub(crate) docent: PathBuf,
     /// The directory of all stores, on the measured disk.
     pub(crate) work: PathBuf,
+    /// Where scripts/set-up-peers installs the peers: the target directory.
+    pub(crate) environments: PathBuf,
     /// A short run with less precise results.
     pub(crate) quick: bool,
     pub(crate) search: SearchOptions,
@@ -111,8 +113,8 @@ impl Bench {
         self.started(command, Cores::Server, &store.token)
     }
 
-    /// Starts docent on a store, on the core of the load generator, too.
-    pub(crate) fn serve_on_both_cores(&self, store: &Store) -> Result<Docent> {
+    /// Starts docent on a store, on both cores.
+    pub(crate) fn serve_on_both(&self, store: &Store) -> Result<Docent> {
         let command = self.serve_command(&store_url(&store.path));
         self.started(command, Cores::Both, &store.token)
     }

@@ -106,6 +106,11 @@ fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
     bytes.windows(part.len()).position(|window| window == part)
 }
 
+/// Returns the bytes of a GET request without a token.
+pub(crate) fn get(path: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n").into_bytes()
+}
+
 /// Returns the bytes of a POST request.
 pub(crate) fn post(path: &str, token: &str, body: &str) -> Vec<u8> {
     format!(

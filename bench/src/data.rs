@@ -8,6 +8,8 @@
 //!
 //! To measure another query, add a variant to [`Read`].
 
+pub(crate) mod labels;
+
 use serde_json::{Value, json};
 
 /// The number of datasets that differ in more than their name.
@@ -121,7 +123,7 @@ pub(crate) fn block_digits(block: usize) -> String {
     format!("{block:03}")
 }
 
-fn dataset_name(number: usize) -> String {
+pub(crate) fn dataset_name(number: usize) -> String {
     let (block, rest) = (block_digits(number / BLOCK), number % BLOCK);
     format!("warehouse.sales.{NAME_STEM}{block}{rest:04}")
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
+use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
-use crate::client::Connection;
+use crate::client::{Connection, Reply};
 
 /// A source of requests. An incorrect reply aborts the measurement.
 pub(crate) trait Source: Send + Sync + 'static {
@@ -76,6 +77,56 @@ impl Client {
         Ok(reply.body.to_vec())
     }
 
+    /// Sends `count` requests at a fixed rate. Returns how long after its scheduled time each was
+    /// answered, shortest first. A request that waits for a connection is late already, so a server
+    /// that stalls is charged for all requests of that time.
+    pub(crate) async fn at_rate(
+        &mut self,
+        source: &Arc<impl Source>,
+        per_second: u32,
+        count: u32,
+    ) -> Result<Vec<Duration>> {
+        let schedule = Arc::new(Schedule {
+            started: Instant::now(),
+            interval: Duration::from_secs(1) / per_second,
+            count,
+            next: Mutex::new(0),
+        });
+        let mut running = JoinSet::new();
+        for (index, (mut connection, mut turn)) in std::mem::take(&mut self.connections)
+            .into_iter()
+            .enumerate()
+        {
+            let (source, schedule) = (Arc::clone(source), Arc::clone(&schedule));
+            running.spawn(async move {
+                let (mut request, mut times) = (Vec::new(), Vec::new());
+                while let Some(due) = schedule.next().await {
+                    request.clear();
+                    if !source.request(index, turn, &mut request) {
+                        break;
+                    }
+                    check(&connection.exchange(&request).await?, &*source)?;
+                    times.push(due.elapsed());
+                    turn += 1;
+                }
+                anyhow::Ok((index, connection, turn, times))
+            });
+        }
+        let (mut times, mut back) = (Vec::new(), Vec::new());
+        while let Some(ended) = running.join_next().await {
+            let (index, connection, turn, own) = ended??;
+            times.extend(own);
+            back.push((index, connection, turn));
+        }
+        back.sort_by_key(|(index, ..)| *index);
+        self.connections = back
+            .into_iter()
+            .map(|(_, connection, turn)| (connection, turn))
+            .collect();
+        times.sort_unstable();
+        Ok(times)
+    }
+
     /// Runs all connections concurrently.
     pub(crate) async fn drive(&mut self, source: &Arc<impl Source>, until: Until) -> Result<Done> {
         let started = Instant::now();
@@ -132,12 +183,87 @@ async fn run(
         if !source.request(index, turn, &mut request) {
             break;
         }
-        let reply = connection.exchange(&request).await?;
-        if reply.status != 200 || !source.is_right(reply.body) {
-            let text = String::from_utf8_lossy(reply.body);
-            bail!("an incorrect reply, status {}: {text:.500}", reply.status);
-        }
+        check(&connection.exchange(&request).await?, source)?;
         turn += 1;
     }
     Ok((connection, turn))
+}
+
+fn check(reply: &Reply<'_>, source: &impl Source) -> Result<()> {
+    if reply.status != 200 || !source.is_right(reply.body) {
+        let text = String::from_utf8_lossy(reply.body);
+        bail!("an incorrect reply, status {}: {text:.500}", reply.status);
+    }
+    Ok(())
+}
+
+/// The times at which the requests of all connections are due.
+struct Schedule {
+    started: Instant,
+    interval: Duration,
+    count: u32,
+    /// The number of the next request. The connection that waits for its time holds the lock.
+    next: Mutex<u32>,
+}
+
+/// The timer of the runtime is a millisecond late at most.
+const TIMER: Duration = Duration::from_millis(2);
+
+impl Schedule {
+    /// Waits until the next request is due; `None` after the last.
+    async fn next(&self) -> Option<Instant> {
+        let mut next = self.next.lock().await;
+        if *next == self.count {
+            return None;
+        }
+        let due = self.started + self.interval * *next;
+        let remaining = due.saturating_duration_since(Instant::now());
+        if let Some(long) = remaining.checked_sub(TIMER) {
+            tokio::time::sleep(long).await;
+        }
+        // Replies to other connections are read meanwhile.
+        while Instant::now() < due {
+            tokio::task::yield_now().await;
+        }
+        *next += 1;
+        Some(due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_late_request_keeps_its_scheduled_time() {
+        let schedule = Schedule {
+            started: Instant::now(),
+            interval: Duration::from_millis(5),
+            count: 3,
+            next: Mutex::new(0),
+        };
+        assert_eq!(schedule.next().await, Some(schedule.started));
+        // As if a server stalled.
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        for number in 1..3 {
+            let due = schedule.started + schedule.interval * number;
+            assert_eq!(schedule.next().await, Some(due));
+            assert!(due.elapsed() >= Duration::from_millis(20));
+        }
+        assert_eq!(schedule.next().await, None);
+    }
+
+    #[tokio::test]
+    async fn a_request_is_not_sent_before_its_time() {
+        let schedule = Schedule {
+            started: Instant::now(),
+            interval: Duration::from_millis(10),
+            count: 4,
+            next: Mutex::new(0),
+        };
+        while let Some(due) = schedule.next().await {
+            assert!(Instant::now() >= due);
+        }
+        assert!(schedule.started.elapsed() >= Duration::from_millis(30));
+    }
 }

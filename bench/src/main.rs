@@ -1,7 +1,8 @@
 //! The benchmarks: compare a release build of docent with its peers and print one table.
 //!
-//! docent is measured over HTTP like any client would use it; search is also measured as a library,
-//! behind a small server ([`search_server`]), and so are decisions about rights.
+//! docent is measured over HTTP like any client would use it, side by side with other servers that
+//! answer the same questions ([`measure::peers`]). Search is also measured as a library, behind a
+//! small server ([`search_server`]), and so are decisions about rights.
 //! docs/PERFORMANCE.md describes the measurements. To add one, write a module in [`measure`] and
 //! call it in [`run_all`].
 
@@ -17,6 +18,7 @@ mod data;
 mod load;
 mod machine;
 mod measure;
+mod plot;
 mod postgres_server;
 mod process;
 mod report;
@@ -76,7 +78,11 @@ struct Options {
     /// Write the results document to this file
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// Only these parts: start, reads, writes, memory, scale, loading, postgres, rights, search, page
+    /// Draw the plots into this directory [default: images next to the results document]
+    #[arg(long, value_name = "DIRECTORY")]
+    plots: Option<PathBuf>,
+    /// Only these parts: start, reads, writes, memory, scale, loading, postgres, peers, agent,
+    /// rights, growth, search, page
     #[arg(long, value_delimiter = ',', value_name = "PARTS")]
     only: Vec<String>,
     /// Requests of DataHub's web page that its browser test has recorded, for the part page
@@ -149,6 +155,7 @@ fn all(options: &Options) -> Result<bool> {
     let bench = Bench {
         docent: docent.canonicalize()?,
         work: work.canonicalize()?,
+        environments: directory.with_file_name("").canonicalize()?,
         quick: options.quick,
         search: options.search.clone(),
         page_requests: options.page_requests.clone(),
@@ -184,6 +191,8 @@ fn compare(options: &CompareOptions) -> Result<bool> {
         Ok(Bench {
             docent: found.with_context(|| format!("cannot find {}", binary.display()))?,
             work: work.clone(),
+            // There are no peers.
+            environments: PathBuf::new(),
             quick: options.quick,
             search: bench::SearchOptions::default(),
             page_requests: None,
@@ -251,12 +260,26 @@ async fn run_all(bench: &Bench, options: &Options, report: &mut Report) -> Resul
     if is_selected("loading") {
         measure::loading::measure(bench, report).await?;
     }
+    if is_selected("peers") {
+        measure::peers::measure(bench, report).await?;
+    }
+    if is_selected("agent") {
+        measure::agent_query::measure(bench, report).await?;
+    }
     if is_selected("rights") {
         measure::rights::measure(bench, report).await?;
     }
+    if is_selected("growth") {
+        let page = options.page.as_deref().and_then(Path::parent);
+        let plots = options.plots.clone().or_else(|| Some(page?.join("images")));
+        measure::growth::measure(bench, plots.as_deref(), report).await?;
+    }
     // The others share a store.
     let is_separate = |only: &String| {
-        ["search", "page", "postgres", "loading", "rights"].contains(&only.as_str())
+        [
+            "search", "page", "postgres", "rights", "peers", "agent", "growth", "loading",
+        ]
+        .contains(&only.as_str())
     };
     if !options.only.is_empty() && options.only.iter().all(is_separate) {
         return Ok(());

@@ -6,7 +6,9 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
+use tokio_postgres::{Client, NoTls};
 
 use crate::bench::Bench;
 use crate::process::{self, Cores};
@@ -86,9 +88,24 @@ impl PostgresServer {
         Ok(all?)
     }
 
-    /// Returns the directory of its socket.
-    pub(crate) fn directory(&self) -> &Path {
-        &self.directory
+    /// Connects to one of its databases.
+    pub(crate) async fn connect(&self, database: &str) -> Result<Client> {
+        let (client, connection) = tokio_postgres::Config::new()
+            .host_path(&self.directory)
+            .user(USER)
+            .dbname(database)
+            .connect(NoTls)
+            .await?;
+        // Ends with the client.
+        tokio::spawn(connection);
+        Ok(client)
+    }
+
+    /// Returns the URL of one of its databases, with the scheme that a client expects.
+    pub(crate) fn url(&self, scheme: &str, database: &str) -> String {
+        let directory = self.directory.to_string_lossy();
+        let host = utf8_percent_encode(&directory, NON_ALPHANUMERIC);
+        format!("{scheme}://{USER}@/{database}?host={host}")
     }
 }
 

@@ -90,6 +90,23 @@ impl Server {
         Ok(server)
     }
 
+    /// Starts `command`, a server that listens at `address`. Returns before it listens. Its output
+    /// goes to `log`.
+    pub(crate) fn start_at(
+        mut command: Command,
+        cores: Cores,
+        log: &Path,
+        address: SocketAddr,
+    ) -> Result<Self> {
+        let log = File::options().create(true).append(true).open(log)?;
+        command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        let child = start(&mut command, cores)?;
+        Ok(Self { child, address })
+    }
+
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -114,6 +131,11 @@ impl Server {
 
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Whether the process has ended.
+    pub(crate) fn has_ended(&mut self) -> Result<bool> {
+        Ok(self.child.try_wait()?.is_some())
     }
 
     /// Returns a memory field of the process in KiB, such as `VmRSS`.
@@ -165,6 +187,47 @@ pub(crate) fn start(command: &mut Command, cores: Cores) -> Result<Child> {
         .with_context(|| format!("cannot start {}", command.get_program().display()));
     sched_setaffinity(None, &before)?;
     child
+}
+
+/// Returns a process and its descendants.
+pub(crate) fn family(process: u32) -> Vec<u32> {
+    let mut family = vec![process];
+    let mut next = 0;
+    while let Some(parent) = family.get(next) {
+        next += 1;
+        // A process or a thread may have ended since it was listed.
+        let Ok(threads) = fs::read_dir(format!("/proc/{parent}/task")) else {
+            continue;
+        };
+        for thread in threads.flatten() {
+            let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+            let children = children.split_ascii_whitespace();
+            family.extend(children.filter_map(|child| child.parse::<u32>().ok()));
+        }
+    }
+    family
+}
+
+/// Returns the memory of some processes in KiB. A page that several share counts once.
+pub(crate) fn memory_kib(processes: impl IntoIterator<Item = u32>) -> Result<u64> {
+    let mut sum = 0;
+    for process in processes {
+        let Ok(rollup) = fs::read_to_string(format!("/proc/{process}/smaps_rollup")) else {
+            continue;
+        };
+        let pss = rollup
+            .lines()
+            .find_map(|line| line.strip_prefix("Pss:")?.trim().strip_suffix(" kB"))
+            .context("smaps_rollup has no Pss")?;
+        sum += pss.trim().parse::<u64>()?;
+    }
+    Ok(sum)
+}
+
+/// Returns an address on which nothing listens.
+pub(crate) fn free_address() -> Result<SocketAddr> {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+    Ok(listener.local_addr()?)
 }
 
 /// Returns the CPU time of each thread of some processes so far.

@@ -7,6 +7,8 @@
 //!
 //! A new table that the server fills must be added to [`AspectWrite`]; [`check_tables`] detects it.
 
+pub(crate) mod grow;
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -115,6 +117,24 @@ fn copy_directory(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns the bytes of all files in a directory.
+pub(crate) fn size_of_directory(directory: &Path) -> Result<u64> {
+    let mut size = 0;
+    let mut open: Vec<PathBuf> = vec![directory.to_owned()];
+    while let Some(next) = open.pop() {
+        for entry in std::fs::read_dir(next)? {
+            let entry = entry?;
+            let metadata = entry.metadata()?;
+            if metadata.is_dir() {
+                open.push(entry.path());
+            } else {
+                size += metadata.len();
+            }
+        }
+    }
+    Ok(size)
 }
 
 /// Fails if the store has a table that the peer does not write.

@@ -77,6 +77,7 @@ pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -
         format!("bare rusqlite {:.0} aspects/s", median(&theirs)),
         median(&ratios),
         Target::AtLeast(0.4),
+        "A nightly ingestion takes little longer than writing its rows into the database.",
     );
     Ok(())
 }

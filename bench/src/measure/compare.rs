@@ -250,5 +250,6 @@ fn report_ratio(name: &str, [after, before]: &[Slices; 2], report: &mut Report) 
         format!("before {}", figures(before)),
         median(&ratios),
         Target::AtMost(TOLERANCE),
+        "A ratio above the target means that this build became slower.",
     );
 }

@@ -207,6 +207,7 @@ async fn pages(
             ),
             median,
             limit,
+            "People who keep DataHub's web page wait this long for the slowest part of a page.",
         );
     }
     Ok(())

@@ -38,6 +38,7 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
         "",
         resident,
         Target::Below(150.0, "MiB"),
+        "A server that has just loaded a whole warehouse still fits into a small container.",
     );
     Ok(())
 }

@@ -25,6 +25,17 @@ fn target(read: Read) -> f64 {
     }
 }
 
+fn meaning(read: Read, form: &str) -> &'static str {
+    match (read, form) {
+        (_, "literal") => "The same for scripts that write the URN into the query text.",
+        (Read::Description, _) => {
+            "One core tells so many clients per second what a dataset is about."
+        }
+        (Read::Columns, _) => "One core lists the columns of so many datasets per second.",
+        (Read::Domain, _) => "One core tells so many clients per second who a dataset belongs to.",
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rounds {
     pub(crate) count: usize,
@@ -87,6 +98,7 @@ pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -
                 } else {
                     Target::None
                 },
+                meaning(read, form),
             );
         }
     }
@@ -157,7 +169,7 @@ pub(crate) async fn alternate(
 }
 
 /// The number of warm-up passes over all requests.
-const WARM_UP_PASSES: usize = 3;
+pub(crate) const WARM_UP_PASSES: usize = 3;
 
 pub(crate) async fn alternate_with<S: Repeated>(
     servers: [&Server; 2],

@@ -66,6 +66,7 @@ pub(crate) async fn at_scale(
             format!("at most {longest:.0} ms"),
             median(&times),
             Target::Below(LIMIT_MS, "ms"),
+            "Somebody who opens the page for the first time sees all of it after this time.",
         );
     }
     Ok(())

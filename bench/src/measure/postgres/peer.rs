@@ -8,29 +8,17 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context as _, Result, ensure};
 use tokio::task::JoinSet;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, NoTls, Row, Statement};
+use tokio_postgres::{Client, Row, Statement};
 
 use crate::data::dataset_urn;
 use crate::load::Done;
-use crate::postgres_server::{PostgresServer, USER};
+use crate::postgres_server::PostgresServer;
 
 /// The equivalent of docent's read of a single aspect.
 const POINT_QUERY: &str = "SELECT a.version, a.metadata, a.systemmetadata, a.createdon, a.createdby, a.createdfor \
      FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $2 AND a.version = 0";
 
 const ASPECT: &str = "datasetProperties";
-
-pub(super) async fn connect(server: &PostgresServer, database: &str) -> Result<Client> {
-    let (client, connection) = tokio_postgres::Config::new()
-        .host_path(server.directory())
-        .user(USER)
-        .dbname(database)
-        .connect(NoTls)
-        .await?;
-    // Ends with the client.
-    tokio::spawn(connection);
-    Ok(client)
-}
 
 /// Connections that send one query at a time each.
 pub(super) struct Reader {
@@ -46,7 +34,7 @@ impl Reader {
     ) -> Result<Self> {
         let mut connections = Vec::with_capacity(count);
         for _ in 0..count {
-            let client = connect(server, "docent").await?;
+            let client = server.connect("docent").await?;
             let statement = client.prepare(POINT_QUERY).await?;
             connections.push(Arc::new((client, statement)));
         }
@@ -143,10 +131,10 @@ impl Writer {
     pub(super) async fn open(server: &PostgresServer, count: usize) -> Result<Self> {
         let mut connections = Vec::with_capacity(count);
         for _ in 0..count {
-            connections.push(connect(server, "peer").await?);
+            connections.push(server.connect("peer").await?);
         }
         Ok(Self {
-            source: connect(server, "docent").await?,
+            source: server.connect("docent").await?,
             connections,
             last: 0,
         })

@@ -8,7 +8,7 @@ use crate::bench::{Bench, Store};
 use crate::client;
 use crate::report::{Report, Target};
 
-pub(super) const SEARCH: &str = "query search($query: String!) { searchAcrossEntities(input: {types: [], query: $query, start: 0, count: 10}) \
+pub(crate) const SEARCH: &str = "query search($query: String!) { searchAcrossEntities(input: {types: [], query: $query, start: 0, count: 10}) \
      { total searchResults { entity { urn type ... on Dataset { name platform { name } properties { name description } \
      domain { domain { urn properties { name } } } } } matchedFields { name value } } \
      facets { field aggregations { value count } } } }";
@@ -41,6 +41,7 @@ pub(super) async fn measure(
             "",
             times.percentile_ms(percent),
             Target::Below(limit, "ms"),
+            "The same wait as a client of the server sees it, its API included.",
         );
     }
     let requests: Vec<Vec<u8>> = beginnings
@@ -54,12 +55,13 @@ pub(super) async fn measure(
         format!("p99 {:.2} ms", times.percentile_ms(99)),
         times.percentile_ms(50),
         Target::Below(3.0, "ms"),
+        "Suggestions in the search box of the web page appear between two keystrokes.",
     );
     docent.server.stop().context("docent after searching")
 }
 
 /// A query for what was typed, with a token.
-pub(super) fn request(token: &str, query: &str, typed: &str) -> Vec<u8> {
+pub(crate) fn request(token: &str, query: &str, typed: &str) -> Vec<u8> {
     let body = json!({"query": query, "variables": {"query": typed}});
     client::post("/api/graphql", token, &body.to_string())
 }

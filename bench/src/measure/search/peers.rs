@@ -58,6 +58,7 @@ pub(super) fn ask(
             format!("{name} {other:.2} ms ({count} queries)"),
             other / own,
             Target::None,
+            "The same search in the full-text search that comes with a database is slower by the ratio.",
         );
     }
     Ok(())
@@ -71,6 +72,7 @@ pub(super) fn loaded(name: &str, rate: f64, our_rate: f64, report: &mut Report) 
         format!("{name} {rate:.0} datasets/s"),
         our_rate / rate,
         Target::None,
+        "How much sooner than with a database's full-text search a new catalog can be searched.",
     );
 }
 

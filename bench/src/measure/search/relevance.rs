@@ -72,6 +72,7 @@ pub(super) fn of_peer(
         format!("{name} {theirs:.2} ({} datasets)", known_datasets.len()),
         ours / theirs.max(f64::MIN_POSITIVE),
         Target::None,
+        "A known dataset is nearly always the first result if the value is near 1; 0.5 means the second.",
     );
     Ok(())
 }
