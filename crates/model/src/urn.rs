@@ -181,8 +181,9 @@ impl<'a> UrnText<'a> {
         let shape = || UrnError::Shape {
             text: shorten(text),
         };
-        // Most URNs have neither white space nor control characters anywhere. One pass over the bytes
-        // finds that out, without decoding characters: a fold, which runs on many bytes at once.
+        // Most URNs have neither white space nor control characters anywhere. One pass over the
+        // bytes finds that out, without decoding characters: a fold, which runs on many bytes at
+        // once.
         let is_graphic = text
             .bytes()
             .fold(true, |all, byte| all & byte.is_ascii_graphic());

@@ -111,8 +111,8 @@ impl IndexMaintainer {
     }
 }
 
-/// Which part of all cores to use for the pending changes: one part in this many. `None` leaves them
-/// to the next search.
+/// Which part of all cores to use for the pending changes: one part in this many. `None` leaves
+/// them to the next search.
 fn cpu_share(pending: u64, quiet: bool) -> Option<u32> {
     if quiet {
         return (pending >= QUIET_THRESHOLD).then_some(QUIET_CPU_SHARE);
