@@ -40,6 +40,9 @@ const BEHIND: Pace = Pace {
     cpu_share: 3,
 };
 
+/// The shortest pause while writes continue, so that writers come first on any number of cores.
+const MIN_BUSY_PAUSE: Duration = Duration::from_millis(10);
+
 /// How fast to index while writes continue.
 #[derive(Debug)]
 struct Pace {
@@ -107,7 +110,12 @@ impl IndexMaintainer {
         };
         let started = Instant::now();
         self.live.index_some(ENTITIES_PER_RUN).await?;
-        Ok(pause_after(started.elapsed(), cpu_share, self.cores))
+        let pause = pause_after(started.elapsed(), cpu_share, self.cores);
+        Ok(if quiet {
+            pause
+        } else {
+            pause.max(MIN_BUSY_PAUSE)
+        })
     }
 }
 
