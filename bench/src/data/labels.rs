@@ -204,29 +204,38 @@ pub(crate) fn platform_name() -> &'static str {
 
 /// Returns a request body for Docent.
 pub(crate) fn request(read: CatalogRead, first: usize, datasets: usize) -> String {
-    let urns = || -> Vec<String> {
-        LabeledDataset::page(first, datasets)
-            .map(LabeledDataset::urn)
-            .collect()
-    };
-    let (query, variables) = match read {
-        CatalogRead::Description => (
-            "query read($urn: String!) { dataset(urn: $urn) { properties { description } } }",
-            json!({"urn": dataset_urn(first)}),
-        ),
-        CatalogRead::ColumnsAndDomain => (
+    let query = match read {
+        CatalogRead::Description => {
+            "query read($urn: String!) { dataset(urn: $urn) { properties { description } } }"
+        }
+        CatalogRead::ColumnsAndDomain => {
             "query read($urn: String!) { dataset(urn: $urn) { \
              schemaMetadata { fields { fieldPath description } } \
-             domain { domain { urn properties { name } } } } }",
-            json!({"urn": dataset_urn(first)}),
-        ),
-        CatalogRead::Page => (
+             domain { domain { urn properties { name } } } } }"
+        }
+        CatalogRead::Page => {
             "query read($urns: [String!]!) { entities(urns: $urns) { ... on Dataset { urn name \
              domain { domain { urn properties { name } } } \
              ownership { owners { owner { ... on CorpUser { urn properties { displayName } } } } } \
-             tags { tags { tag { urn properties { name } } } } } } }",
-            json!({"urns": urns()}),
-        ),
+             tags { tags { tag { urn properties { name } } } } } } }"
+        }
+    };
+    request_body(query, read, first, datasets)
+}
+
+/// Returns the body of a GraphQL request with the variables that all servers take: `urns` for a
+/// page, and `urn` for other reads.
+pub(crate) fn request_body(
+    query: &str,
+    read: CatalogRead,
+    first: usize,
+    datasets: usize,
+) -> String {
+    let variables = if read == CatalogRead::Page {
+        let page = LabeledDataset::page(first, datasets);
+        json!({"urns": page.map(LabeledDataset::urn).collect::<Vec<_>>()})
+    } else {
+        json!({"urn": LabeledDataset(first).urn()})
     };
     json!({"query": query, "variables": variables}).to_string()
 }

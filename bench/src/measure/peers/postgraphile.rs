@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{CatalogServer, program};
 use crate::bench::Bench;
 use crate::client;
-use crate::data::labels::{CatalogRead, Label, LabeledDataset};
+use crate::data::labels::{CatalogRead, Label, LabeledDataset, request_body};
 use crate::postgres_server::PostgresServer;
 use crate::process::{self, Cores, Server};
 
@@ -71,32 +71,23 @@ impl CatalogServer for Postgraphile<'_> {
     }
 
     fn request(&self, read: CatalogRead, first: usize) -> Option<Vec<u8>> {
-        let urn = LabeledDataset(first).urn();
-        let (query, variables) = match read {
-            CatalogRead::Description => (
-                "query read($urn: String!) { datasetByUrn(urn: $urn) { description } }",
-                json!({"urn": urn}),
-            ),
-            CatalogRead::ColumnsAndDomain => (
+        let query = match read {
+            CatalogRead::Description => {
+                "query read($urn: String!) { datasetByUrn(urn: $urn) { description } }"
+            }
+            CatalogRead::ColumnsAndDomain => {
                 "query read($urn: String!) { datasetByUrn(urn: $urn) { \
                  datasetColumnsByDatasetId { nodes { name description } } \
-                 domainByDomainId { urn name } } }",
-                json!({"urn": urn}),
-            ),
+                 domainByDomainId { urn name } } }"
+            }
             CatalogRead::Page => {
-                let urns: Vec<String> = LabeledDataset::page(first, self.datasets)
-                    .map(LabeledDataset::urn)
-                    .collect();
-                (
-                    "query read($urns: [String!]!) { datasetsWithUrns(urns: $urns) { nodes { urn name \
-                     domainByDomainId { urn name } \
-                     datasetOwnersByDatasetId { nodes { personByPersonId { urn name } } } \
-                     datasetTagsByDatasetId { nodes { tagByTagId { urn name } } } } } }",
-                    json!({"urns": urns}),
-                )
+                "query read($urns: [String!]!) { datasetsWithUrns(urns: $urns) { nodes { urn name \
+                 domainByDomainId { urn name } \
+                 datasetOwnersByDatasetId { nodes { personByPersonId { urn name } } } \
+                 datasetTagsByDatasetId { nodes { tagByTagId { urn name } } } } } }"
             }
         };
-        let body = json!({"query": query, "variables": variables}).to_string();
+        let body = request_body(query, read, first, self.datasets);
         Some(client::post("/graphql", "none", &body))
     }
 

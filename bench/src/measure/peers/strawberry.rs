@@ -13,7 +13,7 @@ use super::postgraphile::named;
 use super::{CatalogServer, program, python_environment, sources};
 use crate::bench::Bench;
 use crate::client;
-use crate::data::labels::{CatalogRead, LabeledDataset};
+use crate::data::labels::{CatalogRead, LabeledDataset, request_body};
 use crate::postgres_server::PostgresServer;
 use crate::process::{self, Cores, Server};
 
@@ -71,29 +71,20 @@ impl CatalogServer for Strawberry<'_> {
     }
 
     fn request(&self, read: CatalogRead, first: usize) -> Option<Vec<u8>> {
-        let urn = LabeledDataset(first).urn();
-        let (query, variables) = match read {
-            CatalogRead::Description => (
-                "query read($urn: String!) { dataset(urn: $urn) { description } }",
-                json!({"urn": urn}),
-            ),
-            CatalogRead::ColumnsAndDomain => (
+        let query = match read {
+            CatalogRead::Description => {
+                "query read($urn: String!) { dataset(urn: $urn) { description } }"
+            }
+            CatalogRead::ColumnsAndDomain => {
                 "query read($urn: String!) { dataset(urn: $urn) { \
-                 columns { name description } domain { urn name } } }",
-                json!({"urn": urn}),
-            ),
+                 columns { name description } domain { urn name } } }"
+            }
             CatalogRead::Page => {
-                let urns: Vec<String> = LabeledDataset::page(first, self.datasets)
-                    .map(LabeledDataset::urn)
-                    .collect();
-                (
-                    "query read($urns: [String!]!) { datasets(urns: $urns) { urn name \
-                     domain { urn name } owners { urn name } tags { urn name } } }",
-                    json!({"urns": urns}),
-                )
+                "query read($urns: [String!]!) { datasets(urns: $urns) { urn name \
+                 domain { urn name } owners { urn name } tags { urn name } } }"
             }
         };
-        let body = json!({"query": query, "variables": variables}).to_string();
+        let body = request_body(query, read, first, self.datasets);
         Some(client::post("/graphql", "none", &body))
     }
 
